@@ -1,4 +1,6 @@
-"""Decisions: an outcome with its reason and the numbers at the time; superseded, never edited."""
+"""Decisions about candidates: an outcome, its reason, and the numbers at that time; they can be superseded,
+but not edited.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from recdash.service.validation import long_text
 
 
 class Numbers(NamedTuple):
-    """The numbers that a decision rests on."""
+    """The numbers on which a decision is based, with the checklist and their provenance."""
 
     subject: Subject
     offline: Offline | None
@@ -40,7 +42,7 @@ class Numbers(NamedTuple):
     provenance: Mapping[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values."""
+        """Returns the numbers as JSON-ready values."""
         return {
             "subject": self.subject.as_dict(),
             "offline": self.offline.as_dict() if self.offline else None,
@@ -52,7 +54,7 @@ class Numbers(NamedTuple):
 
 @dataclass(eq=False)
 class Decisions:
-    """The decisions of an experiment."""
+    """Records the decisions of an experiment."""
 
     _context: ServiceContext
     _online_tests: OnlineTests
@@ -68,12 +70,14 @@ class Decisions:
         query: ComparisonQuery | None = None, about: str | None = None, supersedes: str | None = None,
         although: str = "", author: str = "", key: str = "",
     ) -> Decision:  # fmt: skip
-        """Records an outcome (ship · do not ship · inconclusive · needs A/B) and its reason.
+        """Records an outcome (ship, do not ship, inconclusive or needs A/B) and its reason.
 
-        ``about`` is the proposal that it answers: *ship* approves, *do not ship* rejects, with the others its
-        review stays open. Approving while some of the checklist does not hold needs a reason, ``although``.
-        ``query``: what a decision without a review rests on, by default the experiment's own comparison.
-        ``supersedes``: the decision that no longer holds. Raises InputError for an invalid combination.
+        ``about`` is the proposal that the decision answers: *ship* approves it, *do not ship* rejects it, and
+        with any other outcome its review stays open. To approve although checks of the checklist fail, give
+        the reason in ``although``. ``query`` is the comparison on which a decision without a review is based,
+        by default the experiment's own. ``supersedes`` is the decision that this one replaces. ``key`` is
+        unique to a form: the same form records one decision only. Raises InputError for an invalid
+        combination.
         """
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
         writing = self._journal.writing(author, key, "decide", *words)
@@ -107,8 +111,10 @@ class Decisions:
         return decision
 
     def _to_answer(self, experiment_id: str, proposal_id: str | None, old: Decision | None) -> Review | None:
-        """Returns the review that is answered; a closed one only if the decision that closed it is
-        superseded.
+        """Returns the review that the decision answers; None if it answers none.
+
+        Raises NotFound for a review of another experiment, and InputError for a closed review, unless the
+        decision that closed it (``old``) is now superseded.
         """
         if proposal_id is None:
             return None
@@ -122,7 +128,9 @@ class Decisions:
         self, experiment_id: str, review: Review | None, superseded: Decision | None,
         run_id: str | None, query: ComparisonQuery | None,
     ) -> Numbers:  # fmt: skip
-        """Returns the evidence of a review; without offline evidence, the current numbers."""
+        """Returns the numbers on which the decision is based: the review's offline evidence, else the current
+        numbers.
+        """
         if review is not None and review.offline is not None:
             attached, provenance = review.offline, _provenance_of(review)
             return Numbers(attached.subject, attached, review.online, review.checklist, provenance)
@@ -145,8 +153,11 @@ class Decisions:
     # ── then and now ─────────────────────────────────────────────────────────────────────────
 
     def since(self, entry_id: str) -> list[Changed]:
-        """Returns what changed since an entry was written: numbers, and runs deleted or renamed."""
-        entry = self._context.store.journal.get(entry_id)  # raises NotFound for those who may not read it
+        """Returns what changed since an entry was written: numbers, and runs that were deleted or renamed.
+
+        Empty if nothing changed. Raises NotFound for an unknown entry.
+        """
+        entry = self._context.store.journal.get(entry_id)  # raises NotFound if it may not be read
         return list(self._since(entry.id))
 
     def _read_since(self, entry_id: str) -> list[Changed]:
@@ -185,8 +196,8 @@ class Decisions:
 
 
 def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, although: str) -> None:
-    """Raises InputError for an unknown outcome, a run other than the review's, shipping no run, and approving
-    a failed checklist without a reason.
+    """Raises InputError for an unknown outcome, a run that the review is not about, shipping without a run,
+    and approving without a reason although checks of the checklist fail.
     """
     if outcome not in OUTCOMES:
         raise UnknownName("outcome", outcome, OUTCOMES)
@@ -202,8 +213,9 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
 
 
 def _provenance_of(review: Review) -> dict[str, Any]:
-    """Returns the provenance of the evidence attached last, with all tests of earlier evidence and their
-    times.
+    """Returns the provenance of the newest evidence of a review, with the A/B tests of all its evidence.
+
+    ``attached`` are the kind and time of each piece of evidence.
     """
     last: dict[str, Any] = {}
     tests: dict[str, Any] = {}

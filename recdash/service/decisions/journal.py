@@ -23,8 +23,9 @@ Check = Callable[[Sequence[Entry]], None]
 
 @dataclass(frozen=True)
 class Writing:
-    """The author of an entry, and a ``mark``, equal for the same words from the same form; empty without a
-    form.
+    """The author of an entry to be written, and a ``mark`` of the form that sends it.
+
+    The mark is the same if the same form sends the same words again; it is empty without a form.
     """
 
     author: str
@@ -32,10 +33,10 @@ class Writing:
 
 
 class Journal:
-    """The entries that people wrote about an experiment.
+    """Reads and adds the entries that people wrote about an experiment.
 
-    ``author`` can be given only if visitors do not sign in; ``key`` is a text unique to a form, so that
-    sending the form twice writes one entry. Without it each call writes an entry.
+    ``author`` can be given only if people do not sign in. ``key`` is a text unique to a form, so that a form
+    that is sent twice writes one entry; without a key, each call writes an entry.
     """
 
     def __init__(self, context: ServiceContext) -> None:
@@ -43,37 +44,46 @@ class Journal:
         self._store = context.store
 
     def entries(self, experiment_id: str) -> list[Entry]:
-        """Returns the entries, the newest first."""
+        """Returns the entries of an experiment, the newest first."""
         return self._entries(experiment_id)[::-1]
 
     def reviews(self, experiment_id: str) -> list[Review]:
-        """Returns the reviews, the newest first."""
+        """Returns the reviews of an experiment, the newest first."""
         return fold.reviews(self._entries(experiment_id))
 
     def review(self, proposal_id: str) -> Review:
-        """Returns the review. Raises NotFound for an id that is not a proposal's."""
+        """Returns the review that began with this proposal.
+
+        Raises NotFound if the id is not that of a proposal.
+        """
         for review in self.reviews(self._store.journal.get(proposal_id).experiment):
             if review.id == proposal_id:
                 return review
         raise NotFound(f"No review has the id '{proposal_id}'.")
 
     def decisions(self, experiment_id: str) -> list[Decision]:
-        """Returns the decisions, the newest first; superseded ones say by which."""
+        """Returns the decisions of an experiment, the newest first; a superseded one names the one that
+        replaced it.
+        """
         return fold.decisions(self._entries(experiment_id))
 
     def decision(self, decision_id: str) -> Decision:
-        """Returns the decision. Raises NotFound for an id that is not a decision's."""
+        """Returns the decision. Raises NotFound if the id is not that of a decision."""
         for decision in self.decisions(self._store.journal.get(decision_id).experiment):
             if decision.id == decision_id:
                 return decision
         raise NotFound(f"No decision has the id '{decision_id}'.")
 
     def last_decision(self, experiment_id: str) -> Decision | None:
-        """Returns the newest decision that is not superseded."""
+        """Returns the newest decision that is not superseded; None if there is none."""
         return fold.last_decision(self._entries(experiment_id))
 
     def comment(self, experiment_id: str, about: str, text: str, *, author: str = "", key: str = "") -> Entry:
-        """Adds a comment on an entry or a report of the experiment."""
+        """Adds a comment on ``about``, an entry or a report of the experiment.
+
+        Raises NotFound if the experiment has no such entry or report, InputError for an empty or too long
+        text.
+        """
         writing = self.writing(author, key, "comment", experiment_id, about, text)
         store = self._store
         experiment_id = store.experiments.get(experiment_id).id
@@ -91,8 +101,9 @@ class Journal:
     # ── writing ──────────────────────────────────────────────────────────────────────────────
 
     def writing(self, author: str, key: str, *words: Any) -> Writing:
-        """Returns the author. Raises Forbidden for a viewer, InputError for a name that is not the person's
-        own.
+        """Returns the author under which an entry is written, with the mark of the form.
+
+        Raises Forbidden for a viewer, and InputError if a person who signed in gives another name.
         """
         self._context.must_be_editor()
         person, name = self._context.person, one_line("author", author, MOST_AUTHOR)
@@ -107,7 +118,7 @@ class Journal:
         return Writing(name, base64.b32encode(mark).decode("ascii").lower()[:32])
 
     def written(self, experiment_id: str, writing: Writing) -> Entry | None:
-        """Returns the entry that the same form has written already, or None."""
+        """Returns the entry that the same form has written already; None if there is none."""
         entries = self._store.journal.of_experiment(experiment_id) if writing.mark else []
         return next((entry for entry in entries if entry.facts.get("mark") == writing.mark), None)
 
@@ -115,9 +126,9 @@ class Journal:
         self, writing: Writing, experiment_id: str, kind: EntryKind, text: str, facts: Mapping[str, Any],
         about: str | None = None, *, check: Check | None = None,
     ) -> Entry:  # fmt: skip
-        """Adds an entry; idempotent: if the same form has written one, returns that.
+        """Adds an entry and returns it; if the same form has already written it, returns the stored entry.
 
-        ``check`` gets the journal while no other writer can change it, and may raise.
+        ``check`` is called with all entries while no one else can write; it raises to refuse the entry.
         """
         written = self.written(experiment_id, writing)
         if written is not None:
@@ -136,7 +147,7 @@ class Journal:
 
 
 def prose(field: str, text: str) -> str:
-    """Returns the required text. Raises InputError if it is empty or too long."""
+    """Returns the text cleaned. Raises InputError if it is empty or too long."""
     words = long_text(field, text, MOST_CHARS)
     if not words:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The review of a candidate: proposed, backed by offline evidence, then by A/B tests."""
+"""Reviews of candidates: a proposal, then evidence from offline results and A/B tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recdash.service.validation import long_text
 
 @dataclass(eq=False)
 class Reviews:
-    """How a candidate is proposed for approval and evidence is attached."""
+    """Proposes candidates for approval, and attaches evidence to their reviews."""
 
     _context: ServiceContext
     _online_tests: OnlineTests
@@ -34,7 +34,7 @@ class Reviews:
         self, experiment_id: str, run_id: str, query: ComparisonQuery | None = None, *, text: str = "",
         author: str = "", key: str = "",
     ) -> Review:  # fmt: skip
-        """Proposes a run for approval against the query's baseline, next to its candidates.
+        """Proposes a run for approval, in place of the query's baseline, and returns the new review.
 
         Without a query, the experiment's defaults apply. Raises InputError for a run or baseline that is not
         in the experiment, and if both are the same.
@@ -54,9 +54,11 @@ class Reviews:
     def add_offline_evidence(
         self, proposal_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
-        """Attaches the current verdict and numbers. Attaching again replaces them; both are kept.
+        """Attaches the current verdict and numbers to a review.
 
-        Raises InputError for a review that was decided.
+        The newest evidence counts; earlier evidence stays in the journal.
+
+        Raises InputError for a review that was already decided.
         """
         writing = self._journal.writing(author, key, "offline", proposal_id, text)
         review = self._journal.review(proposal_id)
@@ -69,11 +71,11 @@ class Reviews:
     def add_online_evidence(
         self, proposal_id: str, test_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
-        """Attaches the current results of an A/B test for the proposed run. Attaching again replaces them;
-        both are kept.
+        """Attaches the proposed run's current results in an A/B test to its review.
 
-        Raises NotFound for a test of another experiment, InputError if no variant served the run, and for a
-        review that was decided.
+        The newest evidence from a test counts; earlier evidence stays in the journal. Raises NotFound for a
+        test of another experiment, InputError if no variant served the run, and for a review that was already
+        decided.
         """
         writing = self._journal.writing(author, key, "online", proposal_id, test_id, text)
         review = self._journal.review(proposal_id)
@@ -103,13 +105,13 @@ class Reviews:
 
 
 def served_by(test: OnlineTest, run_id: str) -> bool:
-    """Returns whether a variant other than control served the run."""
+    """Returns whether a variant other than control served the run in this A/B test."""
     return any(linked == run_id for variant, linked in test.links.items() if variant != test.control)
 
 
 def still_open(proposal_id: str, supersedes: str | None = None) -> Check:
-    """Returns a check that refuses an entry if the review was decided, or the decision superseded,
-    meanwhile.
+    """Returns a check for ``Journal.add`` that raises InputError if another person has decided the review, or
+    superseded the same decision, in the meantime.
     """
 
     def check(entries: Sequence[Entry]) -> None:
@@ -125,7 +127,9 @@ def still_open(proposal_id: str, supersedes: str | None = None) -> Check:
 
 
 def refuse_closed(review: Review, old: Decision | None = None) -> None:
-    """Raises InputError for a review that was decided, unless ``old``, which decided it, is superseded."""
+    """Raises InputError for a decided review, unless ``old`` is the decision that closed it, which is now
+    superseded.
+    """
     held = review.decision.id if review.decision else None
     if not review.is_open and (old is None or old.id != held):
         fix = "Supersede its decision, or propose the run again."

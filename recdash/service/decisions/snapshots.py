@@ -1,4 +1,4 @@
-"""Snapshots of the current numbers: the immutable basis of decisions and reviews."""
+"""Snapshots of the current numbers, on which decisions and reviews are based and which never change."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Snapshots:
-    """The verdict and an A/B test, recorded with their definitions."""
+    """Records the current verdict and A/B test results, with the definitions of their metrics."""
 
     _context: ServiceContext
     _comparisons: Comparisons
@@ -59,8 +59,9 @@ class Snapshots:
     # ── offline ──────────────────────────────────────────────────────────────────────────────
 
     def frozen_offline(self, experiment_id: str, subject: Subject) -> Offline | None:
-        """Returns the offline snapshot; None without a baseline. Raises InputError for a catalogue-level
-        metric.
+        """Returns a snapshot of the offline results; None if the subject has no baseline.
+
+        Raises InputError for a catalogue-level metric.
         """
         query = subject.query
         if query is None:
@@ -84,8 +85,8 @@ class Snapshots:
         return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))
 
     def _with_own(self, snapshot: Offline, query: ComparisonQuery) -> Offline:
-        """Returns the snapshot with the subject's metrics, guardrails and slices even if another run
-        leads.
+        """Returns the snapshot with metrics, guardrails and slices of the subject's own run, even if another
+        run leads the comparison.
         """
         run, metric, k = snapshot.subject.run, query.metric, query.k
         if run is None or run.id == query.baseline:
@@ -99,7 +100,7 @@ class Snapshots:
         )
 
     def _definitions(self, experiment_id: str, snapshot: Offline) -> tuple[DefinitionSnapshot, ...]:
-        """Returns the definition of every metric with a number in the snapshot."""
+        """Returns the definitions of all metrics that have a number in the snapshot."""
         users = self._context.settings_of(experiment_id)["users"]
         others = [
             *(other.metric for other in snapshot.metrics),
@@ -111,8 +112,10 @@ class Snapshots:
     # ── online ───────────────────────────────────────────────────────────────────────────────
 
     def frozen_online(self, test: OnlineTest, subject: Subject, *, explained: bool = True) -> Online:
-        """Returns the online snapshot. Raises InputError if no variant other than control served the
-        subject.
+        """Returns a snapshot of the A/B test's results for the subject's run.
+
+        ``explained`` adds why offline and online results contradict each other. Raises InputError if no
+        variant other than control served the run.
         """
         variant = _variant_of(test, subject)
         results = self._online_tests.results(test.id)
@@ -127,7 +130,7 @@ class Snapshots:
             srm_p=results.health.srm_p,
             blocked=results.health.blocked,
             crossover=results.health.crossover,
-            # the split has a line of its own
+            # the split is shown on a separate line
             warnings=tuple(
                 str(warning) for warning in results.health.warnings if warning.code != SPLIT_BROKEN
             ),
@@ -140,8 +143,9 @@ class Snapshots:
     def _both_ways(
         self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
     ) -> Iterator[OfflineOnlineSnapshot]:
-        """Yields the subject's quadrant for each goal; for a contradiction also its explanation, if a check
-        supports one.
+        """Yields for each goal whether the run won or lost offline and online.
+
+        If the two contradict each other, and a check supports an explanation, it comes with it.
         """
         for row in rows:
             if row.role != "goal" or row.is_control:
@@ -171,10 +175,7 @@ class Snapshots:
     # ── where the numbers come from ──────────────────────────────────────────────────────────
 
     def provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
-        """Returns hashes of all input data, the versions and the time.
-
-        Empty without a baseline, and so without numbers.
-        """
+        """Returns the current time, hashes of all input data, and the versions; empty without a baseline."""
         from recdash.service.provenance import provenance, versions_here
 
         query = subject.query
@@ -188,7 +189,10 @@ class Snapshots:
 
 
 def _variant_of(test: OnlineTest, subject: Subject) -> str:
-    """Returns the variant that served the subject's run."""
+    """Returns the variant that served the subject's run.
+
+    Raises InputError if none did, or only the control.
+    """
     run, place = subject.run, f"test '{test.name}'"
     served = [variant for variant, linked in test.links.items() if run and linked == run.id]
     if not served or run is None:
@@ -251,7 +255,9 @@ def _definition(metric: str, users: Any) -> DefinitionSnapshot:
 
 
 def _terms(terms: Terms) -> str:
-    """Returns ``95 % intervals, Holm-corrected; smaller than 1 % is too small to matter; …``."""
+    """Returns the terms of a comparison in words, such as ``95 % intervals, corrected by Holm; less than 1 %
+    of the baseline's value is too small to matter; …``.
+    """
     rule = CORRECTIONS.get(terms.correction, "none")
     corrected = "not corrected" if rule == "none" else f"corrected by {rule}"
     return (

@@ -1,4 +1,6 @@
-"""Subjects of reviews and decisions: a run against a baseline by a metric, with current names."""
+"""What reviews and decisions are about: a run, its baseline and the metric, with the current names of
+runs.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ class Subjects:
         self._store = context.store
 
     def subject(self, experiment_id: str, run_id: str | None, query: ComparisonQuery | None) -> Subject:
-        """Returns the subject of a decision: the run (None for all) and the query, by default the
-        experiment's.
+        """Returns the subject of a decision: a run (None for all) and a comparison, by default the
+        experiment's own.
 
-        If the experiment has no active run and no query is given, the subject has no baseline. Raises
-        InputError for a run that is not in the experiment, and for a k beyond the depth.
+        Without a query and without an active run, the subject has no baseline. Raises InputError for a run
+        that is not in the experiment, and for a k beyond the depth.
         """
         experiment = self._store.experiments.get(experiment_id)
         runs = {run.id: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
@@ -47,8 +49,9 @@ class Subjects:
         return Subject(run, named[query.baseline], query.metric, query.k, beside)
 
     def named_now(self, subject: Subject) -> Subject:
-        """Returns the subject with current names. Raises InputError if run or baseline was deleted; deleted
-        others are left out.
+        """Returns the subject with the current names of its runs, without other runs that were deleted.
+
+        Raises InputError if its run or baseline was deleted.
         """
         self.refuse_gone(subject)
         names = self.names(subject)
@@ -59,19 +62,21 @@ class Subjects:
         return replace(subject, run=run, baseline=baseline, others=others)
 
     def refuse_gone(self, subject: Subject) -> None:
-        """Raises InputError if run or baseline was deleted."""
+        """Raises InputError if the subject's run or baseline was deleted."""
         gone = self.gone(subject)
         if gone:
             fix = "Its numbers can no longer be computed; earlier records stay."
             raise InputError([Problem("run-gone", f"run '{name}'", "it was deleted", fix) for name in gone])
 
     def gone(self, subject: Subject) -> list[str]:
-        """Returns the names of run and baseline if they were deleted."""
+        """Returns the names of the subject's run and baseline as far as they were deleted; empty if both
+        exist.
+        """
         names = self.names(subject)
         return [named.name for named in (subject.run, subject.baseline) if named and named.id not in names]
 
     def names(self, subject: Subject) -> dict[str, str]:
-        """Returns {run id: current name} of existing runs."""
+        """Returns {run id: current name} of the subject's runs that still exist."""
         names: dict[str, str] = {}
         for named in filter(None, (subject.run, subject.baseline, *subject.others)):
             with suppress(NotFound):

@@ -1,1 +1,1 @@
-"""Evidence on why an A/B test differs from the offline results."""
+"""Explains with evidence why an A/B test differs from the offline results."""

@@ -1,4 +1,4 @@
-"""The case to explain: one variant of one test, the run it served, and the explanation."""
+"""The case to explain (one variant of one A/B test, with the run that it served), and its explanation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Case:
-    """A variant other than control: its run against the control's run, and the online metric."""
+    """A variant other than control in an A/B test. ``query`` compares its run with the control's run."""
 
     test: OnlineTest
     variant: str
@@ -35,15 +35,16 @@ class Case:
 
     @property
     def run_id(self) -> str:
-        """Returns the run that the variant served."""
+        """Returns the id of the run that the variant served."""
         return self.query.runs[0]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The twelve answers in order, and a summary in a sentence or two.
+    """The answers of all twelve checks in their order, and a summary in a sentence or two.
 
-    ``quadrant``: whether the run won offline and online; ``question`` is what the explanation answers.
+    ``quadrant`` is whether the run won or lost offline and online; ``question`` is what the explanation
+    answers.
     """
 
     test: str
@@ -60,7 +61,7 @@ class Explanation:
 
     @property
     def where(self) -> str:
-        """``nDCG@10``."""
+        """Returns the metric with its k, such as ``nDCG@10``."""
         return metric_title(self.metric, self.k)
 
     @property
@@ -68,7 +69,7 @@ class Explanation:
         return QUESTIONS[self.quadrant].format(run=self.run)
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values."""
+        """Returns the explanation as JSON-ready values."""
         facts = ("test", "variant", "run", "base", "metric", "k", "online", "quadrant", "summary")
         return {
             **{name: getattr(self, name) for name in facts},

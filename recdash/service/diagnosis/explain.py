@@ -1,5 +1,5 @@
-"""Explains why a candidate's online result differs from the offline one: evidence from the store, and the
-checks.
+"""Explains why a candidate's online result differs from its offline result, with checks on stored
+evidence.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 
 @dataclass(eq=False)
 class Diagnosis:
-    """The section "Why?" for any variant that is linked to a run."""
+    """Explains the result of any variant that is linked to a run."""
 
     _context: ServiceContext
     _comparisons: Comparisons
@@ -40,11 +40,12 @@ class Diagnosis:
         self._explained = self._context.cached(self._explain, most=256)
 
     def explain(self, test_id: str, variant: str, metric: str, k: int, online_metric: str) -> Explanation:
-        """Returns the twelve checks for a variant: its run against the control's (else the baseline).
+        """Returns the answers of the twelve checks for a variant, whose run is compared with the control's.
 
-        A check whose evidence is missing or damaged is inconclusive. Raises UnknownName for an unknown
-        variant or online metric, NotFound for a variant that is not linked to a run, InputError for a metric
-        without a value per user and if there is no run to compare with.
+        If the control is not linked to a run, the experiment's baseline takes its part. A check whose
+        evidence is missing or damaged is inconclusive. Raises UnknownName for an unknown variant or online
+        metric, NotFound for a variant that is not linked to a run, InputError for a metric without a value
+        per user and if there is no run to compare with.
         """
         check_k(k)
         test = self._context.store.online_tests.get(test_id)
@@ -117,7 +118,10 @@ class Diagnosis:
 def _unless_missing(
     gather: Callable[Concatenate[Case, P], Any], case: Case, *args: P.args, **named: P.kwargs
 ) -> Any:
-    """Returns the evidence, or why it is missing: a damaged file affects one check, not the page."""
+    """Returns the evidence that ``gather`` returns, or why it is missing if it raises.
+
+    So a damaged file affects one check rather than the whole page.
+    """
     try:
         return gather(case, *args, **named)
     except InputError as error:
@@ -127,7 +131,9 @@ def _unless_missing(
 
 
 def _quadrant(test: OnlineTest, evidence: Evidence) -> str:
-    """Returns the quadrant as on the page: none if the split of users is broken."""
+    """Returns whether the run won or lost offline and online, in words; ``BLOCKED`` for a sample ratio
+    mismatch.
+    """
     if split_is_broken(test.notices):
         return BLOCKED
     gain, lift = evidence.gain, evidence.lift

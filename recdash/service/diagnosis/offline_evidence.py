@@ -1,4 +1,4 @@
-"""Offline evidence for the checks: the runs of a variant and of its control."""
+"""Offline evidence for the checks: numbers about the runs of a variant and of its control."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from recdash.stats import Paired
 
 TRAIN_ENDS = 0.99
-"""Share of rows at which events count as happened; later ones may be clock errors."""
+"""The quantile of the times in the training data at which it counts as ended; later times may be clock
+errors.
+"""
 TRAIN = Missing("training data in the experiment")
 TIMES = Missing("a column of times in test set and training data")
 GRADES = Missing("a rating or a watch time in the test set (a column relevance)")
@@ -50,7 +52,7 @@ LISTS = Missing("lists of the run and of the control's run")
 
 @dataclass(eq=False)
 class OfflineEvidence:
-    """The offline half of the evidence."""
+    """Gathers the evidence from offline results."""
 
     _context: ServiceContext
     _data: RunData
@@ -61,7 +63,11 @@ class OfflineEvidence:
     _online_evidence: OnlineEvidence
 
     def case_gain(self, case: Case) -> Gain | Missing:
-        """Returns the offline gain as on the page: corrected over all linked variants."""
+        """Returns the run's offline gain with the interval that pages show, which is corrected over all
+        linked variants.
+
+        Missing if either run lacks the metric.
+        """
         rows = self._comparisons.pairs(replace(case.query, runs=tuple(case.test.links.values())))
         rows = rows[rows["run_id"] == case.run_id]
         if rows.empty:
@@ -71,12 +77,16 @@ class OfflineEvidence:
         return Gain(float(row["mean_diff"]), *ends, float(row["base_value"]), int(row["n_users"]))
 
     def gain_at(self, case: Case, k: int, scope: Scope = WHOLE) -> Gain | None:
-        """Returns the gain with an uncorrected 95 % interval; None if the runs share no user."""
+        """Returns the run's offline gain with an uncorrected 95 % interval; None if both runs have no user in
+        common.
+        """
         both = self._both(case, k, scope)
         return None if both is None else _gain_of(*both)
 
     def _both(self, case: Case, k: int, scope: Scope = WHOLE) -> tuple[UserValues, UserValues] | None:
-        """Returns values of run and baseline over the users who count in both; None if there are none."""
+        """Returns values per user of the run and the baseline, over the users who count in both; None if
+        there are none.
+        """
         own, base = (
             self._values.user_values(run_id, case.query.metric, k, None, scope)
             for run_id in (case.run_id, case.query.baseline)
@@ -123,8 +133,10 @@ class OfflineEvidence:
         return Times(known[0], float(np.quantile(known[1], TRAIN_ENDS, method="lower")))
 
     def case_stricter(self, case: Case) -> Stricter | Missing:
-        """Returns the gain under the online definition of success: watch time by the rule of the test, grades
-        from 80 % of the best on.
+        """Returns the offline gain if only those test items count that meet the online definition of success.
+
+        For watch time this is the A/B test's threshold, for grades 80 % of the best grade. Missing without
+        grades.
         """
         truth = self._data.reference(case.experiment_id).truth
         gains = truth.gains(np.flatnonzero(truth.relevant()))
@@ -169,7 +181,9 @@ class OfflineEvidence:
         )
 
     def _units_offline(self, case: Case, reference: Reference) -> tuple[Mask, Mask]:
-        """Returns [units] of the variant and the control: who counts offline, and who has a train row."""
+        """Returns two masks over the users of the variant and the control: who counts offline, and who has
+        rows in the training data.
+        """
         users = self._online_tests.users(case.test.id)
         ids = users.unit if isinstance(users.unit, pa.Array) else pa.array(users.unit)
         index, truth = reference.users.copy(), reference.truth
@@ -177,13 +191,15 @@ class OfflineEvidence:
         codes = index.codes(ids.filter(pa.array(_in_case(users, case))), grow=False)
         counts, in_train = (
             np.zeros(len(index) + 1, dtype=bool) for _ in range(2)
-        )  # the last stands for no user
+        )  # the last entry is for users who are in no table
         counts[: truth.n_users] = truth.users_who_count()
         in_train[had] = True
         return counts[codes], in_train[codes]
 
     def _lift_among(self, case: Case, evaluated: Mask) -> OnlineChange | None:
-        """Returns the online metric's lift among users who count offline; None if it has no interval."""
+        """Returns the lift of the online metric among users who count offline (``evaluated``); None without a
+        lift.
+        """
         from recdash.online.analysis.segments import by_segment
         from recdash.online.users import Segment
 
@@ -200,10 +216,10 @@ class OfflineEvidence:
 
 
 def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tuple[Gain, Gain]:
-    """Returns the change in items found per user, and its part from popular items; masks [T] of the truth's
-    rows.
+    """Returns the change in hits per user from the baseline's to the run's list, and how much of it popular
+    items add beyond their share of the baseline's hits.
 
-    Both are limited to the k items of a list.
+    All masks are over the rows [T] of the test set. A user has at most k hits.
     """
     counted = truth.users_who_count()
     share = base[of_head].sum() / base.sum() if base.any() else 0.5
@@ -227,6 +243,6 @@ def _gain_of(run: UserValues, base: UserValues) -> Gain:
 
 
 def _in_case(users: OnlineUsers, case: Case) -> Mask:
-    """Returns [U] True for the users of the variant and of the control."""
+    """Returns a mask [U] of the users who were in the variant or in the control."""
     codes = [users.variants.index(name) for name in (case.variant, case.test.control)]
     return np.isin(users.variant, codes)

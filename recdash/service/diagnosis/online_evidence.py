@@ -32,7 +32,7 @@ SEGMENTS = Missing("a column of the users' segments (country, device …) in the
 
 
 class OnlineEvidence:
-    """The online half of the evidence."""
+    """Gathers the evidence from an A/B test's results."""
 
     def __init__(
         self, context: ServiceContext, online_tests: OnlineTests, online_analysis: OnlineAnalysis
@@ -40,8 +40,8 @@ class OnlineEvidence:
         self._context, self._online_tests, self._online_analysis = context, online_tests, online_analysis
 
     def lift_of(self, case: Case, metric: str) -> OnlineChange | Missing:
-        """Returns the variant's lift with the interval that judges it, with the sign that makes above 0
-        better.
+        """Returns the variant's lift and its interval, signed so that above 0 is better; Missing if it has no
+        lift.
         """
         from recdash.online.agreement.join import judged_by
 
@@ -95,8 +95,9 @@ class OnlineEvidence:
         return self._online_analysis.metric(case.test.id, case.online_metric)
 
     def per(self, case: Case) -> str | None:
-        """Returns the denominator of the online metric in words; None for users. For aggregates its name says
-        it.
+        """Returns what the online metric is counted per, in words (such as sessions); None for users.
+
+        Also None for most aggregated metrics, whose name says it.
         """
         from recdash.online.ab_test import with_own
         from recdash.online.analysis import aggregates
@@ -133,8 +134,10 @@ class OnlineEvidence:
 
 
 def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[SegmentEvidence, ...]:
-    """Returns segment evidence corrected over all segments of all kinds; ``down``: less of the metric is
-    better.
+    """Returns the evidence of all segments, with p-values corrected over segments of all kinds
+    (Benjamini-Hochberg).
+
+    ``down`` is whether less of the metric is better.
     """
     tested = np.array([row.p for _, row in rows if row.p is not None])
     corrected = iter(benjamini_hochberg(tested).tolist())
@@ -149,7 +152,9 @@ def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[
 
 
 def _mix_p(users: OnlineUsers, case: Case, name: str) -> float:
-    """Returns the p-value of the difference between both variants' shares of segments."""
+    """Returns the p-value that the variant and the control have the same shares of segments; 1 if it cannot
+    be tested.
+    """
     from scipy.stats import chi2_contingency
 
     label, n_labels = users.segments[name].label + 1, len(users.segments[name].labels) + 1

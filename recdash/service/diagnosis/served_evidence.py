@@ -1,4 +1,4 @@
-"""Served evidence for the checks: the lists that an A/B test actually showed, next to the uploaded ones."""
+"""Evidence from served lists: what an A/B test showed, compared with the uploaded lists."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ NO_ROWS = Missing("served lists of this variant and of the control")
 
 @dataclass(frozen=True)
 class Requests:
-    """Served rows [S] of one variant: ``request`` codes 0.., ``size`` [requests] rows of each, ``unit`` and
-    ``item`` ids, ``rank`` from 1, ``clicked`` if the table has it.
+    """The rows [S] of one variant in the table of served lists.
+
+    ``request`` is the code of each row's request, from 0; ``size`` [requests] is the number of rows of each
+    request. ``unit`` and ``item`` are ids, ``rank`` begins with 1, ``clicked`` is None if the table lacks
+    clicks.
     """
 
     request: Ints
@@ -38,7 +41,7 @@ class Requests:
 
 @dataclass(eq=False)
 class ServedEvidence:
-    """The evidence from served lists."""
+    """Gathers the evidence from served lists."""
 
     _context: ServiceContext
     _data: RunData
@@ -71,8 +74,10 @@ class ServedEvidence:
         return ExposureEvidence(unseen, base_unseen, self._judged(run, case), self._judged(base, case))
 
     def _unseen(self, run_id: str, case: Case, served: Requests) -> float | None:
-        """Returns the share of the run's top-k positions with an item that no user had seen before the
+        """Returns the share of the run's top-k positions that show an item which no user had seen before the
         test.
+
+        None if the run's exposure is not stored.
         """
         exposure, reference = self._data.hits(run_id).exposure, self._data.reference(case.experiment_id)
         if exposure is None:
@@ -81,7 +86,7 @@ class ServedEvidence:
         item, count = exposure.shown.item[:end], exposure.shown.count[:end]
         index = reference.items.copy()
         codes = index.codes(pa.array(list(exposure.items), pa.string()))
-        known = np.zeros(len(index) + 1, dtype=bool)  # the last entry stands for items in no list
+        known = np.zeros(len(index) + 1, dtype=bool)  # the last entry is for items that are in no list
         known[index.codes(pc.unique(served.item), grow=False)] = True
         known[: len(reference.truth.items)] = True
         if reference.train_users is not None:
@@ -89,8 +94,9 @@ class ServedEvidence:
         return float(count[~known[codes[item]]].sum() / max(int(count.sum()), 1))
 
     def _judged(self, run_id: str, case: Case) -> float | None:
-        """Returns the share of top-k positions with a row in the truth; None if all of its rows are
-        relevant.
+        """Returns the share of top-k positions whose user and item have a row in the test set.
+
+        None if all rows of the test set are relevant, so that none says what a user disliked.
         """
         hits = self._data.hits(run_id)
         if hits.truth.relevant().all():
@@ -139,7 +145,7 @@ class ServedEvidence:
 
 
 def _by_rank(rank: Ints, slots: int) -> Ints:
-    """Returns [slots] how many rows have each rank, from 1."""
+    """Returns the number of rows with each rank, from 1 to ``slots``."""
     counts: Ints = np.bincount(rank, minlength=slots + 1)[1 : slots + 1]
     return counts
 
@@ -152,7 +158,9 @@ def _codes(column: pa.ChunkedArray) -> Ints:
 
 
 def _places_in(lists: UserLists, user: Ints, item: Ints, n_items: int) -> Ints:
-    """Returns [S] the position, from 0, of each item in the user's uploaded list; −1 if it is not in it."""
+    """Returns the position [S], from 0, of each item in its user's uploaded list; −1 if it is not in the
+    list.
+    """
     lengths = np.diff(lists.start)
     key = np.repeat(lists.user.astype(np.int64), lengths) * n_items + lists.item
     order = np.argsort(key)

@@ -1,4 +1,4 @@
-"""Comparisons of stored runs: pairs, ranks, the verdict and its sensitivity."""
+"""Compares stored runs: paired differences, ranks, and the verdict with what could change it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_u
 
 
 class Comparisons:
-    """Compares runs to choose one, with the evidence."""
+    """Compares runs, and recommends which of them to choose."""
 
     def __init__(
         self,
@@ -70,11 +70,13 @@ class Comparisons:
         self._pulls = context.sized_cache(self._read_pulls, least=4)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
-        """Returns the runs of an experiment, or of a part of it, as a source for ``recdash.comparison``."""
+        """Returns the data that ``recdash.comparison`` needs about an experiment's runs, limited to
+        ``scope``.
+        """
         return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope)
 
     def compare(self, query: ComparisonQuery) -> Compared:
-        """Returns every pair with every test, and the verdict.
+        """Returns the complete comparison: all pairs of runs with their tests, and the verdict.
 
         Raises InputError for a metric without a value per user, NotFound for an unknown run, EvidenceDamaged
         if stored data of the runs is damaged.
@@ -85,19 +87,22 @@ class Comparisons:
         return compared(self._source_of(query), query)
 
     def verdict(self, query: ComparisonQuery) -> Recommendation:
-        """Returns what to do, from all evidence on every candidate; cached.
+        """Returns the recommendation, from all evidence about all candidates; cached.
 
         Raises InputError for a metric without a value per user.
         """
         return self._verdicts(query, self.verdict_state(query.baseline))
 
     def changes(self, query: ComparisonQuery) -> list[WhatIf]:
-        """Returns what would change the verdict: other cutoffs, metric, definition, users, slices."""
+        """Returns what would change the verdict: other cutoffs, metrics, definitions, populations or
+        slices.
+        """
         return self._changes(query, self.verdict_state(query.baseline))
 
     def verdict_state(self, run_id: str) -> Hashable:
-        """Returns the mutable state a verdict depends on: baseline, names of the runs, and linked A/B tests
-        with how they are counted.
+        """Returns a hashable value that changes whenever a verdict may change.
+
+        It is made of the baseline, the runs' names, and how the linked A/B tests are counted.
         """
         return self._states(run_id)
 
@@ -109,11 +114,11 @@ class Comparisons:
         return (experiment.baseline, *names, *links)
 
     def pairs(self, query: ComparisonQuery, *, among: bool = False) -> pd.DataFrame:
-        """Returns paired differences from the baseline (``among``: and between all other pairs), judged as
-        one family.
+        """Returns the paired differences from the baseline as a frame with ``PAIR_COLUMNS``, tested as one
+        family.
 
-        Columns: ``PAIR_COLUMNS``; ci_low and ci_high are corrected, ``word`` follows from them and the
-        margin.
+        ``among`` adds all other pairs of runs. ci_low and ci_high are corrected; ``word`` (the finding)
+        follows from them and the margin. A run without the metric has no row.
         """
         import pandas as pd
 
@@ -121,10 +126,11 @@ class Comparisons:
         return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
     def ranks(self, query: ComparisonQuery) -> pd.DataFrame:
-        """Returns ranks over the users that baseline and candidates all share: ``RANK_COLUMNS``.
+        """Returns the runs' ranks, over the users that they all share, as a frame with ``RANK_COLUMNS``.
 
-        All pairs are one family; a run ranks behind those that are significantly better. A run without the
-        metric has no row, nor has one that shares fewer than two users with the runs of more users.
+        All pairs are tested as one family; a run ranks behind every run that is significantly better. A run
+        has no row if it lacks the metric, or if it shares fewer than two users with the runs that have more
+        users.
         """
         import pandas as pd
 
@@ -138,29 +144,30 @@ class Comparisons:
     def values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
-        """Returns a metric of a run per user; None without lists, and if the run lacks the metric.
+        """Returns a metric's value per user of a run; None if the run has no lists or lacks the metric.
 
         Raises InputError for a metric without a value per user, and for a k beyond the depth.
         """
         return self._values.user_values(run_id, metric, k, users, scope)
 
     def replicate_differences(self, query: ComparisonQuery) -> dict[str, ReplicateDifference]:
-        """Returns {run: its difference from the baseline over folds or seeds}, all judged as one family.
+        """Returns each run's difference from the baseline over folds or seeds, all tested as one family: {run
+        id: difference}.
 
-        Without the runs that lack the metric, and those uploaded once if the baseline was too.
+        A run is missing if it lacks the metric, and if neither it nor the baseline has folds or seeds.
         """
         return replicate_differences(self._source_of(query), query)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
-        """Returns any metric of a run; None if it lacks it."""
+        """Returns a metric's value at k, over all users of the scope; None if the run lacks the metric."""
         curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(frames.score_at(curve, k)["value"])
 
     def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
-        """Returns by how much each run's users pull catalogue-level metrics at k, in one more pass over its
-        lists; cached.
+        """Returns for each run and metric how far single users change the run's value at k (see ``Pulls``).
 
-        Raises InputError if an upload was not kept.
+        The metrics are catalogue-level metrics. It reads the stored lists once more; cached. Raises
+        InputError if an upload was not kept.
         """
         return list(self._pulls(tuple(run_ids), tuple(metrics), k))
 
@@ -182,16 +189,17 @@ class Comparisons:
         return pulls_of_runs(sources, reference, [*map(define, metrics)], k)
 
     def online_lifts(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
-        """Returns the lifts of a run in the experiment's A/B tests, by goals and guardrails, where control
-        served the baseline; signed so that more is better.
+        """Returns a run's lifts in goals and guardrails of the A/B tests in which control served the
+        baseline.
 
-        An unlinked control counts as the experiment's baseline. A test with a broken split has no result.
-        Before the planned number of users a lift counts only as far as the always-valid interval reaches.
+        Lifts are signed so that more is better. A control without a linked run counts as the experiment's
+        baseline. A test with a sample ratio mismatch has no lifts. Before the planned number of users, the
+        interval also covers the always-valid one.
         """
         return [lift for test in self._tests_against(baseline_id) for lift in _lifts_of(test, run_id)]
 
     def lost_elsewhere(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
-        """Returns the losses of a run in A/B tests where control served another run than the baseline."""
+        """Returns a run's losses in A/B tests in which control served another run than the baseline."""
         against = {test.id for test in self._tests_against(baseline_id)}
         experiment = self._context.experiment_of(baseline_id).id
         tests = self._store.online_tests.of_experiment(experiment)
@@ -199,7 +207,9 @@ class Comparisons:
         return [lift for test in others for lift in _lifts_of(test, run_id) if lift.is_lost]
 
     def invalid_tests(self, run_id: str, baseline_id: str) -> list[str]:
-        """Returns the names of the run's A/B tests whose split of users is broken."""
+        """Returns the names of the A/B tests of the run against the baseline that have a sample ratio
+        mismatch.
+        """
         return [
             test.name
             for test in self._tests_against(baseline_id)
@@ -208,7 +218,7 @@ class Comparisons:
         ]
 
     def _read_tests(self, baseline_id: str) -> Sequence[OnlineTest]:
-        """Returns the experiment's A/B tests in which control served the run."""
+        """Returns the experiment's A/B tests in which control served this run."""
         experiment = self._context.experiment_of(baseline_id)
         return [
             test
@@ -217,7 +227,7 @@ class Comparisons:
         ]
 
     def _read_user_slices(self, experiment_id: str, threshold: float | None = None) -> Sequence[Slice]:
-        """Returns the slices of users that a verdict examines."""
+        """Returns the slices of users that a verdict considers."""
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
     def _source_of(self, query: ComparisonQuery) -> Source:
@@ -239,7 +249,7 @@ class Comparisons:
 
 @dataclass(eq=False)
 class StoredSource:
-    """The runs of one experiment, or of a part of it, as the source of a comparison."""
+    """The data about one experiment's stored runs, limited to a scope, that a comparison needs."""
 
     comparisons: Comparisons
     context: ServiceContext
@@ -294,7 +304,9 @@ class StoredSource:
         return self.comparisons.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        """Returns the online lifts; none for a part of the users, which a test does not report on."""
+        """Returns the run's online lifts; empty for a scope that is not the whole experiment, as A/B tests
+        have no results for it.
+        """
         return self.comparisons.online_lifts(run, baseline) if self.scope == WHOLE else []
 
     def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
@@ -315,7 +327,7 @@ class StoredSource:
 
 
 def _lifts_of(test: OnlineTest, run_id: str) -> list[OnlineLift]:
-    """Returns the lifts of a run in goals and guardrails of a test; none where its split is broken."""
+    """Returns a run's lifts in goals and guardrails of an A/B test; empty for a sample ratio mismatch."""
     if split_is_broken(test.notices):
         return []
     rows = [
@@ -329,7 +341,9 @@ def _lifts_of(test: OnlineTest, run_id: str) -> list[OnlineLift]:
 
 
 def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
-    """Returns a row of a test, signed so that more is better; None without an interval."""
+    """Returns the lift in a row of an A/B test's results, signed so that more is better; None without an
+    interval.
+    """
     low, high = judged_by(row)
     if low is None or high is None:
         return None
@@ -357,12 +371,14 @@ def _is_complete(test: OnlineTest) -> bool:
 
 
 def _n_planned(test: OnlineTest) -> int:
-    """Returns 0 where no number was planned."""
+    """Returns the planned number of users; 0 if none was planned."""
     return int(test.rules.get("planned_users") or 0)
 
 
 def _n_compared(test: OnlineTest) -> int | None:
-    """Returns the users of control and its largest variant; None without one."""
+    """Returns the number of users in control and the largest other variant together; None if there is no
+    other variant.
+    """
     users = {str(row["variant"]): row.get("n_users") or 0 for row in test.results}
     pairs = [users.get(test.control, 0) + n for variant, n in users.items() if variant != test.control]
     return max(pairs, default=None)
@@ -383,7 +399,9 @@ def _pair_rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _over_the_same_rows(values: Mapping[str, UserValues]) -> Mapping[str, UserValues]:
-    """Returns predicted ratings over the rows that all of the runs predict; other metrics unchanged."""
+    """Returns values of rating metrics over the user-item pairs that all runs predict; values of other
+    metrics unchanged.
+    """
     rated = [run_values.rated for run_values in values.values()]
     if not rated or None in rated:
         return values
@@ -399,7 +417,9 @@ def _over_the_same_rows(values: Mapping[str, UserValues]) -> Mapping[str, UserVa
 def _rank_rows(
     values: Mapping[str, UserValues], correction: Correction, *, lower_is_better: bool
 ) -> list[dict[str, Any]]:
-    """Returns the rows of ``ranks`` without names; none if no two runs share two users."""
+    """Returns the rows of ``Comparisons.ranks`` without names; empty unless two runs share at least two
+    users.
+    """
     run_ids, users = _sharing(values)
     if len(run_ids) < 2:
         return []
@@ -420,7 +440,10 @@ def _rank_rows(
 
 
 def _sharing(values: Mapping[str, UserValues]) -> tuple[list[str], Ints]:
-    """Returns runs that all share two users or more, and these users; runs of few users are dropped first."""
+    """Returns runs that all share at least two users, and these users; empty if there are no such runs.
+
+    A run is left out if, together with the runs of more users, fewer than two shared users remain.
+    """
     most_first = sorted(values, key=lambda run: -len(values[run].users))
     for index, widest in enumerate(most_first):
         chosen, users = [widest], values[widest].users

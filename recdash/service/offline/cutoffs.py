@@ -1,4 +1,4 @@
-"""Paired differences by cutoff: of each run from the baseline, and who leads at which k."""
+"""Paired differences from the baseline at each cutoff, and which run leads at which k."""
 
 from __future__ import annotations
 
@@ -30,17 +30,20 @@ def cutoffs_within(depth: int) -> tuple[int, ...]:
 
 
 class CutoffComparisons:
-    """Comparisons at several cutoffs at once; cached by run, so that another baseline costs nothing."""
+    """Compares runs at several cutoffs at once; all pairs are cached, so that another baseline costs
+    nothing.
+    """
 
     def __init__(self, context: ServiceContext, values: MetricValues) -> None:
         self._context, self._values = context, values
         self._across = context.cached(self._compare_across, most=256)
 
     def delta_curves(self, query: ComparisonQuery) -> pd.DataFrame:
-        """Returns each run minus the baseline at ``cutoffs_within`` the depth, paired over the users of both.
+        """Returns each run's paired difference from the baseline at ``cutoffs_within`` the depth:
+        ``DELTA_COLUMNS``.
 
-        Columns: ``DELTA_COLUMNS``; each interval is uncorrected, for one cutoff. A run without the metric has
-        no rows. Raises InputError for a metric without a value per user.
+        Each difference is over the users of both runs. Its interval is for one cutoff and not corrected. A
+        run without the metric has no rows. Raises InputError for a metric without a value per user.
         """
         import pandas as pd
 
@@ -55,11 +58,11 @@ class CutoffComparisons:
         return pd.DataFrame(rows, columns=DELTA_COLUMNS)
 
     def leaders_by_k(self, query: ComparisonQuery) -> dict[int, tuple[str, ...]]:
-        """Returns {k: the runs than which no other is significantly better}, after Holm over all pairs and
-        cutoffs.
+        """Returns {k: ids of the leading runs}: those that no other run beats significantly (Holm, over all
+        pairs and cutoffs).
 
-        A single run leads; several are not separable; a run without counted users never leads. Raises
-        InputError for a metric without a value per user.
+        Several leaders cannot be separated. A run in which no user counts never leads. Raises InputError for
+        a metric without a value per user.
         """
         place, pairs_by_k = self._across(tuple(sorted(query.shown)), query.metric, query.scope)
         first = leaders(list(pairs_by_k.values()))
@@ -72,7 +75,7 @@ class CutoffComparisons:
     def _compare_across(
         self, run_ids: tuple[str, ...], metric: str, scope: Scope
     ) -> tuple[Mapping[str, int], Mapping[int, AllPairs]]:
-        """Returns {run: its index among those with the metric for at least one user} and {k: all their
+        """Returns {run id: index in the pairs} of runs with at least one user who counts, and {k: all their
         pairs}.
         """
         define(metric).formula()  # refuses a metric without a value per user
@@ -80,7 +83,7 @@ class CutoffComparisons:
         ids: tuple[str, ...] = run_ids
         pairs_by_k: dict[int, AllPairs] = {}
         for k in cutoffs_within(depth):
-            # Not cached: these values of many cutoffs would displace those that pages ask for again.
+            # Not cached: values at so many cutoffs would displace those that pages use often.
             values = {run: self._values.compute_user_values(run, metric, k, None, scope) for run in ids}
             present = {
                 run: run_values
@@ -102,8 +105,9 @@ def _cells(pairs: AllPairs, baseline: int, run: int) -> dict[str, Any]:
 
 
 def _all_pairs(values: Sequence[UserValues]) -> AllPairs:
-    """Returns all pairs over the common users if they are the same; else each pair over the users it
-    shares.
+    """Returns the differences of all pairs of runs, each over the users that both runs have.
+
+    If all runs have the same users, they are compared at once.
     """
     if not values:
         return compare_all_pairs(np.zeros((0, 0)))

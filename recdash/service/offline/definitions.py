@@ -1,4 +1,4 @@
-"""Scores one run under many definitions."""
+"""Scores one run under the definitions of many libraries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PresetResults:
-    """What each library would report for a run, and why."""
+    """Computes what each library would report for a run, and why its value differs."""
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves
@@ -38,17 +38,19 @@ class PresetResults:
         self._hits_again = context.cached(self._read_hits_again, most=8)
 
     def guide(self) -> list[MetricGuide]:
-        """Returns what each metric means, in the order of the guide."""
+        """Returns the explanation of each metric, in the order of the guide."""
         return metric_guides()
 
     def presets(self) -> list[PresetGuide]:
-        """Returns what each preset counts by."""
+        """Returns the explanation of each preset, which is the set of definitions of one library."""
         return preset_guides()
 
     def under_presets(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
-        """Returns the run scored under every preset; columns as in ``conventions.preset_frame``.
+        """Returns the run's value under every preset, as a frame with the columns of
+        ``conventions.preset_frame``.
 
-        Parameters written in ``metric`` override the presets'. Raises InputError for a k beyond the depth.
+        A parameter that ``metric`` states overrides that of the preset. Raises InputError for a k beyond the
+        depth.
         """
         own_order = self._context.store.runs.get(run_id).provenance.get("order", "rank")
         return conventions.preset_frame(
@@ -56,17 +58,18 @@ class PresetResults:
         )
 
     def preset_causes(self, run_id: str, metric: str, k: int) -> pd.DataFrame:
-        """Returns what causes each preset's value to differ from the default, one cause at a time; columns as
-        in ``recdash.definitions.conventions.cause_frame``.
+        """Returns why the value of each preset differs from the default: a frame with one row per cause.
+
+        The columns are those of ``recdash.definitions.conventions.cause_frame``. Raises InputError for a k
+        beyond the depth.
         """
         return conventions.cause_frame(self._conventions(run_id, metric), self._count_at(run_id, k))
 
     def worked_example(self, run_id: str, metric: str, k: int, preset: str = "default") -> Worked | None:
-        """Returns the metric's arithmetic for one user with a short list; None if there is none.
+        """Returns the computation of the metric for one user with a short list, step by step.
 
-        There is none for a mean of several lists per user, nor without lists.
-
-        Raises UnknownName for an unknown preset, InputError for a k beyond the depth.
+        None if there is no such user, and for a run without lists. Raises UnknownName for an unknown preset,
+        InputError for a k beyond the depth.
         """
         if not self._context.store.runs.get(run_id).has_lists:
             return None
@@ -80,7 +83,7 @@ class PresetResults:
         return conventions.conventions_of(metric, settings)
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
-        """Returns a function that scores the run under a convention, at k."""
+        """Returns a function that scores the run at k under a given convention."""
         check_k(k)
 
         def count(convention: Convention) -> MetricValue:
@@ -119,9 +122,10 @@ class PresetResults:
         return mean or Unavailable(convention.spec, "one of its replicates does not have it")
 
     def _hits_under(self, run_id: str, convention: Convention) -> tuple[Hits, Reference]:
-        """Returns the run's hits in the convention's order and relevance, and the reference.
+        """Returns the run's hits with the order and relevance of a convention, and the reference data that
+        belongs to it.
 
-        Raises InputError if the upload lacks the column to order by.
+        Raises InputError if the upload lacks the column by which the convention orders lists.
         """
         reference = self._data.reference_of(run_id)
         truth = conventions.truth_under(reference.truth, convention)

@@ -1,4 +1,6 @@
-"""Reads lists of single users from stored uploads without reading all of them each time."""
+"""Reads the lists of single users from stored uploads, if possible without reading the whole upload each
+time.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,12 @@ from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
 SMALL_ROWS, LARGE_ROWS = 2_000_000, 1 << 25
-"""Rows up to which an upload's lists are cached, 4 bytes per row; up to the second number if every user is
-spread over the file.
+"""The maximum number of rows of an upload whose lists are cached, which takes 4 bytes per row.
+
+The second applies if each user's rows are spread over the file.
 """
 SAMPLE_USERS, SEED = 2_000, 20261121
-"""Number of users whose lists of a large upload are cached for comparison."""
+"""How many users' lists of a large upload are compared, and the seed with which they are drawn."""
 
 
 class StoredLists:

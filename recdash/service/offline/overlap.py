@@ -1,4 +1,4 @@
-"""Compares runs' lists: how much they differ, and which test items each of them finds or never shows."""
+"""Compares runs' lists: how similar they are, and which test items each run finds, or never shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NO_LIKENESS = (np.zeros(0), float("nan"), 0)
 
 
 class Overlap:
-    """Compares lists and hits without a metric."""
+    """Compares the runs' lists and hits, independent of a metric."""
 
     def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
         self._context, self._data, self._lists = context, data, lists
@@ -40,12 +40,13 @@ class Overlap:
     def list_overlap(
         self, run_ids: Sequence[str], baseline_id: str, k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
-        """Returns how similar each run's lists are to the baseline's, and what they find that others do not.
+        """Returns how similar each run's lists are to the baseline's, and which hits only one of them has.
 
-        Columns: run_id, run, overlap (share of common items within k) and rbo (rank-biased overlap of the
-        whole lists, p = 0.9), means over n_users of the n_both users with a relevant item and both lists: all
-        of them, or a seeded sample if uploads are large; hits within k over all users, unique (found by no
-        other run or baseline), won (missed by the baseline), lost (found by it alone).
+        Columns: run_id and run; overlap (share of common items in the top k) and rbo (rank-biased overlap of
+        the whole lists, p = 0.9), both means over n_users users; n_both, the number of users with a relevant
+        item and both lists. n_users is smaller than n_both if uploads are large: then a seeded sample is
+        compared. Then counts over all users: hits in the top k, unique (hits that no other run has), won
+        (hits that the baseline lacks), lost (hits that only the baseline has).
         """
         import pandas as pd
 
@@ -63,7 +64,11 @@ class Overlap:
         return pd.DataFrame(rows, columns=list(LIKENESS_COLUMNS))
 
     def _likeness(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
-        """Returns mean overlap, mean rbo, the number of users compared, and the number with both lists."""
+        """Returns mean overlap at k, mean rank-biased overlap, the number of users compared, and the number
+        of users with both lists.
+
+        The means are NaN if no user is compared, and for the baseline itself.
+        """
         if run.id == base.id or not base.has_lists:
             return float("nan"), float("nan"), 0, 0
         counted = self._users_in(run.experiment, scope)
@@ -73,7 +78,9 @@ class Overlap:
         return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
 
     def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
-        """Returns mean overlap at k = 1..depth, mean rbo, and the number of users compared."""
+        """Returns mean overlap at k = 1..depth, mean rank-biased overlap, and the number of users
+        compared.
+        """
         runs = [self._store.runs.get(run_id), self._store.runs.get(baseline_id)]
         if not all(map(self._lists.has_lists, runs)):
             return _NO_LIKENESS
@@ -91,7 +98,9 @@ class Overlap:
         return by_k, float(rank_biased_overlap(a, b).mean()), len(users)
 
     def headroom(self, run_ids: Sequence[str], k: int, scope: Scope = WHOLE) -> Headroom | None:
-        """Returns what the lists of all these runs together find within k; None if none has lists."""
+        """Returns what the lists of all these runs together find in the top k; None if no run has lists, or
+        no user counts.
+        """
         check_k(k)
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists]
         if not runs:
@@ -109,7 +118,7 @@ class Overlap:
         return hit_overlap.hit_rows(hits, k, relevant)
 
     def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:
-        """Returns [T] the relevant rows of the truth in the selected part."""
+        """Returns a mask [T] of the test set's rows that are relevant and in the scope."""
         truth = self._data.reference_under(experiment_id, scope.threshold).truth
         relevant = truth.relevant()
         if not scope.slice:
@@ -120,15 +129,17 @@ class Overlap:
         return relevant if of.rows is None else relevant & of.rows
 
     def _users_in(self, experiment_id: str, scope: Scope) -> Mask:
-        """Returns [U] the users with a relevant row there."""
+        """Returns a mask [U] of the users with a relevant row in the scope."""
         return self._data.reference(experiment_id).truth.per_user(self._relevant(experiment_id, scope)) > 0
 
     def found_items(self, run_ids: Sequence[str], k: int) -> pd.DataFrame:
-        """Returns which test items each run finds and shows within k, one row per relevant item.
+        """Returns a frame with a row per relevant test item: which runs find it, and which show it, in the
+        top k.
 
-        Columns: item_id, title, users (who have it in the test set), finders (number of runs that find it for
-        anyone), showers (number that show it to anyone), then ``found <run id>`` (for how many of its users)
-        and ``shown <run id>`` (in how many lists) for each run with lists.
+        Columns: item_id, title, users (number of users who have it in the test set), finders (number of runs
+        with at least one hit on it), showers (number of runs that show it to any user). Then for each run
+        with lists ``found <run id>`` (number of hits on it) and ``shown <run id>`` (number of lists with it).
+        Empty if no run has lists.
         """
         import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The spread over a candidate's folds or seeds."""
+"""Values of a candidate's folds or seeds, and how far they spread."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ SPREAD_COLUMNS = ("run_id", "run", "replicate", "value", "n_users")
 
 
 class Replicates:
-    """The folds or seeds of candidates that were uploaded several times."""
+    """Reads the folds or seeds of candidates that were uploaded several times."""
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves
 
     def of(self, run_id: str) -> list[Run]:
-        """Returns the folds or seeds of a run, in order; each is a run too, named by its label."""
+        """Returns the folds or seeds of a run in their order, each as a run whose name is its label; empty if
+        it has none.
+        """
         return list(self._data.replicates_of(run_id))
 
     def spread(self, run_ids: Sequence[str], metric: str, k: int, scope: Scope = WHOLE) -> pd.DataFrame:
-        """Returns each replicate's own value: ``SPREAD_COLUMNS``; no rows for a run that was uploaded once.
+        """Returns the value of each fold or seed as a frame with ``SPREAD_COLUMNS``; a run without them has
+        no rows.
 
-        A fold's value is over its own users.
+        The value of a fold is over the users of that fold.
         """
         import pandas as pd
 

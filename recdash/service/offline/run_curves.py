@@ -1,4 +1,4 @@
-"""A metric of a run at every cutoff: stored, or computed on demand."""
+"""A metric of a stored run at every cutoff: read from the store, or else computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recdash.service.run_data import RunData
 
 
 class RunCurves:
-    """Curves of stored runs, cached."""
+    """Reads or computes curves of stored runs; cached."""
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues, slices: Slices) -> None:
         self._context, self._data, self._values, self._slices = context, data, values, slices
@@ -27,7 +27,9 @@ class RunCurves:
     def of(
         self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE
     ) -> dict[str, dict[str, Curve]]:
-        """Returns {run id: {metric: curve}}, stored or computed; without the metrics that a run lacks."""
+        """Returns {run id: {metric: curve}}, read from the store or computed; metrics that a run lacks are
+        missing.
+        """
         stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
         curves: dict[str, dict[str, Curve]] = {run_id: {} for run_id in run_ids}
         for run in self._context.runs_of(run_ids):
@@ -53,8 +55,8 @@ class RunCurves:
             return absent_for(metric, error)
 
     def _mean_curve(self, run_id: str, definition: Definition, scope: Scope) -> Curve | Unavailable:
-        """Returns the mean curve of a run whose users have a list in each replicate; else why the first one
-        lacks the metric.
+        """Returns the mean curve over the seeds of a run; if a seed lacks the metric, the metric as
+        unavailable with the reason.
         """
         metric, replicates = str(definition), self._data.replicates_of(run_id)
         curves_of = self.of([replicate.id for replicate in replicates], [metric], scope)
@@ -73,7 +75,11 @@ class RunCurves:
         return Unavailable(metric, "one of its replicates does not have it")
 
     def _curve_of_slice(self, run_id: str, metric: str, scope: Scope) -> Curve | Unavailable:
-        """Returns the curve of a slice; exposure to a slice of users does not depend on relevance."""
+        """Returns the curve of the metric in a slice, or why it is unavailable there.
+
+        The scope's threshold does not matter here, as it is used for exposure, which does not depend on
+        relevance.
+        """
         part = self._data.slice(self._store.runs.get(run_id).experiment, scope)
         for scores in self._slices.slice_scores(run_id, part.by, metric):
             if scores.of.value == part.value:

@@ -1,4 +1,4 @@
-"""The parts of an experiment that can be analysed separately."""
+"""The parts of an experiment (slices and relevance thresholds) that can be analysed separately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_THRESHOLDS = 12
 
 
 class Scopes:
-    """The slices and thresholds that a ``Scope`` can name."""
+    """Lists the slices and relevance thresholds that a ``Scope`` can name."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._data = data
@@ -23,13 +23,14 @@ class Scopes:
         self._grades = context.cached(self._read_grades, most=16)
 
     def of(self, experiment_id: str, threshold: float | None = None) -> Mapping[str, str]:
-        """Returns {``by=value``: title} of every slice with at least one user who counts."""
+        """Returns {``attribute=value``: title} of every slice in which at least one user counts."""
         return self._named_slices(experiment_id, threshold)
 
     def thresholds(self, experiment_id: str) -> tuple[float, ...]:
-        """Returns the possible relevance thresholds, ascending; empty if all relevant rows are equal.
+        """Returns the possible relevance thresholds, ascending; empty if all relevant rows have the same
+        grade.
 
-        Of more than twelve grades some, evenly spread over the rows.
+        If there are more than twelve grades, it returns some of them, spread evenly over the rows.
         """
         return self._grades(experiment_id)
 
@@ -39,7 +40,7 @@ class Scopes:
             try:
                 cuts = self._data.slices_by(experiment_id, by, threshold)
             except InputError:
-                continue  # a column that cannot be split does not affect others
+                continue  # one attribute without usable values does not affect the others
             titles |= {f"{cut.by}={cut.value}": cut.title for cut in cuts}
         return titles
 

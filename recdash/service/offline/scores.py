@@ -1,4 +1,4 @@
-"""Scores of stored runs."""
+"""Scores of stored runs, and caveats about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Scores:
-    """Curves, scores, paired differences, and caveats about them."""
+    """Returns curves and scores of stored runs, with the caveats that apply."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, run_curves: RunCurves
@@ -45,8 +45,8 @@ class Scores:
         self._stored_caveats = context.cached(self._look_at_ids, most=1024)
 
     def metrics_of(self, run_ids: Sequence[str]) -> list[str]:
-        """Returns metrics that at least one run has or, for default ones, can have; those first, in the order
-        of the guide.
+        """Returns the metrics to offer for these runs: default metrics that any of them has or could have, in
+        the order of the guide; then other stored ones.
         """
         stored = {metric for metrics in self._store.curves.metrics(run_ids).values() for metric in metrics}
         runs = self._context.runs_of(run_ids)
@@ -60,9 +60,9 @@ class Scores:
         return [*filter(is_offered, defaults), *sorted(stored.difference(defaults))]
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:
-        """Returns a tidy frame: run_id, run, metric, k, value, std_error, n_users.
+        """Returns the runs' curves as a tidy frame: run_id, run, metric, k, value, std_error, n_users.
 
-        A definition that was not stored, and a part of the experiment, are computed from the hits.
+        Curves that are not stored (other definitions, other scopes) are computed from the hits.
         """
         curves = self._run_curves.of(run_ids, metrics, scope)
         return frames.curve_frame(self._context.runs_of(run_ids), curves)
@@ -70,7 +70,9 @@ class Scores:
     def scoreboard(
         self, run_ids: Sequence[str], metrics: Sequence[str], k: int, scope: Scope = WHOLE
     ) -> pd.DataFrame:
-        """Returns run_id, run, metric, value, std_error, n_users at k; best first by the first metric."""
+        """Returns a frame of run_id, run, metric, value, std_error, n_users at k; the runs that are best in
+        the first metric come first.
+        """
         check_k(k)
         runs = self._context.runs_of(run_ids)
         stored = self._store.curves.of_runs(run_ids, metrics) if scope == WHOLE else {}
@@ -86,9 +88,10 @@ class Scores:
     def _score_at(
         self, run_id: str, metric: str, k: int, scope: Scope, curve: Curve | Unavailable | None
     ) -> dict[str, Any] | None:
-        """Returns value, std_error and n_users; ``curve``: the stored one.
+        """Returns value, std_error and n_users of a metric at k, from ``curve`` if it is stored; None if the
+        run lacks it.
 
-        Without a stored curve, only this k is computed if the counted users are known individually.
+        Without a stored curve only this k is computed, if the users who count are known individually.
         """
         run = self._data.lasting_run(run_id)
         if curve is None and define(metric).has_user_values and self._values.rule(run, None) != "run":
@@ -98,7 +101,7 @@ class Scores:
         return frames.score_at(curve, k) if isinstance(curve, Curve) else None
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
-        """Returns {run id: reason} for the runs that lack the metric."""
+        """Returns {run id: reason} of the runs that lack the metric; empty if all have it."""
         stored = self._store.curves.of_runs(run_ids, [metric]) if scope == WHOLE else {}
         reasons = {}
         for run in self._context.runs_of(run_ids):
@@ -111,14 +114,17 @@ class Scores:
         return reasons
 
     def list_ends(self, run_ids: Sequence[str]) -> dict[str, int | None]:
-        """Returns the k from which more than half of a run's lists have ended; None = never within depth."""
+        """Returns {run id: the smallest k for which more than half of the run's lists are shorter than k}.
+
+        The k is None if there is none up to the run's depth.
+        """
         return {run.id: run.provenance.get("list_end") for run in self._context.runs_of(run_ids)}
 
     def population_effect(
         self, run_ids: Sequence[str], metric: str, k: int
     ) -> population.PopulationEffect | None:
-        """Returns whether the winner depends on counting users without a list. None below two runs with
-        lists.
+        """Returns whether the winner depends on counting users without a list; None for fewer than two runs
+        with lists.
         """
         check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean}
@@ -137,15 +143,17 @@ class Scores:
         return population.population_effect(names, values, n_users, naming.metric_title(metric, k))
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
-        """Returns mean and number of users; (0, 0) if no user counts."""
+        """Returns the metric's mean and the number of users who count; (0, 0) if there are none."""
         values = self._values.compute_user_values(run_id, metric, k, users)
         if values is None or not len(values.users):
             return 0.0, 0
         return float(values.values.mean()), len(values.users)
 
     def standing(self, run_ids: Sequence[str], metric: str, k: int) -> reference_scale.Standing | None:
-        """Returns where runs are between the experiment's reference candidates; None if that is
-        meaningless.
+        """Returns the runs' values on the scale between the experiment's reference candidates.
+
+        None without reference candidates, and for a metric in which an ideal list does not have the best
+        value.
         """
         check_k(k)
         references = [
@@ -161,10 +169,9 @@ class Scores:
         return reference_scale.standing(self._context.runs_of(ids), scoreboard, metric, k)
 
     def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
-        """Returns worst, expected and best value of a metric over the orders of tied scores; None if all are
-        equal.
+        """Returns the worst, expected and best value of the metric over all orders of items with tied scores.
 
-        Also None for lists ordered by rank and for metrics that the run lacks.
+        None if the three are equal, for lists ordered by rank, and if the run lacks the metric.
         """
         check_k(k)
         return self._tie_bands(run_id, metric, k)
@@ -180,11 +187,14 @@ class Scores:
         if hits.ties is None and hits.order == "score" and hits.ledger.tied_rows:
             hits = replace(
                 hits, ties=self._ties_again(run_id)
-            )  # not stored: needs another pass over the upload
+            )  # ties are not stored and need another pass over the upload
         return tie_band(define(metric), hits, sample, k)
 
     def _mean_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
-        """Returns the mean band over replicates: the worst is the mean of their worsts, and so on."""
+        """Returns the band of a run with seeds: the means of the seeds' worst, expected and best values.
+
+        None if no seed has a band, and if the seeds have different numbers of users.
+        """
         ids = self._data.replicate_ids(run_id)
         means = [self._means(replicate, metric, k, None) for replicate in ids]
         bands = [self._tie_bands(replicate, metric, k) for replicate in ids]
@@ -210,7 +220,7 @@ class Scores:
     def comparability(self, run_ids: Sequence[str], names: Mapping[str, str] | None = None) -> list[Problem]:
         """Returns why the numbers of these runs may not be comparable; empty if they are.
 
-        ``names``: run id → what the texts call it, where that is not its name.
+        ``names`` are used in the texts in place of the runs' own names: {run id: name}.
         """
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
         experiments = {id_: self._store.experiments.get(id_) for id_ in {run.experiment for run in runs}}
@@ -220,11 +230,10 @@ class Scores:
         return comparability_problems(bases)
 
     def id_overlap(self, run_id: str) -> IdOverlap | None:
-        """Returns how many of a run's ids the experiment's tables know; None for a reference candidate and
-        without lists.
+        """Returns how many of the run's user and item ids are known from the experiment's tables.
 
-        If that was not recorded when the run was scored, its items are counted from its hits; its users are
-        then unknown.
+        None for a reference candidate, and for a run without lists. For a run of an older release, which did
+        not record it, only items are counted (from the hits), and users are unknown.
         """
         run = self._store.runs.get(run_id)
         return run.overlap or self._stored_overlap(run_id)
@@ -239,7 +248,9 @@ class Scores:
         return stored_overlap(exposure, self._data.reference(run.experiment))
 
     def _id_caveats(self, run: Run) -> tuple[Problem, ...]:
-        """Returns problems of a run's ids; of one scored before they were counted, computed now."""
+        """Returns the problems of the run's ids: those stored with it, or computed now for runs of older
+        releases.
+        """
         if run.overlap is not None:
             return caveats(run.notices)
         return self._stored_caveats(run.id, run.name) if run.reference is None else ()

@@ -29,7 +29,7 @@ SEGMENT_COLUMNS = [
 
 
 class Segments:
-    """For which segments a candidate is better, and for which it is not."""
+    """Compares candidates with the baseline in each segment."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, scores: Scores, slices: Slices
@@ -39,17 +39,16 @@ class Segments:
         self._scores, self._slices = scores, slices
         self._inside = context.cached(self._values_inside, most=256)
         self._segmented = context.cached(self._cut_and_judge, most=256)
-        self._slice_samples = context.cached(self._sample_slices, most=10)  # 45 MB each with 162k users
+        self._slice_samples = context.cached(self._sample_slices, most=10)  # each takes 45 MB with 162k users
 
     def of(self, query: ComparisonQuery, by: str, *, least: int = LEAST) -> pd.DataFrame:
-        """Returns one row per segment and run, including the baseline: ``SEGMENT_COLUMNS``; all users are
-        segment ``""``.
+        """Returns a frame with ``SEGMENT_COLUMNS``: one row per segment and run, including the baseline.
 
-        It covers the whole experiment, whatever the query's scope: a part of it is a segment here.
-
-        ``value`` is the mean over the run's own ``n`` users, ``mean_diff`` that over the ``n_users`` it
-        shares with the baseline. All segments with at least ``least`` users × candidates are judged as one
-        family. Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
+        The segment ``""`` has all users. The query's scope is ignored, because a scope is a segment here.
+        ``value`` is the mean over the ``n`` users of the run, ``mean_diff`` the mean difference over the
+        ``n_users`` users that it shares with the baseline. All segments with at least ``least`` users ×
+        candidates are tested as one family. Raises UnknownName for an unknown attribute ``by``, InputError if
+        the table with it is missing.
         """
         import pandas as pd
 
@@ -63,7 +62,9 @@ class Segments:
         return pd.DataFrame(rows, columns=SEGMENT_COLUMNS)
 
     def segmented(self, query: ComparisonQuery, by: str, *, least: int = LEAST) -> SegmentComparison:
-        """Returns the same comparison as ``of``, as a value with its query and titles."""
+        """Returns the comparison that ``of`` makes into a frame, with its query and the titles of
+        segments.
+        """
         result = self._segmented(replace(query, scope=WHOLE), by, least)
         return replace(result, names={run.id: run.name for run in self._context.runs_of(query.shown)})
 
@@ -84,8 +85,9 @@ class Segments:
     # ── with a value per user ────────────────────────────────────────────────────────────────
 
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
-        """Returns a run's values for all users, then for each slice; None without the metric or a user who
-        counts.
+        """Returns the run's values per user: first of all users, then of each slice.
+
+        Each is None if the run lacks the metric, or if no user counts there.
         """
         everybody = self._values.user_values(run_id, metric, k)
         cuts = self._data.slices_by(self._store.runs.get(run_id).experiment, by)
@@ -103,13 +105,13 @@ class Segments:
         )
 
     def _sample_slices(self, run_id: str, by: str) -> list[list[RelevantHits]]:
-        """Returns for each slice who counts in it: one sample, or one per seed."""
+        """Returns for each slice the hits of the users who count in it: one sample, or one per seed."""
         run = self._store.runs.get(run_id)
         ids = self._data.replicate_ids(run_id) if run.is_mean else [run_id]
         samples = []
         for cut in self._data.slices_by(run.experiment, by):
             scope = Scope(f"{by}={cut.value}")
-            # not through the cache of inputs, which so many would fill
+            # not cached, because the inputs of all slices would fill the cache
             of_slice = [self._values.read_inputs(id_, None, scope).sample for id_ in ids]
             samples.append([sample for sample in of_slice if sample is not None])
         return samples
@@ -117,7 +119,7 @@ class Segments:
     # ── without ──────────────────────────────────────────────────────────────────────────────
 
     def _by_value(self, run_ids: Sequence[str], by: str, metric: str, k: int) -> dict[tuple[str, str], Cell]:
-        """Returns values without tests, for metrics of the lists as a whole."""
+        """Returns a value without a test for each (segment, run id), for catalogue-level metrics."""
         absent = self._scores.absences(run_ids, metric).items()
         cells = {(EVERYBODY, run): Cell(float("nan"), 0, why=reason) for run, reason in absent}
         whole = self._scores.scoreboard(run_ids, [metric], k).assign(slice=EVERYBODY, reason="")

@@ -1,4 +1,4 @@
-"""Slices of users or items, and exposure by attribute of the catalogue."""
+"""Scores by slice of users or items, and exposure by attribute of the catalogue."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Slices:
-    """Scores by slice of users or items, and exposure by attribute."""
+    """Scores runs by slice of users or items, and counts their exposure by attribute."""
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
         self._context, self._data, self._values = context, data, values
@@ -43,17 +43,22 @@ class Slices:
         self._shown_rows = context.cached(self._count_shown, most=1024)
 
     def of(self, experiment_id: str) -> list[str]:
-        """Returns the attributes that ``sliced`` accepts here, such as ``user_warmth`` or ``item:genre``."""
+        """Returns the attributes by which the experiment can be sliced, such as ``user_warmth`` or
+        ``item:genre``.
+        """
         return known_slices(self._data.reference(experiment_id))
 
     def check(self, experiment_id: str, by: str) -> None:
-        """Raises UnknownName for a ``by`` that ``of`` lacks, InputError for one whose table is missing."""
+        """Raises UnknownName if the experiment cannot be sliced by this attribute, InputError if its table is
+        missing.
+        """
         self._data.slices_by(experiment_id, by)
 
     def sliced(self, run_ids: Sequence[str], by: str, metrics: Sequence[str], k: int) -> pd.DataFrame:
-        """Returns one row per run, slice and metric; columns as in ``recdash.service.frames.slice_rows``.
+        """Returns a frame with the columns of ``recdash.service.frames.slice_rows``: one row per run, slice
+        and metric.
 
-        Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
+        Raises UnknownName for an unknown attribute ``by``, InputError if the table with it is missing.
         """
         check_k(k)
         runs = self._context.runs_of(run_ids)
@@ -77,7 +82,7 @@ class Slices:
         )
 
     def _mean_slices(self, run_id: str, by: str, definition: Definition) -> tuple[SliceScores, ...]:
-        """Returns slices of a run whose users have a list in each of its replicates."""
+        """Returns the scores of each slice as means over the run's seeds."""
         experiment, ids = self._store.runs.get(run_id).experiment, self._data.replicate_ids(run_id)
         reference, users = self._data.reference(experiment), self._context.settings_of(experiment)["users"]
         hits = [self._data.hits(replicate) for replicate in ids]
@@ -88,9 +93,10 @@ class Slices:
         )
 
     def _expose_slices(self, run_id: str, by: str, metric_of_lists: str) -> Sequence[Exposure | None]:
-        """Returns the exposure to the users of each slice, from the stored upload; None for slices of items.
+        """Returns the exposure of the run's lists to the users of each slice, from the stored upload.
 
-        ``metric_of_lists`` is a metric that needs the lists themselves, or "".
+        It is None for slices of items. ``metric_of_lists`` is a metric that needs the lists themselves, or
+        "".
         """
         run = self._store.runs.get(run_id)
         hits, reference = self._data.hits(run_id), self._data.reference(run.experiment)
@@ -107,10 +113,10 @@ class Slices:
         return list(self._attributes(experiment_id))
 
     def shown_by(self, run_ids: Sequence[str], attribute: str, k: int) -> pd.DataFrame:
-        """Returns how the runs' top-k positions, and the catalogue's items, are distributed over the values
-        of an attribute.
+        """Returns how the runs' top-k positions, and the catalogue's items, are distributed over an
+        attribute's values.
 
-        Columns: run_id, run, then those of ``attribute_share_rows``; a run without lists has no rows. Raises
+        Columns: run_id, run, then those of ``attribute_share_rows``. A run without lists has no rows. Raises
         InputError without a catalogue and for a k beyond the depth, UnknownName for a column that the
         catalogue lacks.
         """

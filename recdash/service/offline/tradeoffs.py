@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TradeOffs:
-    """How much of one metric an improvement in another costs."""
+    """Compares runs by two metrics at once, to show what a gain in one costs in the other."""
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons
@@ -36,7 +36,7 @@ class TradeOffs:
         *,
         scope: Scope = WHOLE,
     ) -> TradeOff:
-        """Returns the Pareto front of two metrics, and which runs dominate those ``asked`` about (default:
+        """Returns the Pareto front of two metrics, and which runs dominate the runs ``asked`` (by default
         all).
 
         A run that lacks one of the metrics is left out. Raises InputError for a k beyond the depth.
@@ -54,6 +54,8 @@ class TradeOffs:
 
 
 def _pairs(scores: pd.DataFrame, metrics: tuple[str, str], column: str) -> dict[str, Place]:
-    """Returns {run id: (first metric, second metric)}; NaN if the run lacks it."""
+    """Returns ``column`` of both metrics for each run: {run id: (first metric, second metric)}; NaN if the
+    run lacks one.
+    """
     table = scores.pivot_table(column, "run_id", "metric", dropna=False).reindex(columns=list(metrics))
     return {str(run): (float(x), float(y)) for run, x, y in table.itertuples(name=None)}

@@ -1,4 +1,4 @@
-"""Results of single users: who gains, who loses, and what their lists show."""
+"""Results of single users: who gains, who loses, and what their lists contain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_PLACES = 50
-"""Longest list shown; hits are counted to k all the same."""
+"""How many positions of a list are shown. Hits are counted to k, even if k is larger."""
 MOST_HISTORY = 10
 MOST_DECISIVE = 50
 
@@ -38,7 +38,7 @@ DECISIVE_COLUMNS = ("user_id", "difference", "value", "baseline_value", "n_relev
 
 
 class UserResults:
-    """Results user by user."""
+    """Returns the results of runs user by user."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists
@@ -51,12 +51,15 @@ class UserResults:
     # ── who gains, who loses ─────────────────────────────────────────────────────────────────
 
     def changes(self, query: ComparisonQuery) -> pd.DataFrame:
-        """Returns for how many users each run is better, the same or worse than the baseline.
+        """Returns for how many users each run is better, the same or worse than the baseline:
+        ``CHANGE_COLUMNS``.
 
-        Columns: run_id, run, n_users (who count in both), better, same, worse, gain and loss (sums of users'
-        changes), half_gain (the fewest users with half of the gain), typical (the median absolute change of
-        users who change). A run without the metric, or without a user in common, has no row. Raises
-        InputError for a metric without a value per user.
+        n_users is the number of users who count in both; gain and loss are the sums of the users' changes;
+        half_gain is the smallest number of users with half of the gain; typical is the median absolute change
+        of the users who change.
+
+        A run has no row if it lacks the metric, or shares no user with the baseline. Raises InputError for a
+        metric without a value per user.
         """
         import pandas as pd
 
@@ -68,13 +71,15 @@ class UserResults:
         return pd.DataFrame(rows, columns=list(CHANGE_COLUMNS))
 
     def change_bars(self, run_id: str, query: ComparisonQuery) -> Bars:
-        """Returns the distribution of the users' differences from the baseline, without zeros."""
+        """Returns the histogram of the users' differences from the baseline, without zeros; empty if there
+        are none.
+        """
         gaps = self._differences(run_id, query)
         return bars(np.zeros(0) if gaps is None else gaps)
 
     def value_bars(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> tuple[Bars, int, int]:
-        """Returns the distribution of a run's nonzero values per user, how many are 0, and the total number
-        of users.
+        """Returns the histogram of a run's nonzero values per user, the number of zeros, and the number of
+        users.
         """
         check_k(k)
         values = self._values.user_values(run_id, metric, k, None, scope)
@@ -83,12 +88,13 @@ class UserResults:
         return bars(values.own), int((values.own == 0).sum()), len(values.own)
 
     def decisive_users(self, run_id: str, query: ComparisonQuery, *, n: int = MOST_DECISIVE) -> pd.DataFrame:
-        """Returns the users with the largest difference of the run from the baseline: best,
-        worst, second best, and so on.
+        """Returns the users with the largest differences from the baseline: best, worst, second best, and so
+        on.
 
-        Ties are ordered by how much the candidates differ from each other for the user, most first. For the
-        baseline itself: the users with the highest and the lowest value. Columns: user_id, difference (above
-        0 is better), value, baseline_value, n_relevant.
+        For the baseline itself, it returns the users with the highest and lowest values. Users with the same
+        difference are ordered by how much the candidates differ for them, most first. Columns: user_id,
+        difference (above 0 is better), value, baseline_value, n_relevant. Empty if no user counts in both
+        runs.
         """
         import pandas as pd
 
@@ -110,8 +116,10 @@ class UserResults:
         return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
     def _beside_each_other(self, run_id: str, query: ComparisonQuery) -> tuple[UserValues, UserValues] | None:
-        """Returns values of the run and the baseline (all NaN for the baseline itself) over the users who
-        count in both.
+        """Returns values per user of the run and the baseline, over the users who count in both; None if
+        there are none.
+
+        If the run is the baseline, the second values are NaN.
         """
         own = self._user_values(run_id, query)
         if own is None or not len(own.users):
@@ -127,11 +135,15 @@ class UserResults:
         return self._values.user_values(run_id, query.metric, query.k, None, query.scope)
 
     def _differences(self, run_id: str, query: ComparisonQuery) -> Floats | None:
-        """``_compare_users``, kept; the other candidates are no part of the key, for they change nothing."""
+        """Returns ``_compare_users``, cached; the query's other candidates do not matter, so the key is
+        without them.
+        """
         return self._gaps(run_id, replace(query, runs=()))
 
     def _compare_users(self, run_id: str, query: ComparisonQuery) -> Floats | None:
-        """Returns differences of the users who count in both, above 0 if the run is better for them."""
+        """Returns the differences of the users who count in both runs, above 0 if the run is better; None if
+        no user does.
+        """
         known = self._beside_each_other(run_id, query)
         return None if known is None else differences(known[0].own, known[1].own)
 
@@ -145,11 +157,10 @@ class UserResults:
         baseline_id: str | None = None,
         scope: Scope = WHOLE,
     ) -> OneUser:
-        """Returns a user of the truth with the lists of some runs of one experiment, to k (at most 50
-        positions).
+        """Returns a test user with the lists of some runs of one experiment, to k or at most 50 positions.
 
-        A run without lists, and one whose upload was not kept, is left out. Raises NotFound for a user who is
-        not in the truth.
+        A run is left out if it has no lists, or its upload was not kept. Raises NotFound for a user who is
+        not in the test set.
         """
         check_k(k)
         experiment_id = self._store.runs.get(run_ids[0]).experiment
@@ -174,14 +185,17 @@ class UserResults:
         )
 
     def values(self, user_id: str, query: ComparisonQuery) -> dict[str, float]:
-        """Returns the metric of one user for each run in which the user counts."""
+        """Returns {run id: metric's value for one user}, for each run in which the user counts."""
         user = self._user(self._store.runs.get(query.baseline).experiment, user_id)
         known = {run_id: self._user_values(run_id, query) for run_id in query.shown}
         own = {run_id: values.own[values.users == user] for run_id, values in known.items() if values}
         return {run_id: float(value[0]) for run_id, value in own.items() if len(value)}
 
     def _user(self, experiment_id: str, user_id: str) -> int:
-        """Returns the user's code in the truth; another spelling of a number also finds it."""
+        """Returns the user's code in the test set; a number may be spelled differently.
+
+        Raises NotFound for an unknown user.
+        """
         ids = pa.array([user_id.strip()], pa.string())
         code = int(self._data.reference(experiment_id).users.codes(ids, grow=False)[0])
         if code < 0:
@@ -194,7 +208,7 @@ class UserResults:
 
 
 def spread(own: UserValues, others: Sequence[UserValues | None]) -> Floats:
-    """Returns [n] the spread of the others' values for each user; 0 if fewer than two have one."""
+    """Returns for each user [n] the range of the other runs' values; 0 if fewer than two of them have one."""
     low, high = np.full(len(own.users), np.inf), np.full(len(own.users), -np.inf)
     index = np.arange(len(own.users), dtype=np.float64)
     for other in filter(None, others):

@@ -1,1 +1,1 @@
-"""Stored A/B tests: results, agreement with offline metrics, track record."""
+"""Stored A/B tests: results, agreement with offline metrics, and track records of offline metrics."""

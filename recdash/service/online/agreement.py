@@ -1,4 +1,4 @@
-"""Whether offline metrics and an A/B test agree: for one metric, and for all."""
+"""Whether the runs of an A/B test rank alike by offline and online metrics."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from recdash.online import OnlineMetric
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
-"""The k at which metrics are compared for the best order of runs."""
+"""The values of k at which metrics are tried to find the one that ranks the runs best."""
 
 
 @dataclass(eq=False)
 class OnlineAgreement:
-    """Agreement of an A/B test with offline metrics."""
+    """Compares the ranking of an A/B test's runs with that by offline metrics."""
 
     _context: ServiceContext
     _scores: Scores
@@ -45,10 +45,11 @@ class OnlineAgreement:
     _online_analysis: OnlineAnalysis
 
     def of(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
-        """Returns whether metric@k and an online metric rank the test's runs alike.
+        """Returns whether metric@k and an online metric rank the A/B test's runs alike.
 
-        It covers the variants linked to a run, including control (unlinked, it served the baseline). Raises
-        UnknownName for an online metric that the test lacks, InputError for a k beyond the depth.
+        It covers the variants that are linked to a run, including control; an unlinked control counts as the
+        baseline. Raises UnknownName for an online metric that the test lacks, InputError for a k beyond the
+        depth.
         """
         check_k(k)
         metric, sides = str(define(metric)), self.both_sides(test_id, online_metric)
@@ -65,7 +66,9 @@ class OnlineAgreement:
         return agreement(title, sides.title, served, self._pairs_of(sides, metric, k))
 
     def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
-        """Returns which of all metrics, at a few k, ranked the test's runs as the online metric did."""
+        """Returns which offline metric, at which of ``CUTOFFS``, ranked the test's runs most like the online
+        metric.
+        """
         sides = self.both_sides(test_id, online_metric)
         lifts = {variant: lift for variant in sides.variants if (lift := sides.lift(variant)) is not None}
         runs = [sides.runs[variant] for variant in lifts]
@@ -89,7 +92,10 @@ class OnlineAgreement:
         return OfflineOnlineResult(test, online_metric, rows, runs, names)
 
     def _pairs_of(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
-        """Returns every two variants; pairs between variants count as much as those with control."""
+        """Returns each pair of variants with its offline and its online interval.
+
+        Pairs without the control count as much as those with it.
+        """
         offline, online = self._offline_intervals(sides, metric, k), self._online_intervals(sides)
         pairs = {}
         for variants in combinations(sides.variants, 2):
@@ -102,7 +108,10 @@ class OnlineAgreement:
     def _offline_intervals(
         self, sides: OfflineOnlineResult, metric: str, k: int
     ) -> dict[tuple[str, str], DifferenceInterval]:
-        """Returns intervals by run ids, second minus first, in either order of comparison."""
+        """Returns {(first run id, second run id): interval of second minus first}, in both orders.
+
+        Empty for fewer than two runs, and for a metric without a value per user.
+        """
         runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
         if len(runs) < 2 or not define(metric).has_user_values:
             return {}
@@ -115,10 +124,10 @@ class OnlineAgreement:
         return intervals
 
     def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
-        """Returns intervals by variants, second minus first: the interval of the lift over the first.
+        """Returns {(first variant, second variant): interval of the second's lift over the first}.
 
-        With control it is the one by which A/B results judges the variant. The pairs between variants are a
-        family of their own (Holm), like the pairs between candidates offline.
+        A pair with control has the interval that the page A/B results shows. The other pairs are corrected as
+        a separate family (Holm), as the pairs of candidates are offline.
         """
         from recdash.online.analysis import judgement
         from recdash.online.analysis import lift as compare
@@ -140,7 +149,7 @@ class OnlineAgreement:
         return intervals
 
     def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:
-        """Returns the metric, and the data of each variant."""
+        """Returns the online metric, and the data of each variant by its name."""
         from recdash.online import OnlineMetric
         from recdash.online.analysis import aggregates
 
@@ -158,7 +167,11 @@ class OnlineAgreement:
     def _candidates(
         self, runs: Sequence[str], experiment_id: str
     ) -> dict[tuple[str, int | None, str], list[float | None]]:
-        """Returns {(metric, cutoff, …): the runs' values}, more is better, None if a run lacks the metric."""
+        """Returns {(metric, k, title): value of each run}, signed so that more is better; None for a run that
+        lacks the metric.
+
+        k is None for a metric without cutoff.
+        """
         distinct, depth = list(dict.fromkeys(runs)), self._context.settings_of(experiment_id)["depth"]
         rows = self._scores.curves(distinct, self._scores.metrics_of(distinct)).to_dict("records")
         values_of: dict[tuple[str, int | None, str], dict[str, float]] = {}

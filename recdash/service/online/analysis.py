@@ -1,4 +1,4 @@
-"""Analyses of an A/B test over time, by segment, and of the sample size it needs."""
+"""Analyses an A/B test over time and by segment, and the sample size that it needs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ OverTime = Literal["cumulative", "daily", "since"]
 
 
 class OnlineAnalysis:
-    """Analyses of a test with data per user; raise NotFound for a test of aggregates only."""
+    """Analyses A/B tests that have data per user; its methods raise NotFound for a test with aggregated data
+    only.
+    """
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
         self._context, self._online_tests = context, online_tests
 
     def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
-        """Returns the metrics that the test's logs allow, including custom ones."""
+        """Returns the metrics that can be computed from the test's logs, including custom ones."""
         from recdash.online.ab_test import with_own
 
         totals = self._online_tests.users(test_id).totals
@@ -41,7 +43,7 @@ class OnlineAnalysis:
         return known[name]
 
     def totals(self, test_id: str) -> list[str]:
-        """Returns the totals per user: possible numerators and denominators of a metric."""
+        """Returns the names of the totals per user, which can be numerators and denominators of a metric."""
         return list(self._online_tests.users(test_id).totals)
 
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
@@ -50,7 +52,11 @@ class OnlineAnalysis:
         return tuple(OnlineMetric(**facts) for facts in self._context.store.online_tests.get(test_id).metrics)
 
     def set_own_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
-        """Stores custom metrics of the test; one with the name of a standard metric replaces it."""
+        """Stores custom metrics of the test, and counts it again; a metric with a standard name replaces the
+        standard one.
+
+        Raises InputError for a metric that the test's totals do not allow.
+        """
         from recdash.online.metrics import check
 
         self._context.must_be_editor()
@@ -59,10 +65,11 @@ class OnlineAnalysis:
         return self._online_tests.count_again(test_id, metrics=[asdict(metric) for metric in metrics])
 
     def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
-        """Returns the lift: cumulative, daily, or by days since exposure.
+        """Returns the lift of each variant over time as a frame: cumulative, daily, or by days since
+        exposure.
 
-        Columns: variant, day (days since 1970, or since exposure), n, lift, low, high, sequence_low,
-        sequence_high, note.
+        Columns: variant, day (days since 1970, or since exposure), n, lift, low, high, sequence_low and
+        sequence_high (the always-valid interval), note.
         """
         from recdash.online.analysis import over_time
 
@@ -74,7 +81,7 @@ class OnlineAnalysis:
         return _frame(compute(*question), over_time.LiftAtTime)
 
     def novelty_effect(self, test_id: str, metric: str) -> list[NoveltyEffect]:
-        """Returns early against late lift of the same users, by variant."""
+        """Returns for each variant the early and the late lift of the same users."""
         from recdash.online.analysis.novelty_effect import fading
 
         return fading(*self._question(test_id, metric))
@@ -84,14 +91,19 @@ class OnlineAnalysis:
         return sorted(self._online_tests.users(test_id).segments)
 
     def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
-        """Returns one row per variant and segment; columns: the fields of ``SegmentLift``."""
+        """Returns the lift of each variant in each segment as a frame with the fields of ``SegmentLift``.
+
+        Raises UnknownName for an unknown kind of segment.
+        """
         from recdash.online.analysis import segments
 
         self._check_segment(test_id, segment)
         return _frame(segments.by_segment(*self._question(test_id, metric), segment), segments.SegmentLift)
 
     def reversals(self, test_id: str, metric: str, segment: str) -> tuple[Reversal, ...]:
-        """Returns variants whose lift has another sign in segments than overall."""
+        """Returns the variants whose lift has the opposite sign in the segments (Simpson's paradox); empty if
+        there are none.
+        """
         from recdash.online.analysis import segments
 
         self._check_segment(test_id, segment)
@@ -110,7 +122,9 @@ class OnlineAnalysis:
     # ── how many users ───────────────────────────────────────────────────────────────────────
 
     def detectable(self, test_id: str, metric: str) -> dict[str, float | None]:
-        """Returns by variant the minimum detectable effect (a share) at 80 % power and this sample size."""
+        """Returns {variant: minimum detectable effect, as a share} at 80 % power and the current sample size;
+        None if unknown.
+        """
         from recdash.online.analysis import lift, power
 
         definition, arms, control = self.arms(test_id, metric)
@@ -123,8 +137,10 @@ class OnlineAnalysis:
         return smallest
 
     def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
-        """Returns users still needed, in control and variant together, to detect a lift of ``effect`` (a
+        """Returns how many more users control and variant together need to detect a lift of ``effect`` (a
         share).
+
+        None if that is unknown. Raises UnknownName for an unknown variant.
         """
         from recdash.online.analysis import lift, power
 

@@ -1,4 +1,4 @@
-"""One A/B test by one online metric, with the runs that its variants served."""
+"""One online metric of an A/B test, with the runs that the variants served."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class OfflineOnlineResult:
-    """A test by one online metric: ``rows`` and ``runs`` by variant, control first; ``names`` of the runs."""
+    """One online metric of an A/B test.
+
+    ``rows`` and ``runs`` are the results and the run ids by variant, control first; ``names`` are the runs'
+    names by id.
+    """
 
     test: OnlineTest
     online_metric: str
@@ -32,12 +36,12 @@ class OfflineOnlineResult:
 
     @property
     def sign(self) -> int:
-        """Returns −1 for an online metric of which less is better, else 1."""
+        """Returns −1 if less of the online metric is better, else 1."""
         return -1 if next(iter(self.rows.values())).get("direction") == "down" else 1
 
     @property
     def broken(self) -> str:
-        """Returns why no metric is judged; empty if the split is sound."""
+        """Returns why no metric can be judged (a sample ratio mismatch); empty if the split is sound."""
         return BROKEN if split_is_broken(self.test.notices) else ""
 
     @property
@@ -46,23 +50,25 @@ class OfflineOnlineResult:
         return [variant for variant in self.runs if variant in self.rows]
 
     def lift(self, variant: str) -> float | None:
-        """Returns the lift, more is better; 0 for the control."""
+        """Returns the variant's lift, signed so that more is better; 0 for the control, None if it has no
+        lift.
+        """
         if variant == self.test.control:
             return 0.0
         lift = none_if_nan(self.rows[variant]["lift"])
         return None if lift is None else self.sign * lift
 
     def interval(self, variant: str) -> DifferenceInterval:
-        """Returns the interval that judges the lift over control: corrected within the goals of the test."""
+        """Returns the interval of the variant's lift over control, corrected over the goals of the test."""
         return turned(DifferenceInterval(*judged_by(self.rows[variant])), self.sign)
 
 
 def sign_of(metric: str) -> int:
-    """Returns −1 for a metric of which less is better, else 1."""
+    """Returns −1 if less of the offline metric is better, else 1."""
     return -1 if naming.lower_is_better(metric) else 1
 
 
 def turned(ends: DifferenceInterval, sign: int) -> DifferenceInterval:
-    """Returns the interval, negated for ``sign`` −1, so that more is better."""
+    """Returns the interval so that more is better: negated if ``sign`` is −1."""
     low, high = ends
     return ends if sign > 0 or low is None or high is None else DifferenceInterval(-high, -low)

@@ -1,4 +1,4 @@
-"""A/B tests: stored with logs and rules, linked to runs, compared with offline results."""
+"""Stores A/B tests with their logs and rules, links them to runs, and compares them with offline results."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 
 class ServedRuns(NamedTuple):
-    """The run that a test's control served (else the baseline), id and name of all linked runs, and how the
-    test is counted and linked: everything mutable in a stored test.
+    """Everything about a stored A/B test that can change.
+
+    ``reference`` is the run that control served (else the baseline), ``runs`` are (id, name) of all linked
+    runs, and ``state`` is a text that changes with the rules, metrics and links.
     """
 
     reference: str | None
@@ -59,7 +61,10 @@ class OnlineTests:
         return self._store.online_tests.of_experiment(experiment_id, archived)
 
     def named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
-        """Returns the test of that name, without a name the newest. Raises NotFound if there is none."""
+        """Returns the A/B test with this name; without a name, the newest.
+
+        Raises NotFound if the experiment has no test, and UnknownName for an unknown name.
+        """
         tests = self.all(experiment_id)
         if not tests:
             home = self._store.experiments.get(experiment_id).name
@@ -86,11 +91,12 @@ class OnlineTests:
         links: Mapping[str, str] | None = None,
         columns: ColumnsGiven | None = None,
     ) -> OnlineTest:
-        """Reads an A/B test's tables, computes its results and stores both. ``links`` are {variant: run id}.
+        """Reads an A/B test's tables, computes its results and stores both.
 
-        ``tables`` by kind: sessions; exposures, events and optionally served; or aggregates. A test that is
-        stored already with the same rules is linked again, and restored if it was archived. ``columns`` as
-        for ``recdash.ab_test``.
+        ``tables`` are {kind: table}: sessions; or exposures, events and optionally served; or aggregates.
+        ``links`` are {variant: run id}. If the same test is stored already, it gets the links, and is
+        restored if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
+        InputError for unusable tables, NameTaken if another test has the name.
         """
         self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
@@ -115,17 +121,17 @@ class OnlineTests:
             notices=(*logs.notices, *results.notices),
         )
         release_freed_memory()
-        if users is not None:  # the next request will be for the test's page
+        if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         return self._store_or_find(test)
 
     def _store_or_find(self, test: OnlineTest) -> OnlineTest:
-        """Stores the test and returns it; if it is stored already, links and restores that one instead."""
+        """Stores the test and returns it; if the same test is stored already, links and restores that one."""
         same = self._same_test(test)
         if same is None:
             try:
                 return self._store.online_tests.add(test)
-            except NameTaken:  # another person stored it meanwhile
+            except NameTaken:  # another person has stored it in the meantime
                 same = self._same_test(test)
                 if same is None:
                     raise
@@ -134,7 +140,7 @@ class OnlineTests:
         return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
-        """Returns the stored test of the same name, tables, rules and control, or None."""
+        """Returns the stored test with the same name, tables, rules and control; None if there is none."""
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = OnlineRules(**test.rules)
@@ -152,7 +158,9 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
     ) -> OnlineResults:
-        """Returns the results with the notices of reading the tables; stores nothing."""
+        """Returns the results that the tables would have, with the notices of reading them; stores
+        nothing.
+        """
         logs, users = self._read_logs(tables, rules, mappings, columns)
         results = results_of(logs, control, rules, users=users)
         return replace(results, notices=(*logs.notices, *results.notices))
@@ -164,7 +172,7 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None,
         columns: ColumnsGiven | None = None,
     ) -> tuple[OnlineTables, OnlineUsers | None]:
-        """Returns the logs and their users; None for the users of aggregated tables."""
+        """Returns the logs of an A/B test and its users; the users are None for aggregated tables."""
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         counted = logs.kind != "aggregates"
         return logs, users_of(logs.table, logs.beside, rules) if counted else None
@@ -175,10 +183,10 @@ class OnlineTests:
         return OnlineRules(**self._store.online_tests.get(test_id).rules)
 
     def set_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
-        """Counts the test's logs by other rules.
+        """Changes the counting rules of a test, and counts its logs again.
 
-        Raises InputError for a rule that applies when logs are read or events become sessions: that needs the
-        logs again.
+        Raises InputError for a rule that only applies while logs are read: to change it, upload the logs
+        again.
         """
         self._context.must_be_editor()
         rules.check()
@@ -193,7 +201,9 @@ class OnlineTests:
         return self.count_again(test_id, rules=rules.as_dict())
 
     def count_again(self, test_id: str, **changed: Any) -> OnlineTest:
-        """Stores the change and the new results; nothing if they cannot be computed."""
+        """Stores changed fields of a test with its new results; if these cannot be computed, stores nothing
+        and raises.
+        """
         self._context.must_be_editor()
         test = self._store.online_tests.get(test_id)
         before = self.results(test_id).notices
@@ -206,11 +216,16 @@ class OnlineTests:
     # ── results of a stored test ─────────────────────────────────────────────────────────────
 
     def results(self, test_id: str, correction: Correction = "holm") -> OnlineResults:
-        """Returns health, values, lifts and findings of a stored test; ``correction`` over its goals."""
+        """Returns health, values, lifts and findings of a stored test.
+
+        ``correction`` is the correction for multiple comparisons over its goals.
+        """
         return self.results_of(self._store.online_tests.get(test_id), correction)
 
     def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
-        """Returns the results of a test by its rules and metrics, stored or not."""
+        """Returns the results of a test, as its rules and metrics say; the test may be changed and not stored
+        yet.
+        """
         rules, own = OnlineRules(**test.rules), [OnlineMetric(**facts) for facts in test.metrics]
         if test.kind == "aggregates":
             logs = OnlineTables(test.kind, self._store.artifacts.table(test.upload), {})
@@ -219,13 +234,13 @@ class OnlineTests:
         return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
 
     def next_steps(self, test_id: str) -> tuple[str, tuple[NextStep, ...]]:
-        """Returns what to do after the test, in a sentence and variant by variant."""
+        """Returns what to do after the A/B test: a headline, and the steps for each variant."""
         test = self._store.online_tests.get(test_id)
         served = self._context.runs_of(list(test.links.values()))
         return self.next_steps_of(test, {run.id: run.name for run in served})
 
     def next_steps_of(self, test: OnlineTest, names: Mapping[str, str]) -> tuple[str, tuple[NextStep, ...]]:
-        """Returns the same of a test that was read already; ``names``: run's id → its name. Cached."""
+        """Returns ``next_steps`` of a test that was read already; cached. ``names`` are {run id: name}."""
         results, steps, days = self._steps(test.id, test.counting)
         served = {variant: names[run_id] for variant, run_id in test.links.items() if run_id in names}
         return headline(results, steps, served, days), steps
@@ -235,14 +250,19 @@ class OnlineTests:
         test_id: str,
         state: str,  # noqa: ARG002 - a key
     ) -> tuple[OnlineResults, tuple[NextStep, ...], int]:
-        """Returns results, steps, and the days that the test has run; 0 if they are not known."""
+        """Returns the test's results, the next steps, and the number of days that it has run (0 if
+        unknown).
+        """
         test = self._store.online_tests.get(test_id)
         results, rules = self.results_of(test), OnlineRules(**test.rules)
         sample = None if test.kind == "aggregates" else summarise(self.users(test_id))
         return results, next_steps(results, rules, sample), sample.days if sample else 0
 
     def users(self, test_id: str) -> OnlineUsers:
-        """Returns one row per user of a test. Raises NotFound for a test of aggregates only."""
+        """Returns the users of a test with their totals.
+
+        Raises NotFound for a test with aggregated data only.
+        """
         test = self._store.online_tests.get(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"'{test.name}' has aggregated data only, no data per user.")
@@ -253,7 +273,10 @@ class OnlineTests:
         return users_of(self._store.artifacts.table(upload), beside, OnlineRules(**json.loads(rules)))
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
-        """Stores which run each variant served: {variant: run id}."""
+        """Stores the run that each variant served.
+
+        ``links`` are {variant: run id} and replace the stored ones.
+        """
         self._context.must_be_editor()
         test = self._store.online_tests.get(test_id)
         self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
@@ -279,9 +302,10 @@ class OnlineTests:
         self._context.writable_store().online_tests.delete(test_id)
 
     def result_frame(self, test_id: str) -> pd.DataFrame:
-        """Returns one row per metric and variant.
+        """Returns the results as a frame with one row per metric and variant.
 
-        Columns: the fields of ``OnlineRow``, and run_id, the run that the variant served.
+        Columns: the fields of ``OnlineRow``, and run_id, the run that the variant served (NaN if it is not
+        linked).
         """
         import pandas as pd
 
@@ -291,18 +315,21 @@ class OnlineTests:
         return frame
 
     def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
-        """Returns one row per linked variant; columns as in ``recdash.online.agreement.join``.
+        """Returns a frame with one row per linked variant and the columns of
+        ``recdash.online.agreement.join``.
 
-        The offline difference is paired against the run that control served (else the baseline), and
-        corrected over the variants.
+        The offline difference is paired with the run that control served (else the baseline), and corrected
+        over the variants.
         """
         test = self._store.online_tests.get(test_id)
         check_k(k)
         return self._joined(test_id, metric, k, online_metric, self._served_runs(test)).copy()
 
     def disagreements(self, experiment_id: str, metric: str, k: int) -> list[tuple[OnlineTest, Row]]:
-        """Returns each test with a row of ``offline_online`` that won on one side and lost on the other, by
-        any of its online metrics.
+        """Returns (test, row of ``offline_online``) for each run that won offline and lost online, or the
+        reverse.
+
+        It considers all online metrics of the experiment's tests; empty if there is none.
         """
         check_k(k)
         contradictions = []
@@ -340,5 +367,5 @@ class OnlineTests:
 
 
 def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:
-    """Returns what a test's users are counted from."""
+    """Returns everything from which the users of a test are counted: its tables and rules."""
     return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules))

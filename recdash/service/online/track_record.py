@@ -1,4 +1,4 @@
-"""How well an offline metric predicted all stored A/B tests."""
+"""How well an offline metric predicted the results of all stored A/B tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class TrackRecords:
-    """The track record of an offline metric over all A/B tests."""
+    """Makes the track record of an offline metric over all A/B tests."""
 
     _context: ServiceContext
     _comparisons: Comparisons
@@ -34,7 +34,10 @@ class TrackRecords:
     _agreement: OnlineAgreement
 
     def of(self, metric: str, k: int, online_metric: str) -> TrackRecord:
-        """Returns how metric@k predicted all stored A/B tests, of every experiment, oldest first."""
+        """Returns how well metric@k predicted the A/B tests of all experiments, the oldest test first.
+
+        Tests that cannot be used are listed with the reason.
+        """
         check_k(k)
         metric = str(define(metric))
         points: list[Point] = []
@@ -48,7 +51,9 @@ class TrackRecords:
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
 
     def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
-        """Returns a point for each variant with both results, or why there is none."""
+        """Returns a point for each variant with offline and online results, and "", or else no points and the
+        reason.
+        """
         try:
             sides = self._agreement.sides_of(test, online_metric)
             if sides.broken:
@@ -56,7 +61,7 @@ class TrackRecords:
             pairs = self._against_control(sides, metric, k)
         except InputError as error:
             return [], error.problems[0].found
-        except StoreError as error:  # damage in another experiment must not hide this one's record
+        except StoreError as error:  # damage in one experiment must not hide the tests of the others
             return [], str(error)
         if not pairs:
             return [], "its variants are not linked to runs with this metric"
@@ -66,7 +71,7 @@ class TrackRecords:
         return known, "" if known else "no lift has an interval"
 
     def _against_control(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[str, Pair]:
-        """Returns {variant: its run's paired difference from control's}."""
+        """Returns {variant: paired difference of its run from the control's run}; empty if there is none."""
         reference = sides.runs.get(sides.test.control)
         others = {variant: sides.runs[variant] for variant in sides.variants if variant != sides.test.control}
         if reference is None or not others:
@@ -78,11 +83,12 @@ class TrackRecords:
 
 
 def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair, sign: int) -> Point | None:
-    """Returns the offline change in % of the control's run and the online change in %; None without a value
-    to relate to, or an interval.
+    """Returns the run's offline change (in % of the control's run) and the variant's online change (in %) as
+    a point.
 
-    The standard error of a lift is that of its logarithm; the interval has 1.96 of them on each side.
-    ``calls``: whether both point the same way; None if either is inconclusive as A/B results judges it.
+    None if the control's value is 0, or a lift has no usable interval. The standard error of a lift comes
+    from the interval of its logarithm, which extends 1.96 errors to each side. ``calls`` is whether both
+    changes have the same direction; None if either is inconclusive.
     """
     row = sides.rows[variant]
     lift, low, high = (none_if_nan(row[name]) for name in ("lift", "lift_low", "lift_high"))
