@@ -1,4 +1,6 @@
-"""Stores experiments, runs, curves and uploaded tables: in SQLite by default, in PostgreSQL by URL."""
+"""The store of experiments, runs, curves and uploaded tables: an SQLite database by default, or
+PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def new_id() -> str:
 
 
 def absolute_url(database_url: str) -> str:
-    """Returns the same database with an absolute path, independent of the working folder."""
+    """Returns the URL with an absolute path of the database file; the URL of a server unchanged."""
     from recdash.store.connections import parse_url
 
     file = parse_url(database_url).file
@@ -36,13 +38,14 @@ def open_store(
     read_only: bool = False,
     found_artifacts: FoundArtifacts | None = None,
 ) -> Store:
-    """Opens the store and creates or upgrades it on first use; the settings say which unless given.
+    """Opens a store, by default the one in the settings; creates or upgrades its database if necessary.
 
-    The artifacts of a database given here are in the folder ``artifacts`` beside its file unless given too;
-    each store has its own folder in it. A new database beside files of another store is refused, unless
-    ``found_artifacts`` (or the settings) says to leave them alone ("leave") or to adopt them into its own
-    folder ("adopt"). A read-only store never creates, upgrades or writes anything. Raises ``StoreTooNew`` for
-    a database of a newer recdash, ``StoreError`` for one that cannot be opened.
+    If ``database_url`` is given and ``artifacts`` is not, files are kept in the folder ``artifacts`` next to
+    the database file. Each store has its own folder below it. If the database is new and there are files of
+    another store, it is refused unless ``found_artifacts`` (or the settings) is "leave" (they stay as they
+    are) or "adopt" (they are linked into the new store's folder). A read-only store never creates, upgrades
+    or writes anything. Raises ``StoreTooNew`` for a database of a newer recdash, ``StoreError`` for one that
+    cannot be opened.
     """
     from recdash.settings import settings
     from recdash.store.connections import parse_url

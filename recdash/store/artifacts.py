@@ -1,7 +1,8 @@
-"""Stores uploaded tables and hits as files named by their sha256, written once and verified when read.
+"""Stores uploaded tables and hits as files that are named by their sha256, written once and verified when
+read.
 
-A file gets its name only when all of it is on disk, so that a crash leaves the whole file or none. Layout:
-``ab/<sha256>.parquet`` (``.bin`` for a file that is not Parquet), ``tmp/`` for files being written.
+A file gets its name only after all of it is on disk, so that a crash never leaves half a file. Layout:
+``ab/<sha256>.parquet`` (``.bin`` for other formats), ``tmp/`` for files that are being written.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SUFFIXES = (".parquet", ".bin")
 
 
 class HashingFile:
-    """A new file that hashes what is written to it; implements what pyarrow's writer needs."""
+    """A new file that hashes everything written to it; it has the methods that pyarrow's writer needs."""
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -58,17 +59,19 @@ class HashingFile:
         self._file.close()
 
     def seal(self) -> str:
-        """Flushes everything to disk and returns the sha256."""
+        """Flushes the file to disk and returns its sha256."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return self._hash.hexdigest()
 
 
 class Artifacts:
-    """The files of one folder. Paths are made of hashes, never of user input.
+    """The stored files of one store, in a folder of its own.
 
-    The folder belongs to this store alone. ``older`` is a shared folder from before stores had their own: it
-    is read but never written or cleaned.
+    Paths are made of hashes, never of user input.
+
+    ``older`` is a folder in which releases without such folders kept the files of all stores. It is only
+    read.
     """
 
     def __init__(self, folder: Path, older: Path | None = None) -> None:
@@ -79,10 +82,10 @@ class Artifacts:
     # writing ───────────────────────────────────────────────────────────────────────────────────
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
-        """Writes a table or a stream of batches as Parquet and returns the file's sha256.
+        """Writes a table or a stream of record batches as Parquet, and returns the sha256 of the file.
 
-        What the stream raises is passed on and nothing is stored. Raises ``ValueError`` for a
-        stream without any batch, which has no schema.
+        An exception of the stream is passed on, and nothing is stored. Raises ``ValueError`` for a stream
+        without batches, as it has no schema.
         """
         with self._new_file() as (temporary, file):
             _write_parquet(table, file)
@@ -131,8 +134,9 @@ class Artifacts:
         return sha256
 
     def _renew(self, temporary: Path, target: Path, sha256: str) -> None:
-        """Refreshes the age of content stored before, so that ``collect`` keeps it; replaces it if it was
-        damaged.
+        """Updates the time of a file that is stored already, so that ``collect`` keeps it.
+
+        A damaged or missing file is replaced by the new one.
         """
         try:
             self._check(target, sha256)
@@ -143,7 +147,10 @@ class Artifacts:
     # reading ───────────────────────────────────────────────────────────────────────────────────
 
     def path(self, sha256: str) -> Path:
-        """Returns the file with this hash, verified once per process and file version."""
+        """Returns the path of the file with this hash, which is verified once per process and file version.
+
+        Raises ``NotFound`` for a missing file, ``EvidenceDamaged`` if it cannot be read or has another hash.
+        """
         path = self._find(sha256)
         try:
             self._check(path, sha256)
@@ -152,17 +159,23 @@ class Artifacts:
         return path
 
     def n_bytes(self, sha256: str) -> int:
-        """Returns the size of the file with this hash without reading it."""
+        """Returns the size of the file with this hash, without reading it.
+
+        Raises ``NotFound`` for a missing file.
+        """
         return self._find(sha256).lstat().st_size
 
     def table(self, sha256: str) -> pa.Table:
-        """Returns the table with this hash."""
+        """Returns the table with this hash.
+
+        Raises ``NotFound`` for a missing file, ``EvidenceDamaged`` for a damaged one.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = self.path(sha256)
         try:
-            # read_table looks at a file as a set of files, which takes four times as long for a small one
+            # read_table treats a file as a data set, which takes four times as long for a small one
             with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
                 return file.read()
         except (pa.ArrowInvalid, OSError) as error:
@@ -195,8 +208,9 @@ class Artifacts:
     # collecting ────────────────────────────────────────────────────────────────────────────────
 
     def remove_unused(self, used: frozenset[str], older_than: timedelta) -> int:
-        """Removes old files that are not ``used``, and old leftovers of interrupted writers; returns how
-        many.
+        """Removes files that are older than ``older_than`` and not in ``used``, and returns their number.
+
+        Old temporary files of interrupted writers are removed, too, but not counted.
         """
         before = time.time() - older_than.total_seconds()
         old = [path for path in self._files() if path.lstat().st_mtime < before]
@@ -210,9 +224,9 @@ class Artifacts:
         yield from files_in(self.folder)
 
     def take(self, files: Iterable[Path]) -> None:
-        """Links files of other folders into this one; the originals stay.
+        """Links files of other folders into this store's folder; the originals stay.
 
-        A file that cannot be linked, because of its owner or file system, is read where it is.
+        A file that cannot be linked (because of its owner or file system) is read from its own folder.
         """
         for file in files:
             with suppress(OSError):
@@ -220,12 +234,15 @@ class Artifacts:
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """Yields the stored files in a folder, recognised by name."""
+    """Yields the paths of the stored files in a folder, which are recognised by their names."""
     return (path for path in folder.glob("[0-9a-f][0-9a-f]/*") if SHA256.fullmatch(path.stem))
 
 
 def _open_plain(path: Path) -> int:
-    """Opens a regular file for reading; a link or a pipe in its place counts as damage."""
+    """Returns the descriptor of a regular file, opened for reading.
+
+    Raises ``EvidenceDamaged`` for anything else with this name, such as a link or a pipe.
+    """
     if not stat.S_ISREG(path.lstat().st_mode):
         raise EvidenceDamaged(f"The stored file {path} is not a regular file; it is not used.")
     return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

@@ -1,4 +1,4 @@
-"""The audit log: a chain of lines, each with the hash of itself and of the line before."""
+"""The audit log: a chain of lines, each of which has a hash of its contents and of the line before it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from recdash.errors import EvidenceDamaged
 from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
 
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
-"""Kinds of things written by people, which must not change."""
+"""The kinds of records that people write and that must not change afterwards."""
 LONGEST = 200
-"""Longest value noted, in characters; of longer ones only that they changed."""
+"""The number of characters to which a logged text is cut."""
 
 
 def note(session: Session, event: AuditEvent) -> None:
-    """Appends an event to the log in the transaction of the write, with its number and hash.
+    """Appends an event to the log, with its number and hash, in the transaction that it describes.
 
-    Writers queue at the gate, so no two events follow the same one.
+    Only one writer at a time can do this, so no two events follow the same one.
     """
-    with session.no_autoflush:  # what is noted may be incomplete until then
+    with session.no_autoflush:  # pending rows may still be incomplete
         last = session.scalar(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(1))
         numbered = replace(event, number=last.number + 1 if last else 1)
         details = json.dumps(dict(event.details))
@@ -36,7 +36,9 @@ def note(session: Session, event: AuditEvent) -> None:
 
 
 def hash_of(event: AuditEvent, before: str) -> str:
-    """Returns the sha256 in hex of the line and of the hash of the line before it ("" for the first)."""
+    """Returns the sha256 (hex) of a line's contents and ``before``, the hash of the line before it ("" for
+    the first).
+    """
     moment = event.at.astimezone(UTC).isoformat()
     line = [before, event.number, moment, event.who, event.role, event.action, event.target]
     text = json.dumps([*line, dict(event.details)], sort_keys=True)
@@ -44,11 +46,10 @@ def hash_of(event: AuditEvent, before: str) -> str:
 
 
 def breaks(log: Iterable[AuditEvent]) -> list[int]:
-    """Returns the numbers of the lines at which the chain is broken; the log must be complete, the first line
-    first.
+    """Returns the numbers of the lines at which the chain is broken; empty if it is intact.
 
-    A chain that was rewritten as a whole, or cut off at its end, is not detected: keep a copy of the last
-    hash elsewhere.
+    ``log`` must be the complete log, the first line first. A chain that was rewritten as a whole, or cut off
+    at its end, is not detected: keep a copy of the last hash elsewhere.
     """
     broken, before, expected = [], "", 1
     for event in log:
@@ -59,7 +60,7 @@ def breaks(log: Iterable[AuditEvent]) -> list[int]:
 
 
 def seal(kind: Kind, thing: Any) -> str:
-    """Returns the sha256 in hex of all that must not change in a value."""
+    """Returns the sha256 (hex) of all fields of a value that must not change."""
     fixed = {name: getattr(thing, name) for name in kind.names if name not in kind.changeable}
     text = json.dumps(fixed, sort_keys=True, default=_canonical)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -70,7 +71,9 @@ def _canonical(value: Any) -> Any:
 
 
 def altered(session: Session) -> list[str]:
-    """Returns stored things that differ from what the log says was written, such as ``decision k3v…``."""
+    """Returns the records that differ from what the log says was written, such as ``decision k3v…``; empty if
+    none does.
+    """
     actions = [f"add {kind.word}" for kind in SEALED]
     added = session.scalars(select(AuditEventRow).where(AuditEventRow.action.in_(actions)))
     seals = {row.target: audit_event_of(row).details.get("sha256") for row in added}
@@ -83,7 +86,7 @@ def altered(session: Session) -> list[str]:
 
 
 def _seal_of_row(kind: Kind, row: Any) -> str | None:
-    """Returns None for an unreadable row."""
+    """Returns the hash of a row's fields that must not change; None for an unreadable row."""
     try:
         return seal(kind, kind.unchecked(row))
     except (EvidenceDamaged, ValueError, TypeError, AttributeError):
@@ -91,8 +94,8 @@ def _seal_of_row(kind: Kind, row: Any) -> str | None:
 
 
 def short(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns changed fields for the log: short values unchanged, times as text, of others only their
-    type.
+    """Returns changed fields as the log records them: texts cut to ``LONGEST`` characters, times as text, and
+    … in place of other or large values.
     """
     return {name: _short(value) for name, value in fields.items()}
 
@@ -112,12 +115,14 @@ def _short(value: Any) -> Any:
 
 
 def last(session: Session) -> str:
-    """Returns the hash of the newest line, which stands for the whole log; empty without one."""
+    """Returns the hash of the log's newest line, which identifies the whole log; empty if the log is
+    empty.
+    """
     newest = select(AuditEventRow.hash).order_by(AuditEventRow.number.desc()).limit(1)
     return session.scalar(newest) or ""
 
 
 def events(session: Session, limit: int | None) -> list[AuditEvent]:
-    """Returns the newest ``limit`` lines, oldest first; all of them without a limit."""
+    """Returns the newest ``limit`` events of the log, the oldest of them first; all events for None."""
     newest = session.scalars(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(limit))
     return [audit_event_of(row) for row in newest][::-1]

@@ -1,4 +1,4 @@
-"""Checksums of stored rows: written with a row and verified when it is read."""
+"""Checksums of stored rows, which are written with a row and verified when it is read."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 N_BYTES, N_KEY_BYTES = 8, 4
 NAME = "checksum"
-"""The column that holds the checksum."""
+"""The name of the column with the checksum."""
 
 
 def checksum(columns: Mapping[str, Any]) -> str:
-    """Returns 16 hex digits of the stored values by column, the same for every database.
+    """Returns a checksum of the columns' values (16 hex digits), which is the same in every database.
 
-    A column without a value counts as missing: a later nullable column changes no checksum. Raises
-    ``UnicodeError`` for text that no database can hold, ``TypeError`` for any other type of value.
+    A column that is None is ignored, so that adding a nullable column changes no checksum. Raises
+    ``UnicodeError`` for text that no database can store, ``TypeError`` for a type without a checksum.
     """
     digest = hashlib.blake2b(digest_size=N_BYTES)
     for name in sorted(columns):
@@ -27,13 +27,13 @@ def checksum(columns: Mapping[str, Any]) -> str:
 
 
 def key_checksum(*key: str) -> str:
-    """Returns 8 hex digits of a row's key."""
+    """Returns a checksum of a row's key (8 hex digits)."""
     text = "\n".join(key).encode("utf-8", "surrogateescape")
     return hashlib.blake2b(text, digest_size=N_KEY_BYTES).hexdigest()
 
 
 def _bytes_of(value: Any) -> tuple[bytes, bytes]:
-    """Returns the type and the content as bytes."""
+    """Returns the value's type and content as bytes. Raises ``TypeError`` for a type without a checksum."""
     if isinstance(value, str):
         return b"text", value.encode("utf-8", "surrogateescape")
     if isinstance(value, int):
@@ -46,5 +46,5 @@ def _bytes_of(value: Any) -> tuple[bytes, bytes]:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """Returns a stored time with its zone: SQLite returns times without one, which are UTC."""
+    """Returns a stored time in UTC. SQLite returns times without a zone, which are UTC already."""
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,7 +1,7 @@
-"""Connections to a database: driver, engines, pragmas, the gate, and a check of the file.
+"""Connections to a database: its driver, engines and pragmas, the lock for writers, and a check of the file.
 
-Writers take one connection and start with BEGIN IMMEDIATE; readers have their own connections, which cannot
-write. Everything here is set up per database; ``sql.py`` knows only :class:`Database`.
+Writers share one connection and start with BEGIN IMMEDIATE; readers have their own connections, which cannot
+write. Everything here is set up once per database; ``sql.py`` only knows :class:`Database`.
 """
 
 from __future__ import annotations
@@ -44,15 +44,16 @@ PRAGMAS = (
 )
 NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glusterfs", "afs")
 
-# Any number works as long as every recdash uses the same.
+# Any number works if all versions of recdash use the same one.
 ADVISORY_LOCK = 7_238_112_041
 
 
 @dataclass(frozen=True)
 class Database:
-    """An open database; its connections are closed when nothing uses it any more.
+    """An open database, whose connections are closed when nothing uses it any more.
 
-    ``check`` raises ``StoreError`` if the file is no longer the one opened.
+    ``writer`` is None if it is read-only. ``check`` raises ``StoreError`` if its file was replaced or
+    removed.
     """
 
     place: str
@@ -77,19 +78,25 @@ def _dispose(*engines: Engine | None) -> None:
 
 @dataclass(frozen=True)
 class DatabaseUrl:
-    """A checked database URL; ``file`` is set for SQLite."""
+    """A valid database URL. ``file`` is the path of an SQLite database, None for a server."""
 
     url: URL
     file: Path | None
 
     @property
     def artifacts(self) -> Path:
-        """Returns the default folder of the artifacts: beside the database file."""
+        """Returns the default folder of stored files, which is next to the database file.
+
+        For a server it is in the data folder of the working directory.
+        """
         return (self.file.parent if self.file else Path.cwd() / DATA_FOLDER) / "artifacts"
 
 
 def parse_url(text: str) -> DatabaseUrl:
-    """Returns a checked database URL. Raises ``StoreError`` that names the supported ones."""
+    """Returns a valid database URL.
+
+    Raises ``StoreError``, which names the supported forms, for any other text.
+    """
     try:
         url = make_url(text)
     except ArgumentError:
@@ -108,7 +115,7 @@ def _unusable(url: str) -> StoreError:
 
 
 def connect(url: DatabaseUrl, read_only: bool) -> Database:
-    """Opens a database; a missing SQLite file is created unless ``read_only``."""
+    """Opens a database. A missing SQLite file is created unless ``read_only``. Raises ``StoreError``."""
     return _postgresql(url.url, read_only) if url.file is None else _sqlite(url.file, read_only)
 
 
@@ -116,14 +123,15 @@ def connect(url: DatabaseUrl, read_only: bool) -> Database:
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
-    """Returns False for an SQLite that can corrupt a WAL database when a second connection checkpoints."""
+    """Returns whether this version of SQLite is free of the bug that corrupts WAL databases.
+
+    The bug can occur when a second connection makes a checkpoint.
+    """
     return version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
 
 
 def sqlite_driver() -> Any:
-    """Returns the standard library's driver if its SQLite is safe, else pysqlite3's if that is, else the
-    former.
-    """
+    """Returns the driver of the standard library, or pysqlite3 if only its SQLite is safe with WAL."""
     if wal_is_safe(sqlite3.sqlite_version_info):
         return sqlite3
     try:
@@ -134,7 +142,10 @@ def sqlite_driver() -> Any:
 
 
 def file_system_of(path: Path, mounts: str) -> str:
-    """Returns the type of the file system that holds ``path``, from the text of /proc/self/mounts."""
+    """Returns the type of the file system of ``path``, from ``mounts``, the text of /proc/self/mounts.
+
+    "unknown" if no line matches.
+    """
     rows = [line.split() for line in mounts.splitlines()]
     holding = [(len(row[1]), row[2]) for row in rows if len(row) > 2 and path.is_relative_to(row[1])]
     return max(holding, default=(0, "unknown"))[1]
@@ -176,7 +187,7 @@ def _create(file: Path) -> None:
 
 
 def _watch(file: Path) -> Callable[[], None]:
-    """Returns a function that checks that ``file`` is still the same file."""
+    """Returns a function that raises ``StoreError`` if ``file`` is no longer the file that it is now."""
     opened = file.stat()
 
     def check() -> None:
@@ -314,7 +325,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 @contextmanager
 def spoken(place: str) -> Iterator[None]:
-    """Turns errors of a database driver into ``StoreBusy`` or ``StoreError`` that names the database."""
+    """Raises ``StoreBusy`` or ``StoreError`` with the database's name in place of errors of its driver."""
     try:
         yield
     except PoolTimeoutError:

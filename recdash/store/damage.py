@@ -1,4 +1,7 @@
-"""Records damage found while a store is read: damaged rows are left out of listings and reported by name."""
+"""Records the damaged rows that are found while a store is read.
+
+Listings leave them out, and ``Damage.found`` reports them by name.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,25 @@ logger = logging.getLogger(__name__)
 
 
 Place = tuple[type[Any], tuple[Any, ...]]
-"""A row: its table and its key."""
+"""The address of a row: its table and its key."""
 
 
 class Damage:
-    """Damaged rows read since the store was opened, without those that were intact later."""
+    """The damage found since the store was opened.
+
+    A row that is intact when it is read again is removed from it.
+    """
 
     def __init__(self) -> None:
         self._found: dict[Place, tuple[str | None, Problem]] = {}
         self._of_all: list[Problem] = []
 
     def found(self, experiment: str | None = None) -> list[Problem]:
-        """Returns all damage found so far, or that of one experiment: each once, as discovered."""
+        """Returns the damage found so far in one experiment, by default in all, without duplicates; empty if
+        there is none.
+
+        Damage of the whole database is part of every experiment's.
+        """
         of_rows = [
             problem
             for home, problem in list(self._found.values())
@@ -40,26 +50,26 @@ class Damage:
         return bool(self._found)
 
     def forget_gone(self, session: Session) -> None:
-        """Forgets rows that were deleted or replaced, here or by another process."""
+        """Removes the damage of rows that have been deleted or replaced since, even by another process."""
         for place in list(self._found):
             if session.get(*place) is None:
                 self._found.pop(place, None)
 
     def of_a_curve(self, session: Session, run_id: Any, metric: Any) -> None:
-        """Records that a curve's row no longer says which run and metric it belongs to."""
+        """Records a curve whose row no longer says correctly to which run and metric it belongs."""
         run = session.get(RunRow, str(run_id))
         place = f"{metric} of run '{run.name if run else run_id}'"
         problem = Problem("damaged", place, DAMAGED, UPLOAD_AGAIN)
         self._note((CurveRow, (run_id, metric)), run.experiment if run else None, problem)
 
     def of_all(self, problems: Iterable[Problem]) -> None:
-        """Records problems of the whole database, for every experiment."""
+        """Records problems of the whole database, which concern every experiment."""
         for problem in problems:
             logger.warning("%s", problem)
             self._of_all.append(problem)
 
     def checked(self, kind: Kind, row: Any) -> Any:
-        """Returns the value of a row. Raises ``EvidenceDamaged``."""
+        """Returns the value of a row. Raises ``EvidenceDamaged`` if the row is damaged, and records that."""
         try:
             value = kind.to_value(row)
         except EvidenceDamaged as error:
@@ -70,7 +80,7 @@ class Damage:
         return value
 
     def whole(self, kind: Kind, rows: Iterable[Any]) -> list[Any]:
-        """Returns the values of the rows that are intact."""
+        """Returns the values of those rows that are intact; records the damaged ones."""
         values = []
         for row in rows:
             try:
@@ -80,7 +90,7 @@ class Damage:
         return values
 
     def note(self, kind: Kind, value: Any, problem: Problem) -> None:
-        """Records damage to something that a value needs although its own row is intact."""
+        """Records damage to something on which a value depends, although its own row is intact."""
         self._note((kind.row, (value.id,)), value.experiment, problem)
 
     def _note(self, place: Place, home: str | None, problem: Problem) -> None:

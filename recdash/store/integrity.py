@@ -1,4 +1,4 @@
-"""Reads all stored rows and files, and names those that are not what was written."""
+"""Reads all stored rows and files, and reports those that are damaged or missing."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ from recdash.store.tables import (
 )
 
 AT_ONCE = 256
-"""Number of curves held in memory at a time."""
+"""How many curves are in memory at the same time."""
 MOST_FAULTS = 10
-"""Most faults of the database's own structure that are listed."""
+"""How many faults in the structure of the database are listed at most."""
 
 
 def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
-    """Yields what is damaged or missing, each with its experiment and how to repair it."""
+    """Returns what is damaged or missing, each with its experiment and how to repair it; empty if all is
+    intact.
+    """
     parts: tuple[Callable[[], Iterator[Problem]], ...] = (
         partial(structure, session),
         partial(_references, session),
@@ -48,7 +50,9 @@ def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
 
 
 def _until_unreadable(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
-    """Yields the problems of a part, and one more if the database cannot be read further."""
+    """Yields the problems that a check finds; if the database becomes unreadable, yields that as the last
+    problem.
+    """
     try:
         yield from part()
     except DBAPIError as error:
@@ -56,7 +60,9 @@ def _until_unreadable(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem
 
 
 def structure(session: Session) -> Iterator[Problem]:
-    """Yields what SQLite itself finds wrong with its file; PostgreSQL checks its own."""
+    """Yields the faults that SQLite finds in the structure of its file; nothing for PostgreSQL, which checks
+    its own.
+    """
     if session.get_bind().dialect.name != "sqlite":
         return
     faults = session.scalars(text(f"PRAGMA integrity_check({MOST_FAULTS})")).all()

@@ -1,4 +1,4 @@
-"""A store in memory for one computation; files not put there come from another store."""
+"""A store in memory for one computation. Files that were not stored here are read from another store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class InMemory:
-    """A store, or a part of one, in memory; what a subclass does not define raises an error."""
+    """The base of a store's parts in memory; a method that a subclass does not define raises an error."""
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -29,7 +29,10 @@ class InMemory:
 
 
 class MemoryStore(InMemory):
-    """One experiment with its runs and tests. Tables are held in memory; nothing is written."""
+    """A store with one experiment, its runs and tests.
+
+    Tables are kept in memory; nothing is written to disk.
+    """
 
     read_only = False
 
@@ -50,14 +53,14 @@ class MemoryStore(InMemory):
 
 
 class MemoryAudit(InMemory):
-    """The audit log, which stays empty: nothing is written."""
+    """An audit log that is always empty."""
 
     def last(self) -> str:
         return ""
 
 
 class MemoryExperiments(InMemory):
-    """The one experiment."""
+    """A list of experiments with the one experiment of the store."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -72,13 +75,13 @@ class MemoryExperiments(InMemory):
 
 
 class MemoryCurves(InMemory):
-    """Curves by run id and metric."""
+    """The curves of runs by run id and metric."""
 
     def __init__(self) -> None:
         self._curves: dict[str, dict[str, Curve]] = {}
 
     def put(self, run_id: str, curves: Sequence[Curve]) -> None:
-        """Holds the curves of a run."""
+        """Stores the curves of a run in memory."""
         self._curves[run_id] = {curve.metric: curve for curve in curves}
 
     def move(self, old: str, new: str) -> None:
@@ -102,7 +105,7 @@ class MemoryCurves(InMemory):
 
 
 class MemoryRuns(InMemory):
-    """Runs and their replicates, by run id."""
+    """The runs by id, and their replicates."""
 
     def __init__(self, experiments: MemoryExperiments, curves: MemoryCurves) -> None:
         self._experiments, self._curves = experiments, curves
@@ -119,7 +122,7 @@ class MemoryRuns(InMemory):
         return run
 
     def update(self, key: str, **fields: Any) -> Run:
-        """Changes any fields, even the id, since nothing refers to the run yet."""
+        """Changes any fields of a run, even the id, as nothing refers to it yet."""
         changed = replace(self._runs.pop(key), **fields)
         self._runs[changed.id] = changed
         self._curves.move(key, changed.id)
@@ -147,7 +150,7 @@ class MemoryRuns(InMemory):
 
 
 class MemoryOnlineTests(InMemory):
-    """Online tests by id."""
+    """The online tests by id."""
 
     def __init__(self, experiments: MemoryExperiments) -> None:
         self._experiments = experiments
@@ -169,7 +172,7 @@ class MemoryOnlineTests(InMemory):
 
 
 class MemoryJournal(InMemory):
-    """The journal as given."""
+    """A journal with fixed entries."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
@@ -179,14 +182,14 @@ class MemoryJournal(InMemory):
 
 
 class MemoryArtifacts(InMemory):
-    """Tables put here, and the files of another store."""
+    """Tables stored in memory, and the files of another store."""
 
     def __init__(self, behind: Store) -> None:
         self._behind = behind
         self._tables: dict[str, pa.Table] = {}
 
     def put(self, table: Any) -> str:
-        """Holds a table under a random name."""
+        """Stores a table in memory, and returns a random name in place of its hash."""
         import pyarrow as pa
 
         name = secrets.token_hex(32)

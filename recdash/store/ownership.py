@@ -1,8 +1,8 @@
-"""Determines which files belong to a store: those in the folder named by the store's id.
+"""Decides which files belong to a store: those in the folder that has the store's id as its name.
 
-Two databases can keep files in one folder without writing or removing each other's. A copy of a database has
-the same id and therefore the same folder, which lists the databases that use it; while there are several, no
-file is removed.
+So two databases can keep files in one folder, and neither writes nor removes files of the other. A copy of a
+database has the same id and therefore the same folder. The folder has a list of the databases that use it;
+while there are several, no file is removed.
 """
 
 from __future__ import annotations
@@ -29,21 +29,27 @@ logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[0-9a-f]{32}")
 USED_BY = "databases"
-"""A file in a store's folder with a line per database that uses it: ``[database, folder]`` as JSON."""
+"""The name of a file in the store's folder with a line for each database that uses it: ``[database, folder]``
+as JSON.
+"""
 
 
 def refuse_lost(database: Path, root: Path, found_artifacts: FoundArtifacts) -> None:
-    """Raises ``StoreError`` if a new database would be created beside files of a lost one."""
+    """Raises ``StoreError`` if the database does not exist yet but files of an earlier one do.
+
+    Does nothing unless ``found_artifacts`` is "ask".
+    """
     # Files first: a process creating the store right now has a database before it has a file.
     if found_artifacts == "ask" and any(_files_below(root)) and not database.exists():
         raise _is_new(str(database), root)
 
 
 def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts) -> Artifacts:
-    """Returns the files of an open database.
+    """Returns the stored files of an open database.
 
-    An older store, whose files are in a shared folder, links them into its own folder. Raises ``StoreError``
-    for a new database beside files of another store, unless ``found_artifacts`` says what to do.
+    If an older release put the files into a folder that stores share, they are linked into the store's own
+    folder. Raises ``StoreError`` for a new database if there are files of another store, unless
+    ``found_artifacts`` says what to do with them.
     """
     with database.reader.connect() as connection:
         own = root / f"store-{_id(connection, database.place)}"
@@ -61,7 +67,7 @@ def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts
 
 
 def note_use(folder: Path, database: str) -> None:
-    """Records that a database uses a store's folder, unless it is recorded already."""
+    """Records in the store's folder that this database uses it, unless that is recorded already."""
     line = json.dumps([database, str(folder)]) + "\n"
     # No file can be removed from a folder that is not writable.
     with suppress(OSError):
@@ -72,7 +78,7 @@ def note_use(folder: Path, database: str) -> None:
 
 
 def is_shared(folder: Path, database: str) -> bool:
-    """Returns whether another database uses a store's folder: a copy of this one, or its original."""
+    """Returns whether another database uses the store's folder: a copy of this one, or its original."""
     for other, used in map(_use, _lines(folder)):
         if other != database and not _is_gone(other, database) and not _is_elsewhere(used, folder):
             unless = f"If it no longer does, delete its line in {folder / USED_BY}."
@@ -82,7 +88,7 @@ def is_shared(folder: Path, database: str) -> bool:
 
 
 def _use(line: str) -> tuple[str, str]:
-    """Returns (database, folder) of a line; a damaged line counts as a database that still uses the files."""
+    """Returns (database, folder) of a line; a damaged line counts as a database that uses the files."""
     try:
         database, folder = json.loads(line)
         return str(database), str(folder)
@@ -96,9 +102,9 @@ def _lines(folder: Path) -> list[str]:
 
 
 def _is_gone(other: str, database: str) -> bool:
-    """Returns whether the other database file no longer exists, or is this one under another path.
+    """Returns whether the other database file does not exist, or is this database under another path.
 
-    False for a database on a server and for a file that cannot be examined: both may still be in use.
+    False for a database on a server, and for a file that cannot be examined, as both may be in use.
     """
     if "://" in other:
         return False
@@ -112,7 +118,9 @@ def _is_gone(other: str, database: str) -> bool:
 
 
 def _is_elsewhere(used: str, folder: Path) -> bool:
-    """Returns whether the line names another existing folder: it was copied here together with the files."""
+    """Returns whether ``used`` is another folder that exists, because the line was copied here with the
+    files.
+    """
     try:
         status = Path(used).stat()
     except (OSError, ValueError):
@@ -130,13 +138,15 @@ def _id(connection: Connection, place: str) -> str:
 
 
 def _is_empty(connection: Connection) -> bool:
-    """Returns whether nothing was ever stored in it."""
+    """Returns whether nothing was ever stored in the database."""
     rows = (connection.scalar(select(key).limit(1)) for key in (ArtifactRow.sha256, ExperimentRow.id))
     return all(row is None for row in rows)
 
 
 def _files_below(root: Path) -> Iterator[Path]:
-    """Yields the files of all stores, also those from before stores had their own folders."""
+    """Yields the files of all stores below ``root``, and those of older releases, which had no folders per
+    store.
+    """
     yield from files_in(root)
     for folder in sorted(root.glob("store-*")):
         yield from files_in(folder)

@@ -1,4 +1,4 @@
-"""The protocol of a store. Every backend passes the contract in ``tests/support/store_contract.py``."""
+"""The protocol of a store. The tests in ``tests/support/store_contract.py`` hold for every implementation."""
 
 from __future__ import annotations
 
@@ -22,60 +22,68 @@ Value = TypeVar("Value")
 
 
 class ValueStore(Protocol[Value]):
-    """The values of one kind, each of which belongs to an experiment."""
+    """The stored values of one kind, each of which belongs to an experiment."""
 
     def of_experiment(self, experiment: str, archived: bool = False) -> list[Value]:
-        """Returns the values of an experiment, in the listing order of their kind."""
+        """Returns the values of an experiment in the order of their kind; archived ones only if
+        ``archived``.
+        """
 
     def get(self, key: str) -> Value:
-        """Returns the value with this id."""
+        """Returns the value with this id. Raises ``NotFound``."""
 
 
 class ExperimentStore(Protocol):
     """The experiments of a store."""
 
     def all(self, archived: bool = False) -> list[Experiment]:
-        """Returns all experiments, the newest first."""
+        """Returns all experiments, the newest first; archived ones only if ``archived``."""
 
     def get(self, key: str) -> Experiment:
-        """Returns the experiment with this id."""
+        """Returns the experiment with this id. Raises ``NotFound``."""
 
     def named(self, name: str) -> Experiment | None:
-        """Returns the experiment with exactly this name, archived or not."""
+        """Returns the experiment with exactly this name, archived or not; None if there is none."""
 
     def add(self, experiment: Experiment) -> Experiment:
-        """Stores an experiment; its artifacts must be stored before."""
+        """Stores an experiment, and returns it as stored. The files that it needs must be stored before."""
 
     def update(self, key: str, **fields: Any) -> Experiment:
-        """Changes fields other than id and created; ``baseline`` must be a run of the experiment."""
+        """Changes fields of an experiment, and returns it. id and created cannot change; ``baseline`` must be
+        a run of it.
+        """
 
     def change(self, key: str, fields_of: Callable[[Experiment], Mapping[str, Any]]) -> Experiment:
-        """Writes the fields that ``fields_of`` returns for the stored experiment.
+        """Changes the fields that ``fields_of`` returns for the stored experiment, and returns the
+        experiment.
 
         It is read and written in one transaction, so that no change of another writer is lost.
         """
 
     def delete(self, key: str) -> None:
-        """Deletes an experiment with its runs, curves and online tests, for good."""
+        """Deletes an experiment with its runs, curves and online tests for good."""
 
 
 class RunStore(ValueStore[Run], Protocol):
     """The runs of a store and their replicates.
 
-    Runs are listed by slot, that is in the order in which they were added. Replicates are not candidates:
-    ``replicates`` lists them.
+    Runs are listed by slot, which is the order in which they were added. Replicates are not listed as runs,
+    only by ``replicates``.
     """
 
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-        """Returns the replicates of each of these runs, in their order; empty lists for runs uploaded
-        once.
+        """Returns the replicates of each of these runs in their order: {run id: replicates}; empty lists for
+        runs without.
         """
 
     def name_of(self, key: str) -> str:
-        """Returns the stored name of a run even if its row is damaged."""
+        """Returns the stored name of a run, even if its row is damaged. Raises ``NotFound``."""
 
     def find(self, experiment: str, upload_sha: str) -> Run | None:
-        """Returns the run of this experiment made from this upload, preferably one that is not archived."""
+        """Returns the run of the experiment that was made from this upload; None if there is none.
+
+        If there are several, it prefers one that is not archived.
+        """
 
     def add(
         self,
@@ -83,19 +91,23 @@ class RunStore(ValueStore[Run], Protocol):
         curves: Sequence[Curve],
         replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
     ) -> Run:
-        """Stores a run with its curves; the store assigns ``slot`` and never uses it again.
+        """Stores a run with its curves and replicates, and returns it with the slot that the store assigns.
 
-        Reference candidates get slots from ``REFERENCE_SLOTS`` on: they come last and use no colour.
-        ``replicates`` are stored below the run, with slots below 0; their names, the labels, are distinct.
+        A slot is never assigned again. Reference candidates get slots from ``REFERENCE_SLOTS``, so that they
+        are listed last and use no colour. Replicates get slots below 0; their names, which are their labels,
+        must differ.
         """
 
     def update(self, key: str, **fields: Any) -> Run:
-        """Changes fields other than id, experiment, created, slot and replicate_of."""
+        """Changes fields of a run, and returns it. id, experiment, created, slot and replicate_of cannot
+        change.
+        """
 
     def delete(self, key: str) -> None:
-        """Deletes a run, its curves and replicates, its role as baseline, its links.
+        """Deletes a run with its curves and replicates, and all references to it (as baseline, in online
+        tests).
 
-        Files stay until ``ArtifactStore.collect``.
+        Its files stay until ``ArtifactStore.collect``.
         """
 
 
@@ -105,130 +117,142 @@ class CurveStore(Protocol):
     def of_runs(
         self, run_ids: Sequence[str], metrics: Sequence[str] | None = None
     ) -> dict[str, dict[str, Curve | Unavailable]]:
-        """Returns curves by run id and canonical metric; every run has an entry, which may be empty.
+        """Returns {run id: {canonical metric: curve}}, with an entry for every run; by default of all
+        metrics.
 
-        A damaged curve is ``Unavailable``, with that as its reason.
+        A damaged curve is ``Unavailable`` with the damage as its reason.
         """
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Returns the sorted canonical metrics stored for each run, without reading any curve."""
+        """Returns {run id: sorted canonical metrics with a stored curve}, without reading any curve."""
 
 
 class OnlineTestStore(ValueStore[OnlineTest], Protocol):
-    """The online tests of a store, listed the newest first."""
+    """The online tests of a store, the newest first."""
 
     def name_of(self, key: str) -> str:
-        """Returns the stored name of an online test even if its row is damaged."""
+        """Returns the stored name of an online test, even if its row is damaged. Raises ``NotFound``."""
 
     def add(self, test: OnlineTest) -> OnlineTest:
-        """Stores an online test; its upload must be stored before."""
+        """Stores an online test, and returns it as stored. Its files must be stored before."""
 
     def update(self, key: str, **fields: Any) -> OnlineTest:
-        """Changes fields other than id, experiment and created."""
+        """Changes fields of an online test, and returns it. id, experiment and created cannot change."""
 
     def delete(self, key: str) -> None:
         """Deletes an online test for good."""
 
 
 class JournalStore(ValueStore[Entry], Protocol):
-    """The journals of the experiments, the oldest entry first. Single entries are never changed or
-    deleted.
+    """The journals of experiments, the oldest entry first.
+
+    Single entries can neither change nor be deleted.
     """
 
     def add(self, entry: Entry, check: Callable[[Sequence[Entry]], None] | None = None) -> Entry:
-        """Adds to the journal if ``check`` allows it.
+        """Adds an entry to the journal of its experiment, unless ``check`` raises.
 
-        ``check`` is called with the journal, the oldest entry first, while all other writers wait; any
-        exception it raises is passed on, and nothing is added.
+        ``check`` is called with the journal, the oldest entry first, while all other writers wait. Its
+        exception is passed on, and nothing is added.
         """
 
 
 class ReportStore(ValueStore[Report], Protocol):
-    """The reports of a store, listed the newest first."""
+    """The reports of a store, the newest first."""
 
     def add(self, report: Report) -> Report:
-        """Stores a report; its document must be stored before."""
+        """Stores a report, and returns it as stored. Its document must be stored before."""
 
     def update(self, key: str, **fields: Any) -> Report:
-        """Changes fields other than id, experiment, created and author."""
+        """Changes fields of a report, and returns it. id, experiment, created and author cannot change."""
 
     def delete(self, key: str) -> None:
-        """Deletes a report and the links that share it, for good."""
+        """Deletes a report and the links that share it for good."""
 
 
 class ShareLinkStore(ValueStore[ShareLink], Protocol):
-    """The share links of experiments and their reports, the newest first, including expired and revoked
-    ones.
+    """The share links of experiments and their reports, the newest first; expired and revoked ones are
+    included.
     """
 
     def add(self, link: ShareLink) -> ShareLink:
-        """Stores a share link."""
+        """Stores a share link, and returns it as stored."""
 
     def update(self, key: str, **fields: Any) -> ShareLink:
-        """Changes fields other than id, experiment, created and author."""
+        """Changes fields of a share link, and returns it. id, experiment, created and author cannot
+        change.
+        """
 
 
 class SavedViewStore(ValueStore[SavedView], Protocol):
-    """The saved views of a store, listed by name."""
+    """The saved views of a store, sorted by name."""
 
     def named(self, name: str) -> SavedView | None:
-        """Returns the saved view with exactly this name, of any experiment."""
+        """Returns the saved view with exactly this name, of any experiment; None if there is none."""
 
     def add(self, view: SavedView) -> SavedView:
-        """Stores a view; its name must be unique over all experiments."""
+        """Stores a view, and returns it as stored. Its name must be unique among all experiments' views."""
 
     def delete(self, key: str) -> None:
         """Deletes a saved view."""
 
 
 class AuditStore(Protocol):
-    """The audit log of a store: each write adds one event to it."""
+    """The audit log of a store, to which each write adds one event."""
 
     def events(self, limit: int | None = None) -> list[AuditEvent]:
-        """Returns the newest events of the log, the oldest of them first; all events without a limit."""
+        """Returns the newest ``limit`` events of the log, the oldest of them first; all events for None."""
 
     def last(self) -> str:
-        """Returns the hash of the newest line, empty without one; nothing is stored without adding a line.
+        """Returns the hash of the log's newest line; empty if the log is empty.
 
-        A log that was restored and went on otherwise has another hash at the same number.
+        It changes whenever something is stored.
+
+        If a log was restored from a backup and continued, its line with the same number has another hash.
         """
 
     def altered(self) -> list[str]:
-        """Returns entries, reports, links and views that differ from what the log says was written, by kind
-        and id.
+        """Returns kind and id of entries, reports, links and views that differ from what the log says was
+        written.
+
+        Empty if none does.
         """
 
 
 class ArtifactStore(Protocol):
-    """The uploaded tables and other files of a store, named by their sha256."""
+    """The uploaded tables and other files of a store, which are named by their sha256."""
 
     def put(self, table: pa.Table | Iterable[pa.RecordBatch]) -> str:
-        """Stores a table, or a stream of batches of one schema, as Parquet; returns its sha256."""
+        """Stores a table, or a stream of batches with one schema, as Parquet, and returns its sha256."""
 
     def put_file(self, file: Path | bytes) -> str:
-        """Stores a file byte for byte; returns its sha256."""
+        """Stores a file byte for byte, and returns its sha256."""
 
     def path(self, sha256: str) -> Path:
-        """Returns the file of an artifact. Raises ``EvidenceDamaged`` if its hash does not match."""
+        """Returns the path of a stored file. Raises ``EvidenceDamaged`` if its hash does not match."""
 
     def table(self, sha256: str) -> pa.Table:
-        """Returns the table of an artifact. Raises ``EvidenceDamaged`` if its hash does not match."""
+        """Returns a stored table. Raises ``EvidenceDamaged`` if its hash does not match."""
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
-        """Removes unreferenced files older than this; returns how many."""
+        """Removes files that nothing needs and that are older than ``older_than``, and returns their
+        number.
+        """
 
 
 class Store(Protocol):
-    """Domain values in, domain values out; safe for several threads and processes.
+    """All stored data, one attribute for each kind of record.
 
-    A store has a part for each kind of thing it holds. A write happens completely or not at all and is on
-    disk when the call returns. Adding is idempotent by ``id``: adding again returns what is stored. Listings
-    leave archived things out unless ``archived=True``. Raises ``NotFound`` for an id (or an artifact) that
-    does not exist, ``NameTaken`` for a name in use, ``StoreBusy`` after the timeout, ``Forbidden`` for a
-    write to a read-only store.
+    It takes and returns values of ``recdash.domain``.
 
-    Everything read is compared with its checksum. Listings leave damaged rows out, and ``damaged`` lists
-    them; reading one by its id raises ``EvidenceDamaged``.
+    It is safe for several threads and processes. A write happens completely or not at all, and is on disk
+    when the call returns. Adding is idempotent by ``id``: adding again returns what is stored. Listings omit
+    archived records unless ``archived=True``. Raises ``NotFound`` for an id (or a file) that does not exist,
+    ``NameTaken`` for a name in use, ``StoreBusy`` after the timeout, ``Forbidden`` for a write to a read-only
+    store.
+
+    Everything that is read is compared with its checksum. Listings omit damaged rows, which ``damaged``
+    returns; reading one by its id raises ``EvidenceDamaged``.
     """
 
     @property
@@ -267,19 +291,29 @@ class Store(Protocol):
 
     @property
     def notices(self) -> tuple[Problem, ...]:
-        """Returns what the administrator should know, such as an SQLite without safe WAL."""
+        """Returns what the administrator should know, such as an SQLite version with unsafe WAL; usually
+        empty.
+        """
 
     def damaged(self, experiment: str | None = None) -> list[Problem]:
-        """Returns damage found by reading so far, of all experiments or of one, and how to repair it."""
+        """Returns the damage found by reading so far, and how to repair it, of one experiment or by default
+        all.
+        """
 
     def check(self) -> list[Problem]:
-        """Reads all rows and files; returns what is damaged or missing, and how to repair it."""
+        """Reads all rows and files, and returns what is damaged or missing, and how to repair it; empty if
+        all is intact.
+        """
 
     def secret(self) -> bytes:
-        """Returns random bytes, created at first use, the same for all who open this store."""
+        """Returns random bytes, which are created at first use and are the same for all who open this
+        store.
+        """
 
     def by(self, who: str, role: str, read_only: bool = False) -> Self:
-        """Returns the same store for another person, named in the audit log; optionally read-only."""
+        """Returns the same store for another person, whose name the audit log records; optionally
+        read-only.
+        """
 
     def close(self) -> None:
-        """Closes all connections; the store is not usable afterwards."""
+        """Closes all connections; the store cannot be used afterwards."""

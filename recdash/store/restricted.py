@@ -1,4 +1,4 @@
-"""A read-only store limited to one experiment: what the guest of a share link may see."""
+"""A read-only store that is limited to one experiment, for guests who follow a share link."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Value = TypeVar("Value", Run, OnlineTest, Entry, Report, SavedView)
 
 
 class Narrowed:
-    """A store, or a part of one, that shows one experiment.
+    """The base of a store's parts that are limited to one experiment.
 
-    Whatever a subclass does not define is forbidden to a guest: nothing is passed on by default.
+    A method that a subclass does not define raises ``Forbidden``, so that nothing is passed on by default.
     """
 
     def __init__(self, store: Store, experiment_id: str) -> None:
@@ -35,8 +35,10 @@ class Narrowed:
         raise Forbidden(READ_ONLY_LINK)
 
     def _own(self, experiment_id: str, word: str = "experiment", key: str | None = None) -> str:
-        """Returns the id. Raises ``NotFound`` for that of another experiment, as for one that does not
-        exist.
+        """Returns the experiment's id if it is the guest's.
+
+        Raises ``NotFound`` for any other, whether it exists or not. ``word`` and ``key`` are the kind and id
+        in the message, by default those of the experiment.
         """
         if experiment_id != self._experiment_id:
             raise NotFound(f"No {word} has the id '{experiment_id if key is None else key}'.")
@@ -49,7 +51,10 @@ class Narrowed:
 
 
 class OneExperiment(Narrowed):
-    """The read methods of a :class:`Store`. Other experiments do not exist, all else is forbidden."""
+    """The read methods of a :class:`Store` for one experiment.
+
+    Others are not found, and all else is forbidden.
+    """
 
     read_only = True
 
@@ -91,7 +96,7 @@ class NarrowedExperiments(Narrowed):
 
 
 class NarrowedValues(Narrowed, Generic[Value]):
-    """The values of one kind that belong to the experiment; ``word`` is the noun for one."""
+    """The values of one kind that belong to the experiment. ``word`` is the noun for such a value."""
 
     def __init__(self, store: Store, experiment_id: str, values: ValueStore[Value], word: str) -> None:
         super().__init__(store, experiment_id)
@@ -139,7 +144,7 @@ class NarrowedArtifacts(Narrowed):
         return self._store.artifacts.table(self._own_file(sha256))
 
     def _own_file(self, sha256: str) -> str:
-        """Returns the hash if something of this experiment needs the file. Raises ``NotFound`` otherwise."""
+        """Returns the hash if a record of the experiment needs the file. Raises ``NotFound`` otherwise."""
         store, experiment = self._store, self._store.experiments.get(self._experiment_id)
         runs = store.runs.of_experiment(experiment.id, archived=True)
         replicates = store.runs.replicates([run.id for run in runs])

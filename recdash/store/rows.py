@@ -1,4 +1,4 @@
-"""Rows of any kind in the database: read, added, changed, deleted, each in one short transaction."""
+"""Reads, adds, changes and deletes rows of any kind, each in one short transaction."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from recdash.store.transactions import Transactions
 LOGGED = (
     "experiment", "name", "title", "kind", "about", "label", "report", "expires", "upload", "truth", "text",
 )  # fmt: skip
-"""Fields of an added or deleted value that the audit log repeats."""
+"""The fields of an added or deleted value that the audit log records."""
 
 Value = TypeVar("Value")
 
 
 class Rows(Generic[Value]):
-    """The stored values of one kind, listed in ``order``."""
+    """The stored values of one kind, listed by ``order``."""
 
     kind: ClassVar[Kind]
     order: ClassVar[tuple[Any, ...]]
@@ -41,12 +41,15 @@ class Rows(Generic[Value]):
         self._damage = transactions.damage
 
     def get(self, key: str) -> Value:
-        """Returns the value with this id. Raises ``NotFound`` or ``EvidenceDamaged``."""
+        """Returns the value with this id.
+
+        Raises ``NotFound``, or ``EvidenceDamaged`` if its row is damaged.
+        """
         with self._transactions.read() as session:
             return self._damage.checked(self.kind, row_of(session, self.kind, key))
 
     def name_of(self, key: str) -> str:
-        """Returns the name as stored, even if damaged."""
+        """Returns the stored name of a value, even if its row is damaged. Raises ``NotFound``."""
         with self._transactions.read() as session:
             return str(row_of(session, self.kind, key).name)
 
@@ -85,7 +88,9 @@ class Rows(Generic[Value]):
         return self.change(key, lambda _: fields)
 
     def change(self, key: str, fields_of: Callable[[Value], Mapping[str, Any]]) -> Value:
-        """Writes the fields that ``fields_of`` returns for the stored value, in one transaction."""
+        """Changes the fields that ``fields_of`` returns for the stored value, in one transaction; returns the
+        value.
+        """
         kind = self.kind
         with self._transactions.write() as session, session.no_autoflush:
             row = whole_row_of(session, kind, key)
@@ -110,7 +115,7 @@ class Rows(Generic[Value]):
             return stored(session, kind, row)
 
     def _replace(self, session: Session, row: Any, value: Any) -> None:
-        """Deletes a damaged row that another value replaces."""
+        """Deletes a damaged row, and records that ``value`` replaces it."""
         details = {"experiment": value.experiment, "name": value.name, "by": value.id}
         self._transactions.note(session, f"replace damaged {self.kind.word}", row.id, **details)
         session.delete(row)
@@ -118,7 +123,7 @@ class Rows(Generic[Value]):
 
 
 class DeletableRows(Rows[Value]):
-    """Stored values of a kind that can be deleted one by one."""
+    """The stored values of a kind whose values can be deleted one by one."""
 
     def delete(self, key: str) -> None:
         with self._transactions.write() as session:
@@ -136,9 +141,11 @@ def row_of(session: Session, kind: Kind, key: str) -> Any:
 
 
 def whole_row_of(session: Session, kind: Kind, key: str) -> Any:
-    """Returns a row that may be changed; a damaged one may not, as writing it would make its checksum valid.
+    """Returns an intact row, which may be changed.
 
-    Raises ``NotFound`` or ``EvidenceDamaged``.
+    Raises ``NotFound``, or ``EvidenceDamaged`` if it is damaged.
+
+    A damaged row must not be changed, as that would give it a valid checksum.
     """
     row = row_of(session, kind, key)
     kind.to_value(row)
@@ -146,16 +153,16 @@ def whole_row_of(session: Session, kind: Kind, key: str) -> Any:
 
 
 def stored(session: Session, kind: Kind, row: Any) -> Any:
-    """Returns the value as it will be read later, with times in UTC and so on."""
+    """Returns the row's value as it will be read later, for example with times in UTC."""
     session.flush()
     session.refresh(row)
     return kind.to_value(row)
 
 
 def used_files(session: Session) -> frozenset[str]:
-    """Returns the sha256 of every file that a stored value needs.
+    """Returns the sha256 of every file that any stored value needs.
 
-    Raises ``EvidenceDamaged`` if a row no longer shows what it needs.
+    Raises ``EvidenceDamaged`` if a row is damaged, as its files are unknown then.
     """
     return frozenset().union(
         *(_needed(kind, kind.to_value(row)) for kind in KINDS for row in session.scalars(select(kind.row)))
@@ -168,7 +175,7 @@ def _needed(kind: Kind, value: Any) -> frozenset[str]:
 
 
 def _news(before: Any, after: Any) -> Any:
-    """Returns what the audit log says of a changed value: of settings by name only those that differ."""
+    """Returns the new value as the audit log records it; of a mapping, only the entries that changed."""
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after
     return {name: after.get(name) for name in {**before, **after} if before.get(name) != after.get(name)}
@@ -179,7 +186,9 @@ def _logged(kind: Kind, thing: Any) -> dict[str, Any]:
 
 
 def _refuse_conflicts(session: Session, kind: Kind, value: Any) -> None:
-    """Refuses a name in use, and a baseline that is not a run of its experiment."""
+    """Raises ``NameTaken`` for a name in use, and ``NotFound`` for a baseline that is not a run of the
+    experiment.
+    """
     if kind.has("name"):
         _refuse_taken_name(session, kind, value)
     if kind is EXPERIMENT and value.baseline is not None:

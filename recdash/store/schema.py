@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 # database need not load Alembic.
 HEAD = "0008"
 OURS = {"experiment", "run", "curve", "artifact"}
-"""Tables of every version of recdash: a database with all of them is recdash's."""
+"""Tables that every version of recdash has; a database with all of them is recdash's."""
 
 
 def ensure_schema(database: Database) -> None:
-    """Creates or upgrades the tables; a read-only database must be up to date already.
+    """Creates or upgrades the tables; does nothing if they are up to date.
 
-    Raises ``StoreTooNew`` for an unknown revision.
+    Raises ``StoreTooNew`` for an unknown revision, ``StoreError`` for a read-only database that must be
+    upgraded.
     """
     with spoken(database.place):
         with database.reader.connect() as connection:
@@ -40,7 +41,11 @@ def ensure_schema(database: Database) -> None:
 
 
 def _revision(connection: Connection, place: str) -> str | None:
-    """Returns the revision of a database, None for an empty one."""
+    """Returns the revision of a database; None for an empty one.
+
+    Raises ``StoreError`` if the database has recdash's tables without a revision, or tables with the same
+    names.
+    """
     tables = inspect(connection).get_table_names()
     if "alembic_version" in tables:
         revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -75,7 +80,7 @@ def _upgrade(connection: Connection, place: str) -> None:
     _foreign_keys(connection, sqlite, "OFF")
     try:
         with connection.begin():
-            # Another process may have upgraded while this one waited at the gate: then this does nothing.
+            # If another process has upgraded while this one waited for the lock, this does nothing.
             command.upgrade(alembic_config(connection), "head")
             if sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall():
                 raise StoreError(
@@ -95,7 +100,7 @@ def _foreign_keys(connection: Connection, sqlite: bool, state: str) -> None:
 
 
 def alembic_config(connection: Connection | None = None) -> Config:
-    """Returns Alembic's configuration for these migrations over this connection."""
+    """Returns Alembic's configuration for recdash's migrations over this connection."""
     from alembic.config import Config
 
     config = Config()

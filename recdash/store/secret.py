@@ -1,4 +1,4 @@
-"""Creates and reads a store's secret, which is kept beside its files."""
+"""Creates and reads a store's secret, which is a file next to its other files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ NAME, N_BYTES = "secret.key", 32
 
 
 def kept_secret(folder: Path) -> bytes:
-    """Returns 32 random bytes; the first process creates them, readable by this user only.
+    """Returns the store's secret, at least 32 bytes.
 
-    Raises StoreError if the file can neither be read nor created, or does not hold such a secret.
+    The first process creates it, readable by its user only.
+
+    Raises StoreError if the file can neither be read nor created, or has no such secret.
     """
     file = folder / NAME
     try:
@@ -32,8 +34,9 @@ def kept_secret(folder: Path) -> bytes:
 
 
 def _make(file: Path) -> None:
-    """Writes a temporary file and links it into place: it is never read half written, and the first one
-    wins.
+    """Creates the file: writes a temporary file, then links it under the final name.
+
+    So no process reads half a file, and if several create it, the first one wins.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     aside = file.with_name(f"{NAME}.{secrets.token_hex(8)}")

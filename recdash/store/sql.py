@@ -1,6 +1,6 @@
-"""The store over SQLAlchemy: SQLite and PostgreSQL with the same code.
+"""A store in SQLite or PostgreSQL, with the same code over SQLAlchemy.
 
-Every public method is one short transaction; rows and sessions do not leave it.
+Every public method is one short transaction; it returns neither rows nor sessions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 class SqlStore:
-    """See :class:`recdash.store.protocol.Store`."""
+    """The :class:`recdash.store.protocol.Store` of an SQL database."""
 
     def __init__(self, transactions: Transactions, root: Path) -> None:
         self._transactions, self._root = transactions, root
@@ -75,7 +75,7 @@ class SqlStore:
         read_only: bool = False,
         found_artifacts: FoundArtifacts = "ask",
     ) -> SqlStore:
-        """Returns the store of a database and of the artifacts below ``root``; see
+        """Returns the store of a database, with its files below ``root``; see
         ``recdash.store.open_store``.
         """
         if url.file is not None and not read_only:
@@ -127,7 +127,7 @@ class SqlStore:
 
 
 class SqlExperiments(DeletableRows[Experiment]):
-    """See :class:`recdash.store.protocol.ExperimentStore`."""
+    """The :class:`recdash.store.protocol.ExperimentStore` of an SQL database."""
 
     kind = EXPERIMENT
     order = (ExperimentRow.created.desc(), ExperimentRow.id)
@@ -152,7 +152,7 @@ class SqlExperiments(DeletableRows[Experiment]):
 
 
 class SqlOnlineTests(DeletableRows[OnlineTest]):
-    """See :class:`recdash.store.protocol.OnlineTestStore`."""
+    """The :class:`recdash.store.protocol.OnlineTestStore` of an SQL database."""
 
     kind = ONLINE_TEST
     order = (OnlineTestRow.created.desc(), OnlineTestRow.id)
@@ -168,7 +168,7 @@ class SqlOnlineTests(DeletableRows[OnlineTest]):
 
 
 class SqlJournal(Rows[Entry]):
-    """See :class:`recdash.store.protocol.JournalStore`."""
+    """The :class:`recdash.store.protocol.JournalStore` of an SQL database."""
 
     kind = ENTRY
     order = (EntryRow.created, EntryRow.id)
@@ -182,21 +182,21 @@ class SqlJournal(Rows[Entry]):
 
 
 class SqlReports(DeletableRows[Report]):
-    """See :class:`recdash.store.protocol.ReportStore`."""
+    """The :class:`recdash.store.protocol.ReportStore` of an SQL database."""
 
     kind = REPORT
     order = (ReportRow.created.desc(), ReportRow.id)
 
 
 class SqlShareLinks(Rows[ShareLink]):
-    """See :class:`recdash.store.protocol.ShareLinkStore`."""
+    """The :class:`recdash.store.protocol.ShareLinkStore` of an SQL database."""
 
     kind = SHARE_LINK
     order = (ShareLinkRow.created.desc(), ShareLinkRow.id)
 
 
 class SqlSavedViews(DeletableRows[SavedView]):
-    """See :class:`recdash.store.protocol.SavedViewStore`."""
+    """The :class:`recdash.store.protocol.SavedViewStore` of an SQL database."""
 
     kind = SAVED_VIEW
     order = (SavedViewRow.name,)
@@ -206,7 +206,7 @@ class SqlSavedViews(DeletableRows[SavedView]):
 
 
 class SqlAudit:
-    """See :class:`recdash.store.protocol.AuditStore`."""
+    """The :class:`recdash.store.protocol.AuditStore` of an SQL database."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -225,7 +225,7 @@ class SqlAudit:
 
 
 class SqlArtifacts:
-    """See :class:`recdash.store.protocol.ArtifactStore`."""
+    """The :class:`recdash.store.protocol.ArtifactStore` of an SQL database."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions, self._files = transactions, transactions.files
@@ -251,11 +251,11 @@ class SqlArtifacts:
                 return 0
             try:
                 used = used_files(session)
-            except EvidenceDamaged:  # a damaged row may need any of the files: all stay
+            except EvidenceDamaged:  # a damaged row may need any of the files, so all stay
                 return 0
             registered = session.scalars(select(ArtifactRow.sha256)).all()
             if not registered:
-                # A database that never needed a file: new, or created in place of a lost one.
+                # This database never needed a file: it is new, or was created in place of a lost one.
                 return 0
             unused = [sha256 for sha256 in registered if sha256 not in used]
             session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))

@@ -32,7 +32,7 @@ from recdash.store.transactions import Transactions
 
 
 class SqlCurves:
-    """See :class:`recdash.store.protocol.CurveStore`."""
+    """The :class:`recdash.store.protocol.CurveStore` of an SQL database."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -63,7 +63,7 @@ class SqlCurves:
 
 
 class SqlRuns(DeletableRows[Run]):
-    """See :class:`recdash.store.protocol.RunStore`."""
+    """The :class:`recdash.store.protocol.RunStore` of an SQL database."""
 
     kind = RUN
     order = (RunRow.slot,)
@@ -77,7 +77,9 @@ class SqlRuns(DeletableRows[Run]):
         return self._without_damaged_replicates(runs)
 
     def _without_damaged_replicates(self, runs: Sequence[Run]) -> list[Run]:
-        """Returns the runs whose replicates are all intact; the others have no known mean or sum."""
+        """Returns the runs without those that have a damaged replicate, which have no valid mean; records the
+        damage.
+        """
         replicated = [run.id for run in runs if run.replicated]
         replicates = self._replicate_rows(replicated) if replicated else {}
         undamaged = []
@@ -142,9 +144,11 @@ class SqlRuns(DeletableRows[Run]):
             session.execute(insert(CurveRow), curve_rows)
 
     def _replace_damaged(self, session: Session, experiment: ExperimentRow, run: Run) -> None:
-        """Deletes the rest of a damaged run that is uploaded again; the new one replaces it."""
+        """Deletes the damaged rows of a run that is uploaded again; the new run replaces it, also as baseline
+        and in links.
+        """
         same = RunRow.name == run.name
-        if run.upload is not None:  # folds, seeds and predictions have no single upload to be recognised by
+        if run.upload is not None:  # folds, seeds and predictions cannot be recognised by a single upload
             same = or_(same, RunRow.upload == run.upload)
         rows = session.scalars(
             select(RunRow).filter_by(experiment=run.experiment, replicate_of=None).where(same)
@@ -179,7 +183,7 @@ def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
 
 
 def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
-    """Links the experiment's online tests to the run ``new`` instead of ``run``, or to none.
+    """Links the experiment's online tests to the run ``new`` in place of ``run``, or to no run for None.
 
     Returns the names of the changed tests.
     """
@@ -194,7 +198,7 @@ def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
 
 
 def _is_whole_run(session: Session, row: RunRow) -> bool:
-    """Returns whether the run's own row, its curves and its replicates are intact."""
+    """Returns whether a run's own row, its curves and its replicates are all intact."""
     if not is_whole(row):
         return False
     curves = session.scalars(select(CurveRow).where(CurveRow.run == row.id))

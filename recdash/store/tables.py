@@ -1,7 +1,7 @@
-"""The tables, and the conversion between domain values and rows.
+"""The tables of the database, and the conversion between domain values and rows.
 
-A row has the attributes of its domain value under the same names, so that conversion is one line each way;
-column types handle what SQL has no type for (mappings, notices, arrays).
+A row has the same attributes as its domain value, so that the conversion is one line in each direction.
+Column types convert what SQL has no type for (mappings, notices, arrays).
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ from recdash.store.checksums import NAME, checksum, in_utc, key_checksum
 
 
 class UtcTime(TypeDecorator[datetime]):
-    """A time, stored as UTC and returned with its zone; storing one without a zone is a bug."""
+    """A column for times, stored as UTC and returned with that zone.
+
+    Storing a time without a zone raises an error.
+    """
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -56,7 +59,7 @@ class UtcTime(TypeDecorator[datetime]):
         return value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, _dialect: Dialect) -> datetime | None:
-        if not isinstance(value, datetime):  # None, or a damaged time: see ``_as_stored``
+        if not isinstance(value, datetime):  # None, or a damaged time (see ``_as_stored``)
             return value
         return in_utc(value)
 
@@ -65,8 +68,10 @@ class UtcTime(TypeDecorator[datetime]):
 
 
 def _as_stored(read: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
-    """Returns a reader that returns unreadable values as stored: the row's checksum reveals them, and other
-    rows stay readable.
+    """Returns a reader of column values that returns unreadable values unchanged in place of raising an
+    error.
+
+    The row's checksum reveals them later, and the other rows stay readable.
     """
 
     def read_or_leave(value: Any) -> Any:
@@ -79,9 +84,9 @@ def _as_stored(read: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None
 
 
 class Json(TypeDecorator[str]):
-    """A JSON document stored as text: PostgreSQL's JSON refuses NaN, which results contain.
+    """A column for JSON stored as text, because PostgreSQL's own type refuses NaN, which results contain.
 
-    ``Kind`` converts it, so that a damaged document affects its own row only.
+    ``Kind`` converts the text, so that a damaged document affects only its own row.
     """
 
     impl = Text
@@ -91,12 +96,15 @@ class Json(TypeDecorator[str]):
         return json.dumps(value, default=_plain)
 
     def read(self, text: str) -> Any:
-        """Returns the value. Raises ``ValueError`` or ``TypeError`` for text that was never written here."""
+        """Returns the value of the text.
+
+        Raises ``ValueError`` or ``TypeError`` for text that recdash did not write.
+        """
         return json.loads(text)
 
 
 class JsonTuple(Json):
-    """A JSON list that is a tuple in Python."""
+    """A column for a JSON list that is a tuple in Python."""
 
     cache_ok = True
 
@@ -105,7 +113,7 @@ class JsonTuple(Json):
 
 
 class ProblemList(Json):
-    """A JSON list of ``Problem`` values."""
+    """A column for a JSON list of ``Problem`` values."""
 
     cache_ok = True
 
@@ -140,9 +148,9 @@ class Base(DeclarativeBase):
 
 
 class WithChecksum:
-    """A row with a checksum of its columns, computed whenever the session writes the row.
+    """A row with a checksum of its columns, which is computed whenever a session writes the row.
 
-    A migration that changes stored values, or adds a non-nullable column, recomputes the checksums.
+    A migration that changes stored values, or adds a non-nullable column, must compute the checksums again.
     """
 
     checksum: Mapped[str] = mapped_column(Text, server_default="")
@@ -167,7 +175,7 @@ class OfExperiment(WithChecksum):
 
 
 class StoreRow(Base):
-    """The one row that names the store; its artifacts are in a folder of this name."""
+    """The only row of its table; its id names the store and the folder of the store's files."""
 
     __tablename__ = "store"
 
@@ -175,7 +183,9 @@ class StoreRow(Base):
 
 
 class ArtifactRow(Base):
-    """A stored file that an experiment, run or online test needs (or needed: see ``collect``)."""
+    """A stored file that an experiment, run, online test or report needs, or needed before (see
+    ``collect``).
+    """
 
     __tablename__ = "artifact"
 
@@ -240,9 +250,9 @@ class RunRow(OfExperiment, Base):
 class CurveRow(Base):
     """A metric of a run at every cutoff.
 
-    The cutoffs are 1..``depth``, or else ``k`` as little-endian int32 (empty: a metric without
-    one). ``value`` and ``std_error`` are little-endian float64. ``checksum`` begins with that of run and
-    metric, so that both can be trusted without the numbers.
+    The cutoffs are 1..``depth``, or else ``k`` as little-endian int32 (empty for a metric without cutoff).
+    ``value`` and ``std_error`` are little-endian float64. ``checksum`` begins with a checksum of run and
+    metric, which can be verified without reading the numbers.
     """
 
     __tablename__ = "curve"
@@ -277,7 +287,7 @@ class OnlineTestRow(OfExperiment, Base):
 
 
 class EntryRow(OfExperiment, Base):
-    """A line of an experiment's journal: added, never changed."""
+    """An entry in an experiment's journal, which never changes."""
 
     __tablename__ = "entry"
     __table_args__ = (Index(None, "experiment", "created"),)
@@ -324,7 +334,7 @@ class SavedViewRow(OfExperiment, Base):
 
 
 class AuditEventRow(Base):
-    """An event of the audit log. It has no foreign keys, so that it stays if its target is deleted."""
+    """An event of the audit log. It has no foreign keys, so that it stays when its target is deleted."""
 
     __tablename__ = "deed"
 
@@ -348,9 +358,10 @@ DAMAGED = "damaged: the stored value is not what was written, so no number is co
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of stored thing: its noun, value type, row type, and the artifacts a value needs.
+    """A kind of stored record: its noun, value type and row type, and which files (sha256) a value needs.
 
-    ``changes``: the only fields that may change, for values that must stay as people wrote them.
+    ``changes`` are the only fields that may change, for records that people write; None allows all but
+    ``FIXED``. ``repair`` says how to repair a damaged record.
     """
 
     word: str
@@ -378,8 +389,9 @@ class Kind:
         return self.unchecked(row)
 
     def unchecked(self, row: Any) -> Any:
-        """Returns the value of a row without verifying its checksum. Raises ``EvidenceDamaged`` if it is
-        unreadable.
+        """Returns the value of a row without verifying its checksum.
+
+        Raises ``EvidenceDamaged`` if it is unreadable.
         """
         try:
             return self.value(**{name: self._read(row, name) for name in self.names})
@@ -394,7 +406,7 @@ class Kind:
         return self.row(**self.columns(value))
 
     def columns(self, value: Any) -> dict[str, Any]:
-        """Returns the columns of a value's row."""
+        """Returns the columns of a value's row: {name: stored value}."""
         types = {name: self.row.__table__.c[name].type for name in self.names}
         return {
             name: kind.write(getattr(value, name)) if isinstance(kind, Json) else getattr(value, name)
@@ -402,7 +414,7 @@ class Kind:
         }
 
     def damage(self, row: Any) -> Problem:
-        """Returns the problem of a row that is not what was written, with its repair."""
+        """Returns the problem to report for a damaged row, with how to repair it."""
         place = f"{self.word} '{row.name}'" if self.has("name") else f"{self.word} {row.id}"
         return Problem("damaged", place, DAMAGED, self.repair)
 
@@ -424,12 +436,15 @@ SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, lambda _: (), changes=f
 SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, lambda _: (), changes=frozenset())
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 
-# The identity of a stored thing: these fields never change.
+# These fields identify a stored record and never change.
 FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})
 
 
 def audit_event_of(row: AuditEventRow) -> AuditEvent:
-    """Returns a line of the log; an unreadable one says so in its details, which breaks the chain there."""
+    """Returns the event in a row of the audit log.
+
+    If the row is unreadable, the event's details say so, which breaks the chain of hashes at this line.
+    """
     columns = {field.name: getattr(row, field.name) for field in fields(AuditEvent)}
     try:
         columns["details"] = json.loads(row.details)
@@ -441,18 +456,18 @@ def audit_event_of(row: AuditEventRow) -> AuditEvent:
 
 
 def is_whole(row: Any) -> bool:
-    """Returns whether a row is what was written."""
+    """Returns whether a row is intact, that is, matches its checksum."""
     return bool(row.checksum == _checksum_of(row))
 
 
 def links_of(test: OnlineTestRow) -> dict[str, str]:
-    """Returns {variant: id of the run that it served}."""
+    """Returns {variant: id of the run that it served} of an online test."""
     links: dict[str, str] = json.loads(test.links)
     return links
 
 
 def _checksum_of(row: Any) -> str | None:
-    """Returns the checksum of a row's current columns; None for values that were never written."""
+    """Returns the checksum of a row's current columns; None if recdash cannot have written the values."""
     try:
         return checksum(_columns(row))
     except (TypeError, UnicodeError):
@@ -460,7 +475,7 @@ def _checksum_of(row: Any) -> str | None:
 
 
 def curve_columns(run: str, curve: Curve) -> dict[str, Any]:
-    """Returns the columns of a curve's row. Raises ``ValueError`` if its arrays differ in length."""
+    """Returns the columns of a curve's row. Raises ``ValueError`` if the curve's arrays differ in length."""
     n = max(len(curve.k), 1)
     if curve.value.shape != (n,) or curve.std_error.shape != (n,):
         raise ValueError(f"{curve.metric}: {len(curve.k)} cutoffs need {n} values and standard errors")
@@ -482,7 +497,7 @@ def _cutoff_columns(k: Ints) -> dict[str, Any]:
 
 
 def curve_of(row: CurveRow) -> Curve | Unavailable:
-    """Returns the curve, or Unavailable for a damaged row."""
+    """Returns the curve of a row; ``Unavailable`` for a damaged row."""
     of_columns = _checksum_of(row)
     if of_columns is None or row.checksum != key_checksum(row.run, row.metric) + of_columns:
         return Unavailable(row.metric, CURVE_DAMAGED)
@@ -493,7 +508,7 @@ CURVE_DAMAGED = f"damaged: the stored numbers are not what was written. {UPLOAD_
 
 
 def has_its_key(run: Any, metric: Any, stored: Any) -> bool:
-    """Returns whether the run and metric of a curve's row match the checksum written with them."""
+    """Returns whether run and metric of a curve's row match ``stored``, the checksum of the row."""
     if not all(isinstance(column, str) for column in (run, metric, stored)):
         return False
     return bool(stored.startswith(key_checksum(run, metric)))

@@ -22,9 +22,10 @@ from recdash.store.tables import ArtifactRow
 
 @dataclass(frozen=True)
 class Transactions:
-    """The database and files of a store as used by one person; all parts of the store share this.
+    """The database and files of a store as one person uses them; all parts of the store share one such
+    object.
 
-    A transaction is short and happens completely or not at all; slow work is done before it.
+    A transaction is short, and happens completely or not at all; slow work is done before it.
     """
 
     database: Database
@@ -36,7 +37,7 @@ class Transactions:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """Yields a transaction that sees one state of the database."""
+        """Yields a session that reads one consistent state of the database."""
         with spoken(self.database.place):
             self.database.check()
             with Session(self.database.reader) as session, session.begin():
@@ -44,7 +45,10 @@ class Transactions:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Yields a transaction of the only writer. Raises ``Forbidden`` for a read-only store."""
+        """Yields a session that writes, while no other writer can.
+
+        Raises ``Forbidden`` for a read-only store.
+        """
         self.refuse_if_read_only()
         with spoken(self.database.place), self.database.gate.hold():
             self.database.check()
@@ -63,7 +67,7 @@ class Transactions:
         )
 
     def register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
-        """Records which files are needed from now on. Raises ``NotFound`` for a missing one."""
+        """Records that these files are needed from now on. Raises ``NotFound`` for a missing file."""
         sizes = {sha256: self.files.n_bytes(sha256) for sha256 in sorted(needed)}
         registered = set(session.scalars(select(ArtifactRow.sha256).where(ArtifactRow.sha256.in_(needed))))
         rows = [

@@ -1,8 +1,9 @@
-"""One writer at a time, first come first served, with a timeout; across threads and processes.
+"""Lets one writer at a time write, in the order of their requests and with a timeout, over threads and
+processes.
 
-SQLite lets one connection write and makes the others poll, which starves some of them. So writers queue here
-before they ask SQLite: threads in a first-in-first-out queue, the first of each process at a pair of file
-locks.
+SQLite lets one connection write while the others poll, so that some of them may starve. Therefore writers
+wait here before they ask SQLite: threads in a first-in-first-out queue, and the first thread of each process
+at a pair of file locks.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from recdash.errors import StoreBusy, StoreError
 DEADLINE_SECONDS = 30.0
 POLL_SECONDS = 0.005
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-"""The flag to open no symbolic link, where the system has it."""
+"""The flag that refuses to open a symbolic link; 0 if the system has none."""
 
 
 class FifoQueue:
@@ -35,7 +36,7 @@ class FifoQueue:
 
     @contextmanager
     def turn(self, until: float) -> Iterator[None]:
-        """Waits for this thread's turn, at most until this monotonic time; else raises ``StoreBusy``."""
+        """Waits for this thread's turn until ``until`` (monotonic time). Raises ``StoreBusy`` after that."""
         self._enter(until)
         try:
             yield
@@ -58,7 +59,7 @@ class FifoQueue:
             raise busy()
 
     def _left_out(self, called: threading.Event) -> bool:
-        """Returns True if the turn never came; the thread has then left the queue."""
+        """Returns whether the thread's turn did not come; if so, removes it from the queue."""
         with self._mutex:
             if called.is_set():
                 return False
@@ -78,14 +79,16 @@ class FifoQueue:
 
 
 class Gate:
-    """The queue of this process and, with a lock file, the locks between processes."""
+    """The lock of writers: a queue for the threads of this process and, with a lock file, locks between
+    processes.
+    """
 
     def __init__(self, lock_file: Path | None, deadline: float = DEADLINE_SECONDS) -> None:
         self._line, self._lock_file, self.deadline = FifoQueue(), lock_file, deadline
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Makes this thread the only writer for the block. A thread must not enter it twice."""
+        """Makes this thread the only writer while the block runs. A thread must not enter it twice."""
         until = time.monotonic() + self.deadline
         with self._line.turn(until), ExitStack() as held:
             if self._lock_file is not None:
@@ -105,7 +108,7 @@ def _file_lock(path: Path, until: float) -> Iterator[None]:
     # A new descriptor each time: closing it releases the lock, however the process ends.
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
-    except OSError as error:  # usually of another user
+    except OSError as error:  # the file usually belongs to another user
         raise StoreError(f"The lock file {path} cannot be opened: {error.strerror}. {LOCK_FIX}") from error
     try:
         while not _locked(descriptor):
@@ -140,6 +143,6 @@ _gates_mutex = threading.Lock()
 
 
 def gate_of(database: str, lock_file: Path | None) -> Gate:
-    """Returns this process's only gate for a database, however often it is opened."""
+    """Returns the lock of a database's writers, always the same one in this process."""
     with _gates_mutex:
         return _gates.setdefault(database, Gate(lock_file))
