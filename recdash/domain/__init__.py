@@ -1,1 +1,1 @@
-"""Frozen values that cross layers; this package imports nothing above it."""
+"""Frozen values that several layers share; this package imports no layer above it."""

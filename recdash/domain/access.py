@@ -1,4 +1,4 @@
-"""People and what each role may do."""
+"""People, their roles, and what each role may do."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from recdash.errors import Forbidden
 
 AccessRole = Literal["viewer", "editor", "admin"]
 ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
-"""Roles from the fewest rights to the most; each role includes the rights of those before it."""
+"""All roles, from the fewest rights to the most; each role includes the rights of those before it."""
 READ_ONLY_LINK = "This is a read-only link."
 DEAD_LINK, LEAVE_LINK = "This link no longer works", "Leave this link"
-"""Words for guests with a share link."""
+"""Texts for guests with a share link."""
 
 
 @dataclass(frozen=True)
 class Person:
     """A user, under the name that the audit log records.
 
-    ``experiment``: the only one that the person may see: a guest with a share link. ``named`` is False if the
-    name was not verified, such as on one's own machine.
+    ``experiment`` is the only experiment that a guest with a share link may see; None for anyone else.
+    ``named`` is False if the name was not verified, as on a user's own computer.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Person:
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def must_be(self, role: AccessRole) -> None:
-        """Raises Forbidden with a message for the person unless the role allows it."""
+        """Raises Forbidden, with a text for the person, if the person lacks the rights of the role."""
         if not self.may(role):
             raise Forbidden(READ_ONLY_LINK if self.is_guest else _WHY_NOT[role])
 

@@ -10,26 +10,30 @@ if TYPE_CHECKING:
     from recdash.domain.records import Experiment, Run
 
 MOST_CANDIDATES, FIRST_CANDIDATES = 20, 8
-"""Most candidates that are drawn side by side, and how many where none were chosen."""
+"""Most candidates that charts show side by side, and how many they show if no candidates were chosen."""
 DEFAULT_K, DEFAULT_METRIC, DEFAULT_RATING_METRIC = 10, "ndcg", "rmse"
 DEFAULT_SPEC = f"{DEFAULT_METRIC}@{DEFAULT_K}"
 USUAL_K = (5, 10, 20, 50)
-"""The cutoffs that are offered, and at which a verdict is computed again."""
+"""The cutoffs that pages offer, and at which the recommendation is computed again to see whether it
+changes.
+"""
 BASELINES = ("popular", "weighted_rating", "content", "random")
-"""References, the best known first."""
+"""Reference candidates that can be a baseline, the best known first."""
 BASELINE_WORDS = (
     ("production", "prod", "incumbent", "control", "current", "baseline", "live", "legacy", "status quo"),
     ("popular", "popularity", "mostpopular", "mostpop", "toppop", "bestseller", "bestsellers"),
 )
-"""Words in the name of a baseline: first of what serves users today, then of the simplest recommender."""
+"""Words that mark a run's name as the baseline's: first those for the system in production, then those for
+recommenders of the most popular items.
+"""
 
 
 def baseline_by_name(names: Sequence[str]) -> str | None:
-    """Returns the name that a baseline is most likely to have; None where no name says so.
+    """Returns the name that most likely is the baseline's; None if no name suggests it.
 
-    A name with a word for what serves users today (production, control, current …) comes before one for the
-    most popular items. Words count as a whole and in any case. Of several such names the shortest in words
-    is chosen, so that ``popular`` comes before ``als minus popular``, then the first.
+    A name with a word for the system in production (production, control, current …) comes before one with a
+    word for the most popular items. Only whole words count, in any case. Of several such names the one with
+    the fewest words is chosen, so that ``popular`` comes before ``als minus popular``; then the first.
     """
     for words in BASELINE_WORDS:
         named = [name for name in names if _has_a_word(name, words)]
@@ -44,17 +48,17 @@ def _has_a_word(name: str, words: Sequence[str]) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Returns the words of a name in small letters: ``ALS_prod-v2`` → als, prod, v."""
+    """Returns the words of a name in lower case, without digits: ``ALS_prod-v2`` → als, prod, v."""
     return re.findall(r"[^\W\d_]+", name.lower())
 
 
 def default_baseline(experiment: Experiment, runs: Sequence[Run], served: Collection[str] = ()) -> Run:
-    """Returns the baseline of an experiment, in this order of preference:
+    """Returns the baseline of an experiment. The first of these that exists:
 
     1. the run that a person chose;
-    2. the run that the control of an A/B test served (``served``: run ids);
-    3. an uploaded run whose name says so, see ``baseline_by_name``;
-    4. the reference *Most popular*; where there is only one candidate, its best known reference;
+    2. the run that was served to the control group of an A/B test (``served``: ids of such runs);
+    3. an uploaded run whose name suggests it, see ``baseline_by_name``;
+    4. the reference *Most popular*; if there is only one candidate, its best known reference;
     5. the run that was added first.
     """
     own = next((run for run in runs if run.id == experiment.baseline), None)
@@ -71,12 +75,14 @@ def default_baseline(experiment: Experiment, runs: Sequence[Run], served: Collec
 
 
 def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
-    """Returns the first that are neither the baseline nor a reference, at most eight."""
+    """Returns the first eight runs that are neither the baseline nor a reference."""
     return tuple([run for run in runs if run != baseline and not run.reference][:FIRST_CANDIDATES])
 
 
 def default_metric(offered: Sequence[str], wanted: str | None = None) -> str:
-    """Returns the wanted metric where it is offered, else the usual one, else the first."""
+    """Returns the wanted metric if it is among those offered, else the usual one, else the first that is
+    offered.
+    """
     if wanted is not None and wanted in offered:
         return wanted
     return DEFAULT_METRIC if DEFAULT_METRIC in offered or not offered else offered[0]

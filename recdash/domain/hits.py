@@ -1,4 +1,4 @@
-"""Hits of a run's lists in the truth, with shapes.
+"""The hits of a run's recommendation lists in the test set, with their array shapes.
 
 Letters in shapes: ``U`` users of the truth, ``H`` hits, ``K`` cutoffs 1..depth, ``N`` items.
 """
@@ -17,7 +17,14 @@ from recdash.domain.kinds import Duplicates, Floats, Ints, Order
 
 @dataclass(frozen=True)
 class PopulationCounts:
-    """Population counts of one run against one truth."""
+    """Counts of users and rows of one run against one test set.
+
+    ``truth_users``: users of the test set; ``counted``: those who count for accuracy. ``without_list``,
+    ``without_relevant``, ``without_truth``: users without recommendations, without a relevant item, and
+    without rows in the test set. ``short_lists`` and ``cut_lists``: lists shorter than the depth, and lists
+    cut at it. The other fields count repeated items, tied scores, and rows of the run; None if there is no
+    score.
+    """
 
     truth_users: int
     counted: int
@@ -38,12 +45,13 @@ class PopulationCounts:
 
 @dataclass(frozen=True)
 class Respelled:
-    """Ids of one side that a table would know in another spelling.
+    """Ids that another table has too, but in another spelling.
 
-    ``cause`` ends a sentence that begins with "they differ by"; ``fix`` is what to do about {column}, the
-    column of these ids, or {other}, that of the table; ``other_way`` is cause and fix if the table is to be
-    changed. ``rows`` more would be known, ``apart`` of them with ids of which one table has both spellings;
-    ``as_written`` {table: the rows whose ids it has unchanged}. ``example``: such an id, and the table's.
+    ``cause`` ends a sentence that begins with "they differ by". ``fix`` says how to change {column}, the
+    column of these ids, or {other}, that of the table; ``other_way`` is (cause, fix) for changing the table
+    instead. ``rows`` is how many more rows would match, ``apart`` how many of these have ids of which one
+    table uses both spellings. ``as_written``: {table: rows whose id matches unchanged}. ``example``: an id
+    and how the table spells it.
     """
 
     cause: str
@@ -57,13 +65,14 @@ class Respelled:
 
 @dataclass(frozen=True)
 class KnownIds:
-    """How many of the ids of one kind, items or users, the tables of the evaluation know.
+    """How many item or user ids of a run, or of the test set, occur in the other tables of the evaluation.
 
-    Of a run ``rows`` are positions of lists (items) or lists (users), of the truth its ids; ``known`` of them
-    have an id that one of the tables knows. ``ids`` counts different ids (None: not counted), ``unknown_ids``
-    those that no table knows; ``by_table``: the rows whose id the truth, catalogue, train (or the run) knows.
-    ``unknown`` holds a few ids that a table does not know, ``respelled`` what it would know in another
-    spelling; under "any", of all tables together.
+    ``rows`` are recommended positions (items of a run), lists (users of a run) or ids (of the test set);
+    ``known`` of them have an id that occurs in at least one table. ``ids`` counts distinct ids (None: not
+    counted), ``unknown_ids`` those that occur in no table. ``by_table``: {table: rows whose id occurs in it}.
+
+    ``unknown``: {table: some of the ids that it lacks}. ``respelled``: {table: ids that it has in another
+    spelling}; the key "any" stands for all tables together.
     """
 
     rows: int
@@ -76,7 +85,7 @@ class KnownIds:
 
     @property
     def share(self) -> float:
-        """Returns the share of known rows, from 0 to 1; 1 without any rows."""
+        """Returns the share of rows with a known id, from 0 to 1; 1 if there are no rows."""
         return self.known / self.rows if self.rows else 1.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -86,16 +95,16 @@ class KnownIds:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> KnownIds:
-        """Returns the value that ``as_dict`` wrote."""
+        """Returns the counts from the values that ``as_dict`` wrote."""
         return cls(**{name: value for name, value in facts.items() if name != "share"})
 
 
 @dataclass(frozen=True)
 class IdOverlap:
-    """What the tables of the evaluation know of a run's ids; ``users`` is None if not counted.
+    """How many of a run's item and user ids occur in the test set, the catalogue and the training data.
 
-    ``truth_items`` and ``truth_users``: what the run and the other tables know of the truth's; None if not
-    counted.
+    ``users`` is None if they were not counted. ``truth_items`` and ``truth_users`` count which ids of the
+    test set occur in the run and the other tables; None if not counted.
     """
 
     items: KnownIds
@@ -114,16 +123,17 @@ class IdOverlap:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> IdOverlap:
-        """Returns the value that ``as_dict`` wrote."""
+        """Returns the counts from the values that ``as_dict`` wrote."""
         names = ("items", "users", "truth_items", "truth_users")
         return cls(*(KnownIds.of(side) if (side := facts.get(name)) else None for name in names))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class RankCounts:
-    """Counts by rank and item: at rank k are the items ``item[start[k-1]:start[k]]``, ``count`` times.
+    """Counts by rank and item: at rank k the items are ``item[start[k-1]:start[k]]``, with the counts
+    ``count`` of the same indexes.
 
-    ``start`` [depth + 1]; items ascend within a rank and counts are positive.
+    ``start`` has the shape [depth + 1]. Items ascend within a rank, and all counts are positive.
     """
 
     start: Ints
@@ -138,9 +148,10 @@ class RankCounts:
 
 @dataclass(frozen=True)
 class ListMean:
-    """A per-list value at every k: its mean [depth], standard error [depth] and lists [depth].
+    """The mean over lists of a value per list, at every k: ``mean``, ``std_error`` and ``n_lists``, each
+    [depth].
 
-    NaN if no list has the value at that k.
+    Mean and error are NaN at a k at which no list has a value.
     """
 
     mean: Floats
@@ -150,11 +161,12 @@ class ListMean:
 
 @dataclass(frozen=True)
 class Exposure:
-    """Which items were shown, and in how many lists.
+    """Which items a run recommends, and in how many lists.
 
-    ``shown``: in how many lists an item is at a rank. ``ended``: of the lists that stop before ``depth``, how
-    many of length L have the item (rank standing for L). ``items`` [N] ids as text. ``list_means`` are those
-    metrics that the counts cannot give, by canonical spec without its population.
+    ``shown`` counts the lists that have an item at a rank. ``ended`` counts lists that are shorter than
+    ``depth``: how many lists of length L have the item, with L in place of the rank. ``items`` [N] are ids as
+    text. ``list_means`` has the metrics that cannot be computed from these counts, as {canonical spec without
+    its population: mean}.
     """
 
     items: Sequence[str]
@@ -166,10 +178,11 @@ class Exposure:
 
 @dataclass(frozen=True)
 class TiedHits:
-    """Truth rows in a tie: among tied scores of one list their order is arbitrary.
+    """Hits among items with tied scores, whose order within the list is arbitrary.
 
-    ``user`` [J] ascending, ``row`` [J] the truth row, ``first`` and ``last`` [J] the ranks (from 1) at which
-    the tie begins and ends. Ties that begin beyond the depth are not kept; ``last`` may be beyond it.
+    ``user`` [J] ascends; ``row`` [J] is the truth row that was hit; ``first`` and ``last`` [J] are the ranks
+    (from 1) at which the tie begins and ends. Ties that begin beyond the depth are left out; ``last`` may be
+    beyond it.
     """
 
     user: Ints
@@ -180,17 +193,17 @@ class TiedHits:
 
 @dataclass(frozen=True)
 class Hits:
-    """The hits of one run's lists in the truth: all that any accuracy metric needs.
+    """The hits of one run's lists in the test set: all that any accuracy metric needs.
 
-    ``user`` [H] ascending, ``rank`` [H] 1..depth ascending within a user, ``row`` [H] the truth row that was
-    hit (relevant or not: thresholds are applied later); ``list_length`` [U] items kept per truth user (0 = no
-    list), at most ``depth``. ``exposure`` is None if it was not requested, ``ties`` if the lists were not
-    ordered by a score; ``shown_to`` has the exposure of each requested group of users. ``overlap`` counts
-    known ids; None for stored hits.
+    ``user`` [H] ascends; ``rank`` [H] is 1..depth and ascends within a user; ``row`` [H] is the truth row
+    that was hit, relevant or not, because thresholds are applied later. ``list_length`` [U] is the number of
+    items in the list of each truth user, at most ``depth``; 0 without a list.
 
-    ``exposure`` is of the lists of users with a relevant item, ``other_exposure`` of all other lists of the
-    run; ``unknown_lengths`` [S] are the lengths of the lists of users who are not in the truth. Both are None
-    if such lists were not counted.
+    ``exposure`` counts the recommended items in lists of users with a relevant item, ``other_exposure`` those
+    in all other lists of the run; None if they were not requested. ``shown_to`` has the exposure of each
+    requested group of users. ``unknown_lengths`` [S] are the lengths of the lists of users outside the test
+    set; None if not counted. ``ties`` is None if lists are not ordered by a score. ``overlap`` counts known
+    ids; None if the hits come from the store.
     """
 
     truth: Truth

@@ -1,4 +1,4 @@
-"""Input data: recommendations, checked tables and the truth, with their shapes.
+"""Input data: recommendations, checked tables and the truth, with their array shapes.
 
 Letters in shapes: ``U`` users of the truth, ``T`` rows of the truth.
 """
@@ -19,21 +19,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _USERS_AT_ONCE = 1 << 16
-"""Rows counted at a time: counting all rows at once would widen each to 8 bytes."""
+"""Number of users whose rows are counted at a time; counting all at once would widen each row to 8 bytes."""
 
 
 @dataclass(frozen=True)
 class Recommendations:
-    """One candidate's ranked lists: a stream of checked blocks that can be read again.
+    """One candidate's ranked lists, as a stream of checked batches that can be read several times.
 
     ``batches()`` yields Arrow record batches with the columns ``user_id`` and ``item_id`` (each int64, or
-    dictionary-encoded text, trimmed and never null) and, if the upload has them, ``rank`` (signed whole
-    numbers of any width) and ``score`` (float64); ``batches(columns=("user_id", "item_id"))`` yields only
-    those. ``notices`` grows while a stream is read and is complete when it ends; a problem found on the way
-    raises ``UploadError``. ``reference`` names the reference candidate (popular, oracle …) that was computed
-    here, ``fallback`` says which run popular items complete; None for an upload. ``replicate`` is the label
-    of one of several uploads of the candidate, ``noun`` the word for one (fold, seed); None and "" if there
-    is only one.
+    dictionary-encoded text, trimmed and never null) and, if the upload has them, ``rank`` (signed integers of
+    any width) and ``score`` (float64). ``batches(columns=("user_id", "item_id"))`` yields only these columns.
+    Reading raises ``UploadError`` for invalid rows. ``notices`` grows while the stream is read and is
+    complete at its end.
+
+    ``reference`` is the name of a computed reference candidate (popular, oracle …), ``fallback`` describes
+    the run whose lists popular items complete; both are None for an upload. If the candidate has several
+    uploads, ``replicate`` is the label of this one, and ``noun`` the word for one (fold, seed); else None and
+    "".
     """
 
     name: str
@@ -52,20 +54,23 @@ class Recommendations:
 
 @dataclass(frozen=True)
 class Upload:
-    """A checked small table (truth, train, catalogue, users, predictions, sessions …).
+    """A checked table that is small enough for memory (truth, train, catalogue, users, predictions, sessions
+    …).
 
-    Columns by kind (ids as in :class:`Recommendations`, bold ones always there):
+    Columns by kind (ids as in :class:`Recommendations`, bold ones are always present):
+
     truth **user_id**, **item_id**, relevance (float64), timestamp ·
     train **user_id**, **item_id**, rating, timestamp ·
     catalogue **item_id**, title, and every other column as text or number ·
     users **user_id**, and every other column as text or number ·
     vectors **item_id**, **vector** (list of float64, all of one length) ·
-    similarity **item_a**, **item_b**, **similarity** (float64; a pair stands once, either way round) ·
+    similarity **item_a**, **item_b**, **similarity** (float64; each pair once, in either order) ·
     predictions **user_id**, **item_id**, **rating**, **prediction** ·
     policy **item_id**, **probability**, position, and every other column as text or number ·
-    bandit and those of an online test (sessions, exposures, events, served, aggregates) as in the guide's
-    table templates, with times in UTC (microseconds); sessions, exposures and bandit with their further
-    columns as numbers or dictionary-encoded text.
+    bandit and the tables of an online test (sessions, exposures, events, served, aggregates) as in the
+    guide's table templates,
+    with times in UTC (microseconds). Further columns of sessions, exposures and bandit are
+    numbers or dictionary-encoded text.
     """
 
     kind: TableKind
@@ -77,10 +82,10 @@ class Upload:
 
 @dataclass(frozen=True)
 class UploadStream:
-    """An :class:`Upload` that is read as a stream instead of being held in memory.
+    """A checked table like :class:`Upload` that is read as a stream instead of being kept in memory.
 
-    ``batches()`` yields its rows once, in checked batches of one schema; ``notices`` is complete when they
-    end. Raises ``UploadError`` on the way, with all problems of the file.
+    ``batches()`` yields its rows once, in checked batches of one schema. It raises ``UploadError`` with all
+    problems of the file. ``notices`` is complete when the batches end.
     """
 
     kind: TableKind
@@ -91,12 +96,12 @@ class UploadStream:
 
 @dataclass(frozen=True)
 class Truth:
-    """Test rows in compressed form: user ``u`` owns the rows ``start[u]:start[u+1]``.
+    """The test set in compressed form: user ``u`` has the rows ``start[u]:start[u+1]``.
 
-    ``users`` [U] and ``items`` [N] are ids as text; ``item`` [T] is an index into ``items``, ascending within
-    a user; ``gain`` [T] the relevance (1 if the upload has none), in the narrowest type that holds all of
-    them: ``gains`` gives numbers to calculate with. ``graded`` is False if every relevant row has the same
-    gain.
+    ``users`` [U] and ``items`` [N] are ids as text; ``item`` [T] is an index into ``items`` and ascends
+    within a user. ``gain`` [T] is the relevance (1 if the upload has none), in the narrowest type that fits;
+    use ``gains`` for calculations. ``graded`` is False if all relevant rows have the same gain. A row is
+    relevant from ``threshold`` on; above 0 if that is None.
     """
 
     users: Sequence[str]
@@ -117,11 +122,11 @@ class Truth:
         return self.gain > 0 if self.threshold is None else self.gain >= np.float64(self.threshold)
 
     def gains(self, rows: Ints) -> Floats:
-        """Returns the gains of some rows, in full width."""
+        """Returns the gains of some rows as float64."""
         return self.gain[rows].astype(np.float64)
 
     def under(self, threshold: float | None) -> Truth:
-        """Returns the same rows with another relevance threshold; None: above 0."""
+        """Returns the same rows with another relevance threshold; with None, gains above 0 are relevant."""
         if threshold == self.threshold:
             return self
         relevant = replace(self, threshold=threshold).relevant()
@@ -129,7 +134,7 @@ class Truth:
         return replace(self, threshold=threshold, graded=bool((gains != gains[:1]).any()))
 
     def per_user(self, rows: npt.NDArray[np.bool_]) -> Ints:
-        """Returns [U] how many of the rows [T] marked belong to each user; 0 for a user without rows."""
+        """Returns [U] how many of the marked rows each user has; ``rows`` [T] is a mask."""
         counted = np.diff(self.start)
         if rows.all():
             return counted
@@ -143,5 +148,5 @@ class Truth:
         return counted
 
     def users_who_count(self) -> npt.NDArray[np.bool_]:
-        """Returns [U] True where the user has a relevant row."""
+        """Returns a mask [U] of the users with at least one relevant row."""
         return self.per_user(self.relevant()) > 0

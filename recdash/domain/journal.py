@@ -1,4 +1,4 @@
-"""Journal entries, reports, share links and the audit log. Frozen values."""
+"""Journal entries, reports, share links, saved views and audit events, as frozen values."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Outcome = Literal["ship", "do not ship", "inconclusive", "needs A/B"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of an experiment's journal. Never edited: a later entry supersedes a wrong one.
+    """One entry of an experiment's journal. Entries are never edited: a later entry supersedes a wrong one.
 
-    ``about`` is the id of what it belongs to: of evidence and of a decision of a review the proposal, of a
-    comment the entry or report that it is on. ``text`` is the author's prose; ``facts`` the state when it was
-    written (its subject, numbers with definition and provenance), ready for JSON.
+    ``about`` is the id of what the entry refers to: for evidence and a decision the proposal of their review,
+    for a comment the entry or report. ``text`` is what the author wrote. ``facts`` is the state at that time
+    (subject, numbers with definition and provenance), as JSON-ready values.
     """
 
     id: str
@@ -34,10 +34,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Report:
-    """A report on an experiment: its question, and how it presents the answer.
+    """A report on an experiment: the question it answers, and how it presents the answer.
 
-    ``question``: runs, baseline, metric, k and so on; ``blocks``: its sections, in order. ``document``: the
-    sha256 of the numbers at the time, None for a live report, which is computed anew when it is opened.
+    ``question``: runs, baseline, metric, k and so on. ``blocks``: names of its sections, in order.
+    ``document``: the sha256 of the stored numbers; None for a live report, whose numbers are computed each
+    time it is opened.
     """
 
     id: str
@@ -56,7 +57,7 @@ class Report:
 class ShareLink:
     """Permission to read one experiment, or one report of it, for anyone with the link.
 
-    ``id`` is the sha256 of what the link carries, so that stored data does not reveal the link.
+    ``id`` is the sha256 of the link's token, so that stored data does not reveal the link.
     """
 
     id: str
@@ -70,13 +71,13 @@ class ShareLink:
 
     @property
     def guest(self) -> Person:
-        """Returns the person who reads by this link: a viewer of its experiment alone."""
+        """Returns the person as which readers of the link sign in: a viewer of its experiment alone."""
         return Person(f"guest of {self.author}", "viewer", self.experiment)
 
 
 @dataclass(frozen=True)
 class SavedView:
-    """A view of an experiment under a short name: the page and the parameters of its link."""
+    """A named view of an experiment: the page and the URL parameters of its link."""
 
     id: str
     experiment: str
@@ -89,7 +90,9 @@ class SavedView:
 
 @dataclass(frozen=True)
 class AuditEvent:
-    """One line of the audit log: who did what to what. Each ``hash`` covers its line and the one before."""
+    """One line of the audit log: who did what to which target. ``hash`` covers the line and the hash of the
+    line before.
+    """
 
     number: int
     at: datetime

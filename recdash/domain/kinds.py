@@ -1,4 +1,4 @@
-"""Types shared by several layers: arrays, and the words for orders, populations and tables."""
+"""Types that several layers share: arrays, and literals for orders, populations and tables."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ Ints = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.number[Any]]
-"""Integer or float, of any width."""
+"""An array of integers or floats of any width."""
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both", "judged", "judged_both", "run"]
 """Which users count for accuracy.
 
-Users with a relevant item (truth), of these only those with a list (both); users with any row in the truth
-(judged), of these only those with a list (judged_both); all with a list (run). In the last three a user
-without a relevant item counts as 0.
+*truth*: users with a relevant item; *both*: those of them who have a list. *judged*: users with any row in
+the truth; *judged_both*: those of them who have a list. *run*: all users with a list. In the last three, a
+user without a relevant item counts as 0.
 """
 Duplicates = Literal["first", "keep"]
-"""Of an item that a list repeats the best position counts (first), or every position (keep)."""
+"""How an item counts that a list repeats: only at its best position (*first*), or at every position
+(*keep*).
+"""
 OnlineKind = Literal["sessions", "events", "aggregates"]
-"""The data of an A/B test: its sessions, the events that form them, or aggregates."""
+"""The form of an A/B test's data: sessions, the events from which sessions are built, or aggregates."""
 Replication = Literal["seeds", "folds"]
-"""How a candidate's several uploads relate: seeds recommend to the same users again, folds to different ones.
+"""How several uploads of a candidate relate: *seeds* recommend to the same users, *folds* to different
+ones.
 """
 TableKind = Literal[
     "run", "truth", "train", "catalogue", "users", "vectors", "similarity", "predictions", "sessions",
@@ -34,4 +37,4 @@ TableKind = Literal[
 ]  # fmt: skip
 DEFAULT_DEPTH = 100
 MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
-"""Words that libraries write for missing values."""
+"""Texts that libraries write for missing values."""

@@ -15,10 +15,10 @@ from recdash.errors import Problem
 
 @dataclass(frozen=True)
 class Experiment:
-    """One evaluation set-up; artifacts are named by their sha256.
+    """A stored evaluation set-up; its tables are given by their sha256.
 
-    ``truth`` is the test set; without one the experiment holds A/B tests only, and no runs.
-    ``tables`` holds the tables beyond truth, train and catalogue (users, vectors, similarity), by kind.
+    ``truth`` is the test set; an experiment without one has A/B tests only, and no runs. ``tables`` has
+    further tables (users, vectors, similarity) as {kind: sha256}.
     """
 
     id: str
@@ -37,23 +37,25 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Replicated:
-    """How often a candidate was uploaded: ``labels`` of the replicates, and the word for one of them."""
+    """The several uploads of one candidate: their ``labels``, and the word for one of them (``noun``: fold or
+    seed).
+    """
 
     kind: Replication
     noun: str
     labels: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Returns ``5 seeds``."""
+        """Returns the number of uploads with its noun, such as ``5 seeds``."""
         return f"{len(self.labels)} {self.noun}s"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One candidate's scored upload. ``slot`` determines its colour and shape for good.
+    """A stored and scored upload of a candidate. ``slot`` decides its colour and shape for good.
 
-    A replicate, one of a candidate's several folds or seeds, is a run too: ``replicate_of`` is the
-    candidate's id, ``name`` the replicate's label; it has no colour and is never listed as a candidate.
+    Each of a candidate's several folds or seeds is a run too: its ``replicate_of`` is the candidate's id, its
+    ``name`` the replicate's label. It has no colour and is never listed as a candidate.
     """
 
     id: str
@@ -75,49 +77,56 @@ class Run:
 
     @property
     def overlap(self) -> IdOverlap | None:
-        """Returns what the experiment's tables know of its ids; None if not recorded when it was scored."""
+        """Returns how many of its ids occur in the experiment's tables; None if this was not recorded when it
+        was scored.
+        """
         facts = self.provenance.get("known_ids")
         return IdOverlap.of(facts) if facts else None
 
     @property
     def reference(self) -> str | None:
-        """Returns which reference candidate (popular, oracle …) this run is; None for an upload."""
+        """Returns the name of the reference candidate (popular, oracle …) that this run is; None for an
+        upload.
+        """
         name: str | None = self.provenance.get("reference")
         return name
 
     @property
     def fallback(self) -> Mapping[str, Any] | None:
-        """Returns of which run this one is completed by popular items; None for any other run."""
+        """Returns facts on the run whose lists popular items complete, if this run is such a completion; else
+        None.
+        """
         facts: Mapping[str, Any] | None = self.provenance.get("fallback")
         return facts
 
     @property
     def replicated(self) -> Replicated | None:
-        """Returns the candidate's replicates and how they relate; None if it was uploaded once."""
+        """Returns the candidate's replicates; None if it was uploaded once."""
         facts = self.provenance.get("replicates")
         return Replicated(facts["kind"], facts["noun"], tuple(facts["labels"])) if facts else None
 
     @property
     def has_lists(self) -> bool:
-        """Returns False with rating predictions only, and for the mean of seeds, whose lists are theirs."""
+        """Returns whether the run has recommendation lists itself. False with rating predictions only, and
+        for the mean of seeds, whose lists belong to the seeds.
+        """
         return any(kind != "predictions" for kind in self.hits)
 
     @property
     def is_mean(self) -> bool:
-        """Returns True if users have several lists, one in each replicate, and the candidate is their
-        mean.
-        """
+        """Returns whether the candidate is the mean of seeds, so that each user has several lists."""
         replicated = self.replicated
         return replicated is not None and replicated.kind == "seeds"
 
 
 @dataclass(frozen=True)
 class OnlineTest:
-    """One A/B test: its uploaded table, its control, and which run each variant served.
+    """A stored A/B test: its table, its control, and which run each variant served.
 
-    ``upload`` is the table of ``kind`` (for events: the sessions built from them), ``tables`` those uploaded
-    with it (exposures, served) by kind. ``rules``: how they were counted; ``metrics``: custom metrics;
-    ``removed``: what the rules excluded from the events.
+    ``upload`` is the table of ``kind`` (for events: the sessions built from them). ``tables`` are those
+    uploaded with it, as {kind (exposures, served): sha256}. ``rules``: how users and sessions are counted.
+    ``metrics``: custom metrics. ``removed``: what the rules excluded from the events. ``links``: {variant:
+    run id}.
     """
 
     id: str
@@ -138,5 +147,7 @@ class OnlineTest:
 
     @property
     def counting(self) -> str:
-        """Returns control, rules and metrics as text: everything that changes its results."""
+        """Returns control, rules and metrics as one text, which changes exactly if the test's results can
+        change.
+        """
         return json.dumps([self.control, dict(self.rules), list(self.metrics)], default=str)

@@ -1,6 +1,6 @@
-"""Results computed from hits: curves, values per user, and why a number is missing.
+"""Results computed from hits: curves, values per user, and reasons why a metric is missing.
 
-Letters in shapes: ``K`` cutoffs 1..depth, ``n`` users who count.
+Letters in shapes: ``K`` cutoffs, ``n`` users who count.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from recdash.domain.kinds import Floats, Ints, Mask
 class Curve:
     """One metric of one run at every requested cutoff.
 
-    ``metric`` is the canonical spec without @k; ``k`` [K] cutoffs, or empty for a metric without one (then
-    ``value`` and ``std_error`` have one entry). ``std_error`` is NaN if undefined. ``n_users`` are those
-    behind the values; if not every list has one, those whose list does at the largest k.
+    ``metric`` is the canonical spec without @k. ``k`` [K] are the cutoffs, empty for a metric without one;
+    ``value`` and ``std_error`` then have one entry. ``std_error`` is NaN if undefined. ``n_users`` is the
+    number of users behind the values; if only some lists have a value, it is that at the largest k.
     """
 
     metric: str
@@ -32,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """A metric that a run lacks, and the reason as a text."""
+    """A metric that a run lacks, and the reason as text."""
 
     metric: str
     reason: str
@@ -40,10 +40,10 @@ class Unavailable:
 
 @dataclass(frozen=True)
 class Scope:
-    """A part of an experiment, and the relevance threshold in it.
+    """A part of an experiment, optionally with another relevance threshold.
 
-    ``slice`` names some of the users or items as ``by=value`` (``user_warmth=cold``), empty for all;
-    ``threshold`` replaces that of the experiment.
+    ``slice`` selects users or items as ``by=value`` (``user_warmth=cold``), empty for all. ``threshold``
+    replaces that of the experiment unless it is None.
     """
 
     slice: str = ""
@@ -55,7 +55,9 @@ WHOLE = Scope()
 
 @dataclass(frozen=True)
 class Slice:
-    """One slice: ``users`` [U] of the truth or ``rows`` [T] of the truth, the other being None."""
+    """A slice of users or of truth rows: either ``users`` [U] or ``rows`` [T] is a mask of the truth, the
+    other is None.
+    """
 
     by: str
     value: str
@@ -66,12 +68,14 @@ class Slice:
 
 @dataclass(frozen=True)
 class OnlineLift:
-    """An A/B test's result for a run, by a metric of which more is better.
+    """The result of an A/B test for a run in one metric, with the sign that makes a lift above 0 an
+    improvement.
 
-    Lift and interval are shares of control's value; the interval is the one by which the test judges it,
-    corrected if the test corrects; a metric of which less is better is turned round. ``margin``: the loss
-    that a guardrail may have, None for a goal. ``more_users``: how many more would probably make it
-    significant; None if unknown. ``is_complete``: the test has the users that were planned for it.
+    ``lift``, ``low`` and ``high`` are shares of control's value. The interval is the one that decides
+    significance, corrected if the test corrects. If less of the metric is better (``lower_is_better``), all
+    signs are reversed. ``margin`` is the loss that a guardrail accepts; None for a goal. ``more_users`` is
+    how many more users a significant result probably needs; None if unknown. ``is_complete``: all users that
+    were planned for the test were exposed.
     """
 
     test: str
@@ -86,12 +90,12 @@ class OnlineLift:
 
     @property
     def change(self) -> float:
-        """Returns the lift as it was measured, below 0 where the metric fell."""
+        """Returns the measured change as a share of control's value, below 0 if the metric fell."""
         return -self.lift if self.lower_is_better else self.lift
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Returns the interval of ``change``."""
+        """Returns the ends of the interval of ``change``, the lower one first."""
         return (-self.high, -self.low) if self.lower_is_better else (self.low, self.high)
 
     @property
@@ -100,25 +104,30 @@ class OnlineLift:
 
     @property
     def is_won(self) -> bool:
-        """Returns whether a goal gained significantly; a guardrail is not there to be won."""
+        """Returns whether this is a goal that improved significantly; False for guardrails."""
         return self.is_goal and self.low > 0
 
     @property
     def is_lost(self) -> bool:
-        """Returns whether a goal lost significantly, or a guardrail significantly more than its margin."""
+        """Returns whether a goal fell significantly, or a guardrail fell significantly by more than its
+        margin.
+        """
         return self.high < -(self.margin or 0.0)
 
     @property
     def is_open(self) -> bool:
-        """Returns whether a guardrail is neither broken nor for certain within its margin."""
+        """Returns whether this is a guardrail whose interval includes losses within its margin and beyond
+        it.
+        """
         return self.margin is not None and self.low <= -self.margin <= self.high
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The parts of a ratio over all users: ``a`` and ``b`` [n] of each user, NaN for one who does not count.
+    """The parts of a ratio of sums over users: ``a`` and ``b`` [n] of each user, NaN for users who do not
+    count.
 
-    ``pulls``: (a, b) [m] → [m] values whose mean is the ratio over just these users.
+    ``pulls`` maps (a, b) of m users to [m] values whose mean is the ratio over these users.
     """
 
     a: Floats
@@ -129,7 +138,9 @@ class Ratio:
         return Ratio(self.a[places], self.b[places], self.pulls)
 
     def values(self) -> Floats:
-        """Returns [n] each user's pull on the ratio over those here; NaN for one who does not count."""
+        """Returns [n] each user's contribution to the ratio; their mean is the ratio. NaN for users who do
+        not count.
+        """
         counts = ~np.isnan(self.a)
         pulls = np.full(len(counts), np.nan)
         if counts.any():
@@ -139,10 +150,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RatedRows:
-    """Predicted ratings of one run: ``key`` [r] of the (user, item) pairs, ascending, each once; ``user``,
-    ``rating`` and ``prediction`` [r].
+    """Predicted ratings of one run: ``user``, ``rating`` and ``prediction`` [r].
 
-    Keys and users are codes that all compared runs share.
+    ``key`` [r] identifies the (user, item) pairs; keys ascend and are distinct. Keys and users are codes that
+    all compared runs share.
     """
 
     key: Ints
@@ -151,18 +162,20 @@ class RatedRows:
     prediction: Floats
 
     def of(self, places: Any) -> RatedRows:
-        """Returns some of the rows: by index, or by a mask [r]."""
+        """Returns some of the rows: ``places`` are indexes, or a mask [r]."""
         return RatedRows(self.key[places], self.user[places], self.rating[places], self.prediction[places])
 
 
 @dataclass(frozen=True)
 class UserValues:
-    """A metric of one run per user: ``users`` [n] indexes into the truth, ascending, of those who count.
+    """The values of one metric for the users of one run.
 
-    ``values`` [n]; ``own`` [n] each user's own value, which is the same except for pooled ratios. ``pooled``:
-    the parts of such a ratio, once for each upload of which it is the mean. ``bound``: the values are between
-    0 and it; None if unbounded. ``rated``: for a metric of predicted ratings the rows, and a function from
-    some of them to values; two runs are compared over the rows of both.
+    ``users`` [n] are indexes into the truth's users, ascending, of those who count. ``values`` [n] have the
+    run's value as their mean. ``own`` [n] are the values of each user alone, which differ from ``values`` for
+    pooled ratios only. ``pooled``: the ratio's parts, one for each upload of which the candidate is the mean.
+    ``bound``: the upper end of the values' range, which begins at 0; None if unbounded. ``rated``, for
+    metrics of predicted ratings: the rows, and a function from rows to values, because two runs are compared
+    over the rows that both predict.
     """
 
     users: Ints
@@ -173,8 +186,8 @@ class UserValues:
     rated: tuple[RatedRows, Callable[[RatedRows], UserValues]] | None = None
 
     def of(self, places: Any) -> UserValues:
-        """Returns some of the users: by index into ``users``, or by a mask [n]; a pooled ratio is then theirs
-        alone.
+        """Returns the values of some users: ``places`` are indexes into ``users``, or a mask [n]. A pooled
+        ratio is computed again over these users.
         """
         users, own = self.users[places], self.own[places]
         if not self.pooled:
@@ -185,12 +198,12 @@ class UserValues:
 
 
 def common_bound(several: Sequence[UserValues]) -> float | None:
-    """Returns the upper bound of all values; None if one of them has no bound."""
+    """Returns the largest upper bound of several sets of values; None if one of them is unbounded."""
     bounds = [values.bound for values in several if values.bound is not None]
     return max(bounds) if bounds and len(bounds) == len(several) else None
 
 
 def pulled(pooled: Sequence[Ratio]) -> Floats:
-    """Returns [n] each user's mean over the ratios in which the user counts."""
+    """Returns [n] each user's mean contribution over the ratios in which the user counts."""
     values: Floats = np.nanmean([ratio.values() for ratio in pooled], axis=0)
     return values
