@@ -64,7 +64,9 @@ class Dashboard:
 @contextmanager
 def dashboard(store: Path, port: int) -> Iterator[Dashboard]:
     """A dashboard on the store of a folder, stopped at the end."""
-    environment = os.environ | {
+    # as make does: a process that compiles all modules anew is not what a person starts
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = usual | {
         "RECDASH_DATABASE_URL": f"sqlite:///{store / 'recdash.db'}",
         "RECDASH_ARTIFACTS": str(store / "artifacts"),
     }

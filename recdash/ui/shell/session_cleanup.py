@@ -17,6 +17,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
 from recdash.engines.allocator import release_freed_memory
+from recdash.ui.shell import warm_up
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ def _look() -> None:
 @contextlib.asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """For as long as the server runs."""
+    warm_up.start()
     task = asyncio.create_task(watch_sessions())
     yield
     task.cancel()
