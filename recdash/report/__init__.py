@@ -1,4 +1,5 @@
-"""Reports and digests over a workspace: what a question's answer says, and the forms in which it is written.
+"""Reports and digests about the experiments of a workspace.
 
-``document`` holds the values, ``sections`` make them, ``formats`` write them; ``reproduce`` makes them again.
+``document`` defines a report as values, ``sections`` make them, ``formats`` write them as files, and
+``reproduce`` checks a file by making its report again.
 """

@@ -1,4 +1,4 @@
-"""A question's answer as a document."""
+"""Makes the document of a report from its question."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from recdash.service.provenance import provenance
 
 
 def content(context: ReportContext, *, title: str, narrative: str, author: str, live: bool) -> Document:
-    """Returns the document of the question's answer, made of the context's sections.
+    """Returns the document that answers the context's question, with the context's sections.
 
-    The same stored data, question, moment and versions make the same document. Raises NotFound for a run that
-    was deleted.
+    The same stored data, question, moment and versions give the same document. Raises NotFound if a run was
+    deleted.
     """
     experiment = context.experiment
     opening = first_lead(context) if context.format == FIRST_FORMAT else _drawn(lead(context))
     sections = [_to_be_drawn(section) for name in context.blocks if (section := BLOCKS[name].make(context))]
     tests = context.workspace.online_tests.all(experiment.id)
     if context.test is not None and context.test.id not in {test.id for test in tests}:
-        tests = [*tests, context.test]  # the question's own, even if it is archived
+        tests = [*tests, context.test]  # the question's test is described, even if it is archived
     return Document(
         title=title.strip() or experiment.name,
         experiment=experiment.name,
@@ -45,13 +45,15 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
 
 
 def _drawn(opening: Lead) -> Lead:
-    """Returns the lead, with the data of its chart rounded to what can be seen."""
+    """Returns the opening of the report with the numbers of its chart rounded to visible digits."""
     chart = opening.chart
     return replace(opening, chart=replace(chart, data=shortened(chart.data))) if chart else opening
 
 
 def _to_be_drawn(section: Section) -> Section:
-    """Returns the section, with the data of its figures rounded to what can be seen."""
+    """Returns the section with the numbers of its figures rounded to visible digits; their tables keep all
+    digits.
+    """
     parts = tuple(
         replace(part, data=shortened(part.data)) if isinstance(part, Figure) else part
         for part in section.parts

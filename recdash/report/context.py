@@ -1,4 +1,4 @@
-"""The question of a report, with the answers that several blocks share."""
+"""The question of a report, with results that several of its sections use."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ LONGEST = 40
 
 @dataclass(eq=False)
 class ReportContext:
-    """The question of a report, with the answers that several blocks share.
+    """The question of a report, with results that several of its sections use.
 
-    ``moment``: later entries of the journal are left out; ``blocks``: the names of the report's sections;
-    ``versions``: of what computes it; ``home``: that of the dashboard; ``format`` and
-    ``wording``: the document's, whose rules it follows.
+    ``moment``: entries of the journal after it are ignored. ``blocks`` are the names of the report's
+    sections, ``versions`` those of the packages that compute it, and ``home`` is the URL of the dashboard (""
+    if unknown). ``format`` and ``wording`` are those of the document, which an older report keeps when it is
+    made again.
     """
 
     workspace: Workspace
@@ -59,12 +60,12 @@ class ReportContext:
 
     @cached_property
     def all_runs(self) -> Mapping[str, Run]:
-        """Every run of the experiment by id, archived ones too."""
+        """Returns {run id: run} of all runs of the experiment, archived ones included."""
         return {run.id: run for run in self.workspace.runs.all(self.experiment.id, archived=True)}
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
-        """The baseline first, then the candidates. Raises NotFound for one that was deleted."""
+        """Returns the runs of the question, the baseline first. Raises NotFound if one was deleted."""
         gone = [run for run in self.query.shown if run not in self.all_runs]
         if gone:
             deleted = "a run of it was" if len(gone) == 1 else f"{len(gone)} runs of it were"
@@ -77,19 +78,19 @@ class ReportContext:
 
     @cached_property
     def brief(self) -> dict[str, str]:
-        """The names, long ones shortened, for sentences that name all runs."""
+        """Returns {run id: name}, with long names shortened, for sentences that name all runs."""
         from recdash.formatting.wording import cut_inside
 
         return {run: cut_inside(name, LONGEST) for run, name in self.names.items()}
 
     @property
     def base(self) -> str:
-        """The baseline's name."""
+        """Returns the name of the baseline."""
         return self.names[self.query.baseline]
 
     @cached_property
     def verdict_query(self) -> ComparisonQuery:
-        """What findings compare."""
+        """Returns the query on which findings are based: the question's, without reference candidates."""
         return self.query.without({run.id for run in self.runs if run.reference})
 
     @cached_property
@@ -98,9 +99,9 @@ class ReportContext:
 
     @cached_property
     def comparison(self) -> Comparison | None:
-        """The comparison of the runs that can be compared.
+        """Returns the comparison of the runs, without candidates that cannot be compared with the baseline.
 
-        None for a metric without a value per user, and without a candidate.
+        None for a metric without a value per user, and if there is no candidate.
         """
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
@@ -109,14 +110,17 @@ class ReportContext:
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
-        """What to do; None where nothing is compared."""
+        """Returns what to do; None if no runs are compared."""
         from recdash.comparison.recommendation import recommend
 
         return recommend(self.source, self.comparison) if self.comparison else None
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:
-        """All evidence on the candidate in question; in reports of the first format on the best offline."""
+        """Returns all evidence about the candidate in question (``subject``); None if no runs are compared.
+
+        In reports of the first format it is about the best candidate offline.
+        """
         if self.comparison is None:
             return None
         if self.format == FIRST_FORMAT:
@@ -132,7 +136,10 @@ class ReportContext:
 
     @cached_property
     def subject(self) -> str | None:
-        """The candidate in question: decided on, else the recommendation's, which may be the best offline."""
+        """Returns the id of the candidate in question; None if there is none.
+
+        It is the run that was decided on, else the one that the recommendation is about.
+        """
         if self.recommendation is None:
             return None
         decided = self.decision.subject.run.id if self.decision and self.decision.subject.run else None
@@ -143,36 +150,38 @@ class ReportContext:
 
     @cached_property
     def decision(self) -> Decision | None:
-        """The decision that stands at the report's moment."""
+        """Returns the decision that applied at the report's moment; None if there was none."""
         return decision_on_top(self._journal)
 
     @property
     def decisions(self) -> list[Decision]:
-        """The decisions about the experiment at the report's moment, the newest first."""
+        """Returns the decisions about the experiment until the report's moment, the newest first."""
         return decisions(self._journal)
 
     @cached_property
     def _journal(self) -> list[Entry]:
-        """The journal's entries until the report's moment, the oldest first."""
+        """Returns the journal's entries until the report's moment, the oldest first."""
         entries = self.workspace.journal.entries(self.experiment.id)
         return [entry for entry in entries if entry.created <= self.moment][::-1]
 
     @cached_property
     def test(self) -> OnlineTest | None:
-        """The A/B test of the question; None where there is none, and for a part of the users or items."""
+        """Returns the A/B test of the question; None if it has none, or is about a part of the users or
+        items.
+        """
         if self.question.test is None or self.query.scope != WHOLE:
             return None
         tests = self.workspace.online_tests.all(self.experiment.id, archived=True)
         return next((test for test in tests if test.id == self.question.test), None)
 
     def scores(self, *metrics: str) -> pd.DataFrame:
-        """Returns the scoreboard of the shown runs at the question's k."""
+        """Returns the scoreboard of the question's runs at its k: see ``Scores.scoreboard``."""
         return self.workspace.scores.scoreboard(
             self.query.shown, list(metrics), self.query.k, self.query.scope
         )
 
     def looks(self) -> tuple[RunLook, ...]:
-        """Returns how the shown runs, and others that the A/B test served, are named and drawn."""
+        """Returns how the question's runs, and other runs that the A/B test served, are named and drawn."""
         served = self.test.links.values() if self.test else ()
         shown = self.query.shown
         others = [run for run in dict.fromkeys(served) if run not in shown and run in self.all_runs]

@@ -1,6 +1,7 @@
-"""A report as values: sections of text, tables of raw numbers with how they are shown, and figures.
+"""A report as values: sections with texts, tables of raw numbers and how to show them, and figures.
 
-Frozen, and JSON-ready by ``recdash.report.formats.json``: a stored report is this and nothing else.
+All values are immutable. ``recdash.report.formats.json`` converts them to JSON, and a stored report is just
+that.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from recdash.formatting.tables import Table, Tone
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
 
 FORMAT, FIRST_FORMAT = 2, 1
-"""Reports of the first format open with the offline verdict; they are shown and checked in their own form."""
+"""The current and the first version of a document's values.
+
+Reports of the first open with the offline verdict, and are shown and checked as they were then.
+"""
 WORDING = 4
-"""Counts the changes of sentences in reports; an older report has the words of its time."""
+"""The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
-"""The last wording in which *What would change it* asks about the offline verdict: since then, about the
+"""The last wording in which the section *What would change it* is about the offline verdict rather than the
 recommendation.
 """
 
-# ── what stands in a section ─────────────────────────────────────────────────────────────────
+# ── the contents of a section ────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,10 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart as what it draws: ``data`` for ``formats.figures``; ``alt`` and ``table`` say the same.
+    """A chart: the ``data`` from which ``formats.figures`` draws it, and the same as text (``alt``) and as a
+    table.
 
-    ``wide``: it takes the whole width.
+    ``wide`` is whether it takes the whole width of the page.
     """
 
     kind: FigureKind
@@ -50,7 +55,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Formula:
-    """A definition: the metric, its formula in LaTeX and in words."""
+    """The definition of a metric: its name, and its formula in LaTeX and in words."""
 
     name: str
     latex: str
@@ -59,7 +64,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something to know: where, what was found, what to do."""
+    """Something that readers should know: where it is, what was found, and what to do about it."""
 
     place: str
     found: str
@@ -68,7 +73,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Notices:
-    """``nothing`` is said where there are none."""
+    """A list of notices; ``nothing`` is the sentence shown if the list is empty."""
 
     items: tuple[Notice, ...]
     nothing: str
@@ -76,7 +81,7 @@ class Notices:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question that a reader asks, and its answer; ``matters``: it would change the verdict."""
+    """A question of a reader and its answer. ``matters`` is whether the answer would change the verdict."""
 
     question: str
     answer: str
@@ -90,7 +95,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Command:
-    """A line to type, and what it does."""
+    """A command for the terminal, and what it does."""
 
     line: str
     about: str
@@ -101,7 +106,12 @@ Part = Paragraph | Table | Figure | Formula | Notices | Answers | Command
 
 @dataclass(frozen=True)
 class Section:
-    """``name``: the block that made it; ``title`` states the finding; ``note``: what was measured, how."""
+    """A section of the report.
+
+    ``name`` is that of its entry in ``BLOCKS``.
+
+    ``title`` states the finding; ``note`` says what was measured and how.
+    """
 
     name: str
     title: str
@@ -109,14 +119,15 @@ class Section:
     parts: tuple[Part, ...] = ()
 
 
-# ── what a report opens with ───────────────────────────────────────────────────────────────────
+# ── the opening of a report ──────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Decided:
-    """The decision that stands: who decided when (ISO 8601), the reason, and what today's evidence says.
+    """The decision that applies: its author, time (ISO 8601) and reason, and what today's evidence says about
+    it.
 
-    ``agrees`` is None where today's evidence cannot say it.
+    ``agrees`` is whether today's evidence agrees with the decision; None if that is unknown.
     """
 
     author: str
@@ -126,12 +137,12 @@ class Decided:
     agrees: bool | None
 
 
-# ── the whole ────────────────────────────────────────────────────────────────────────────────
+# ── the report ───────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Split:
-    """For how many users a run is better, the same and worse than the baseline."""
+    """The numbers of users for whom a run is better than, equal to and worse than the baseline."""
 
     run: str
     base: str
@@ -146,10 +157,10 @@ class Split:
 
 @dataclass(frozen=True)
 class Lead:
-    """What the report opens with: the decision that stands, else the recommendation, or why there is none.
+    """The opening of a report: the decision that applies, else the recommendation, or why there is none.
 
-    ``sentences`` say why; ``numbers`` and ``split`` are those behind it; ``risks`` speak against it. Reports
-    of the first format have the offline verdict here.
+    ``sentences`` give the reasons, ``numbers`` and ``split`` the numbers behind them, and ``risks`` what
+    speaks against it. In reports of the first format it is the offline verdict.
     """
 
     sign: str
@@ -167,7 +178,7 @@ class Lead:
 
 @dataclass(frozen=True)
 class RunLook:
-    """A run as the report names and draws it."""
+    """A run with the name, colour slot and role with which the report shows it."""
 
     run_id: str
     name: str
@@ -177,11 +188,12 @@ class RunLook:
 
 @dataclass(frozen=True)
 class Document:
-    """``moment``: the time of its numbers, in ISO 8601; ``provenance``: what they are made from.
+    """A complete report.
 
-    ``question`` and ``blocks``: the question, and the order of its sections. ``link``: the address of the
-    view in the dashboard, "" where it is not known. ``format`` counts the changes of these values that an
-    older recdash could not read; ``wording`` is the ``WORDING`` of its sentences.
+    ``moment`` is the time of its numbers (ISO 8601), and ``provenance`` the tables, rules and versions from
+    which they were computed. ``question`` and ``blocks`` are its question and the order of its sections.
+    ``link`` is the URL of the same view in the dashboard, "" if it is unknown. ``format`` is the version of
+    these values, which an older recdash may not read; ``wording`` is the ``WORDING`` of its sentences.
     """
 
     title: str
@@ -202,11 +214,11 @@ class Document:
 
     @property
     def names(self) -> dict[str, str]:
-        """Run id → name."""
+        """Returns {run id: name}."""
         return {run.run_id: run.name for run in self.runs}
 
     def tables(self) -> Iterator[tuple[Section, Table]]:
-        """Yields every table, those behind figures too, with its section."""
+        """Yields every table with its section, tables of figures included."""
         chart = self.lead.chart
         if chart is not None and not any(chart in section.parts for section in self.sections):
             yield Section("lead", self.lead.headline), chart.table

@@ -1,4 +1,4 @@
-"""Reports: a question's answer as a document, made, stored, and written in every form."""
+"""Makes, stores and writes reports, which answer a question about an experiment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_TITLE, MOST_NARRATIVE = 200, 20_000
 
 @dataclass(frozen=True)
 class ReportFile:
-    """A report in one form, as a browser takes it."""
+    """A report as a file for download, with its name and media type."""
 
     name: str
     media_type: str
@@ -43,7 +43,7 @@ class ReportFile:
 
 
 class Reports:
-    """The reports on the experiments of a workspace."""
+    """The reports about the experiments of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -59,10 +59,11 @@ class Reports:
         test: str | None = None,
         online_metric: str | None = None,
     ) -> Question:
-        """Returns the question with defaults for everything that was left open, as pages would choose them.
+        """Returns the question of a report; for what is not given it takes the defaults of the pages.
 
-        ``query``: see ``workspace.queries.of``; ``by``: the slices that are shown, "" for none. Raises
-        InputError for a question that cannot be answered, NotFound for a run or a test of another experiment.
+        ``query`` defaults to ``workspace.queries.of``; ``by`` is the attribute whose slices are shown, "" for
+        none. Raises InputError for a question that cannot be answered, NotFound for a run or A/B test of
+        another experiment.
         """
         query = query or self._workspace.queries.of(experiment_id)
         self._workspace.queries.check(experiment_id, query)
@@ -75,12 +76,15 @@ class Reports:
         if by is None:
             by = next(iter(self._workspace.slices.of(experiment_id)), "")
         elif by:
-            self._workspace.slices.check(experiment_id, by)  # raises InputError for unknown slices
+            self._workspace.slices.check(experiment_id, by)  # raises UnknownName for an unknown attribute
         online = (online_test.id, online_metric) if online_test else (None, None)
         return Question(experiment_id, query, by, *online)
 
     def _online_test(self, experiment_id: str, test_id: str | None) -> OnlineTest | None:
-        """Returns the test with that id; without one the newest that is linked to a run."""
+        """Returns the A/B test with this id; without an id, the newest that is linked to a run, or None.
+
+        Raises NotFound for a test of another experiment.
+        """
         tests = self._workspace.online_tests.all(experiment_id, archived=test_id is not None)
         if test_id is None:
             return max((test for test in tests if test.links), key=lambda test: test.created, default=None)
@@ -90,11 +94,12 @@ class Reports:
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
     def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
-        """Returns the named metric, else the most telling one. Raises UnknownName for one that the test
-        lacks.
+        """Returns the online metric with this name; without a name, the one that ``telling_metric`` chooses.
+
+        Raises UnknownName for a metric that the test lacks.
         """
         if online_metric is not None:
-            self._workspace.agreement.both_sides(test.id, online_metric)  # raises where the test lacks it
+            self._workspace.agreement.both_sides(test.id, online_metric)  # raises UnknownName
             return online_metric
         return telling_metric(self._workspace, test, query.metric, query.k)
 
@@ -115,11 +120,11 @@ class Reports:
         form: int = FORMAT,
         wording: int = WORDING,
     ) -> Document:
-        """Returns the answer as a document, with the numbers of today.
+        """Returns the answer to a question as a document, with today's numbers.
 
-        ``home``: the address of the dashboard, to which the report links; ``form`` and ``wording``: those
-        of the document whose rules are followed. Raises UnknownName for an unknown section, EvidenceDamaged
-        if something stored of the runs is damaged.
+        ``home`` is the URL of the dashboard, to which the report links. ``form`` and ``wording`` are the
+        versions of the document to make. Raises UnknownName for an unknown section, EvidenceDamaged if stored
+        data of the runs or the test is damaged.
         """
         from recdash.report.build import content
         from recdash.report.context import ReportContext
@@ -139,9 +144,11 @@ class Reports:
     def write(
         self, question: Question, file: str | os.PathLike[str], blocks: Sequence[str] = (), **options: Any
     ) -> Document:
-        """Write the answer as FILE.html, .pdf, .md, .csv, .json or .tex; options as of ``content``.
+        """Writes the answer to a question to a file, whose suffix (.html, .pdf, .md, .csv, .json or .tex) is
+        its format.
 
-        Raises InputError for a suffix that is no form, and for a file that cannot be written.
+        ``options`` are those of ``content``. Raises InputError for another suffix, and for a file that cannot
+        be written.
         """
         from recdash.report.formats.registry import form_of, write
 
@@ -162,11 +169,11 @@ class Reports:
         key: str = "",
         home: str = "",
     ) -> Report:
-        """Store a report: a snapshot with the numbers of today, or a live one with its question alone.
+        """Stores a report, and returns it: a snapshot with today's numbers, or a live one, which is only a
+        question.
 
-        ``author`` may only be given where users are not signed in; ``key`` is any text that a form has once,
-        so that sending the same twice makes one report; ``home``: as of ``content``. Raises Forbidden for a
-        viewer.
+        ``author`` may only be given if users do not sign in. ``key`` is unique to a form, so that a form that
+        is sent twice makes one report. ``home``: see ``content``. Raises Forbidden for a viewer.
         """
         self._workspace.person.must_be("editor")
         experiment, person = self._workspace.experiments.get(question.experiment), self._workspace.person
@@ -193,23 +200,26 @@ class Reports:
     # ── stored reports ───────────────────────────────────────────────────────────────────────
 
     def all(self, experiment_id: str, archived: bool = False) -> list[Report]:
-        """Returns the reports on an experiment, the newest first."""
+        """Returns the reports about an experiment, the newest first; archived ones only if ``archived``."""
         return self._workspace.store.reports.of_experiment(
             self._workspace.experiments.get(experiment_id).id, archived
         )
 
     def get(self, report_id: str) -> Report:
-        """Returns the stored report. Raises NotFound, for viewers also where it is archived."""
+        """Returns the stored report.
+
+        Raises NotFound for an unknown one; for viewers also if it is archived.
+        """
         report = self._workspace.store.reports.get(report_id)
         if report.archived is not None and not self._workspace.person.may("editor"):
             raise NotFound("This report was archived.")
         return report
 
     def document(self, report_id: str, home: str = "") -> Document:
-        """Returns the report's document: a snapshot as it was stored, a live report with the numbers of
-        today.
+        """Returns the report's document: of a snapshot as it was stored, of a live report with today's
+        numbers.
 
-        ``home``: the address of the dashboard, to which a live report links.
+        ``home`` is the URL of the dashboard, to which a live report links.
         """
         report = self.get(report_id)
         if report.document is not None:
@@ -222,8 +232,9 @@ class Reports:
         )
 
     def file(self, report_id: str, form: str = "html", home: str = "") -> ReportFile:
-        """Returns the report in one form; ``home``: as of ``document``. Raises UnknownName for an unknown
-        form.
+        """Returns the report in one format.
+
+        ``home``: see ``document``. Raises UnknownName for an unknown format.
         """
         from recdash.report.formats.registry import form_named
 
@@ -233,9 +244,10 @@ class Reports:
         return ReportFile(f"{file_name(report.title)}.{chosen.name}", chosen.media_type, content)
 
     def shared(self, token: str) -> ReportFile:
-        """Returns the one report that a share link opens, as a page; the rest of its experiment stays closed.
+        """Returns the report that a share link opens, as a page; it gives no access to the rest of the
+        experiment.
 
-        Raises LinkDead, also for the link of a whole experiment.
+        Raises LinkDead if the link does not work or is for a whole experiment.
         """
         link = self._workspace.sharing.shared(token)
         if link.report is None:
@@ -251,7 +263,7 @@ class Reports:
         return self._workspace.store.reports.update(report_id, archived=None)
 
     def delete(self, report_id: str, typed_name: str) -> None:
-        """Delete a report for good. Raises InputError unless its title was typed exactly."""
+        """Deletes a report for good. Raises InputError unless ``typed_name`` is its exact title."""
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
         self._workspace.store.reports.delete(report_id)
@@ -259,8 +271,8 @@ class Reports:
 
 
 def telling_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:
-    """Returns the first online metric by which a run won on one side and lost on the other; else the
-    first.
+    """Returns the first online metric for which a run won offline and lost online or the reverse, else the
+    first of all.
     """
     known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
     for online_metric in known:
@@ -271,18 +283,20 @@ def telling_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) 
 
 
 def _id_of(key: str, *words: Any) -> str:
-    """Returns the id of a report that is made from a form, the same for the same key and content."""
+    """Returns the id of a report from a form; the same key and content give the same id."""
     digest = hashlib.sha256(json.dumps([key, *words]).encode()).digest()
     return base64.b32encode(digest).decode("ascii").lower()[:10]
 
 
 def file_name(title: str) -> str:
-    """Returns a name that every file system takes: ``Films: ALS v3`` → ``films-als-v3``."""
+    """Returns a file name that is valid in every file system, such as ``films-als-v3`` for ``Films: ALS
+    v3``.
+    """
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "report"
 
 
 def _not_deleted(read: Callable[[str], object], ids: Sequence[str]) -> list[str]:
-    """Returns the ids of what is still stored; the report itself names what was deleted."""
+    """Returns the ids of those records that still exist; the report itself says what was deleted."""
     stored = []
     for key in ids:
         with suppress(NotFound):

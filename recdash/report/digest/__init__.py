@@ -1,1 +1,1 @@
-"""What happened to each experiment since a day, as text, Markdown or HTML."""
+"""Digests of what happened to each experiment since a given day, as text, Markdown or HTML."""

@@ -1,4 +1,4 @@
-"""A digest: the recommendation for each experiment, what was decided and what changed, in plain words."""
+"""A digest of each experiment in plain words: the recommendation, what was decided, and what changed."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ MOST_SENTENCES, MOST_CHANGES, MOST_QUOTED = 2, 5, 240
 
 @dataclass(frozen=True)
 class DigestEntry:
-    """What a digest says of one experiment. ``badge`` is None where nothing is judged.
+    """What a digest says about one experiment.
 
-    ``words``: sentences, the last in plain words; ``decided``: what was decided or is under review;
-    ``since``: what happened in the time, the newest first; ``more`` things happened besides.
+    ``badge`` is None if it has no verdict.
+
+    ``words`` are sentences, the last in plain words; ``decided`` is what was decided or is under review;
+    ``since`` are the newest changes in the digest's period, the newest first, and ``more`` is the number of
+    others.
     """
 
     name: str
@@ -48,14 +51,19 @@ class DigestEntry:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """A line per event."""
+        """Returns a line for each change in ``since``, and one for the number of others; empty if nothing
+        changed.
+        """
         lines = tuple(f"{event}, {day(event.when)}" for event in self.since)
         return (*lines, f"and {self.more} more") if self.more else lines
 
 
 @dataclass(frozen=True)
 class Digest:
-    """Experiments at the moment ``at``; ``link``: the dashboard's address, ending with a slash, or empty."""
+    """A digest of experiments at the time ``at``, with changes since ``begin``.
+
+    ``link`` is the URL of the dashboard with a slash at its end, or empty.
+    """
 
     at: datetime
     begin: datetime
@@ -68,7 +76,10 @@ class Digest:
 
     @property
     def summary(self) -> str:
-        """``3 experiments: 1 Ship, 2 Trade-off. 2 of them changed since 2 Oct 2026.``"""
+        """Returns a summary in words, such as ``3 experiments: 1 Ship, 2 Trade-off.
+
+        2 changed since 2 Oct 2026.``
+        """
         if not self.entries:
             return "There is no experiment yet."
         names = [entry.badge.name if entry.badge else "Nothing judged" for entry in self.entries]
@@ -84,15 +95,17 @@ class Digest:
 
 
 class Digests:
-    """The digests of a workspace."""
+    """Makes digests of a workspace's experiments."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def digest(self, names: Sequence[str] = (), *, since: timedelta = USUAL_SINCE, link: str = "") -> Digest:
-        """Returns the experiments of these names, or all of them; the demo only where it is named or alone.
+        """Returns the digest of the named experiments, by default all; the demo only if it is named, or is
+        the only one.
 
-        ``since``: how far back to tell what changed. Raises NotFound for a name that is not there.
+        It covers changes of the last ``since``. ``link`` is the URL of the dashboard. Raises NotFound for an
+        unknown name.
         """
         now = self._workspace.now()
         entries = tuple(self._entry(card, now - since) for card in self._cards(names))
@@ -130,7 +143,9 @@ class Digests:
 
 
 def _words(verdict: Recommendation) -> tuple[str, ...]:
-    """Why, the gravest risk, and the offline difference in plain words."""
+    """Returns sentences on a recommendation: why, the greatest risk, and the offline difference in plain
+    words.
+    """
     sentences = tuple(plain(sentence) for sentence in verdict.sentences)
     leader = verdict.evidence.leader
     if leader is None or verdict.action == "not comparable":
@@ -139,11 +154,13 @@ def _words(verdict: Recommendation) -> tuple[str, ...]:
 
 
 def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
-    """``ALS v3 is 14.9 % above Popular in how well relevant items are ranked (nDCG@10); most likely …``"""
+    """Returns the offline difference in plain words, such as ``ALS v3 is 14.9 % above Popular in how well
+    relevant items are ranked (nDCG@10); most likely …``.
+    """
     comparison = evidence.comparison
     name = comparison.query.where
     row = row_of(comparison.query.metric)
-    is_variant = comparison.query.metric != row.name  # it measures something else
+    is_variant = comparison.query.metric != row.name  # a variant of a metric measures something else
     meaning = "" if is_variant else row.usage.in_words
     metric = f"{meaning} ({name})" if meaning else name
     n, paired = leader.paired.n, leader.paired
@@ -155,7 +172,9 @@ def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
 
 
 def _most_likely(pair: Pair) -> str:
-    """``; most likely between +12.7 and +17.2 %``."""
+    """Returns the interval in words, such as ``; most likely between +12.7 and +17.2 %``; empty without an
+    interval.
+    """
     low, high, unit = pair.judged.corrected.low, pair.judged.corrected.high, ""
     if not isfinite(low):
         return ""
@@ -181,7 +200,7 @@ def _decided(card: Card) -> Iterable[str]:
 
 
 def as_dict(digest: Digest) -> dict[str, Any]:
-    """JSON-ready."""
+    """Returns the digest as JSON-ready values."""
     return {
         "title": digest.title,
         "summary": digest.summary,

@@ -1,4 +1,4 @@
-"""A digest as HTML for a mail: tables and inline styles, no script, nothing fetched, light and dark."""
+"""A digest as HTML for e-mail: tables and inline styles, light and dark, without scripts or requests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from recdash.formatting.html import Html, html, join
 from recdash.report.digest.digest import Digest, DigestEntry
 
 MOST_BYTES = 95_000
-"""Mail programs cut what is longer than 100 kB."""
+"""The maximum size of the HTML; e-mail programs cut what is longer than 100 kB."""
 SIZES = ((20, 150), (20, 60), (10, 40), (5, 10), (1, 1))
-"""(experiments with a card, experiments listed at all); the next pair where that is too long."""
+"""Pairs of (number of experiments with a card, number of experiments listed), of which the first that fits is
+used.
+"""
 FONT = "font-family:-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 WIDTH = 640
-# Mail programs without @media show the light colours, which are set with every background they need.
+# E-mail programs without @media show the light colours, so each text has its light background set, too.
 _DARK = (
     "@media (prefers-color-scheme:dark){{"
     ".rd-page{{background:{0.background}!important;color:{0.ink}!important}}"
@@ -23,8 +25,9 @@ _DARK = (
 
 
 def as_html(digest: Digest) -> str:
-    """Returns the digest as an HTML mail that stays below MOST_BYTES; of many experiments some are only
-    counted.
+    """Returns the digest as HTML of at most ``MOST_BYTES``.
+
+    If there are too many experiments, some are listed without details, or only counted.
     """
     pages = (_page(digest, full, most) for full, most in SIZES)
     return next((page for page in pages if len(page.encode()) <= MOST_BYTES), _page(digest, 0, 0))
@@ -63,7 +66,7 @@ def _page(digest: Digest, full: int, most: int) -> Html:
 
 
 def _others(digest: Digest, full: int, most: int) -> Html:
-    """Returns a line per further experiment, and how many more there are."""
+    """Returns a line for each experiment without a card, and how many more there are."""
     template = '<p class="rd-muted" style="{muted}">{name}: {headline}</p>'
     lines = [
         html(template, muted=_muted(), name=_name(entry, digest), headline=entry.headline)
@@ -114,7 +117,9 @@ def _name(entry: DigestEntry, digest: Digest) -> Html:
 
 
 def _badge(badge: Badge) -> Html:
-    """Returns the verdict's badge: white on its colour, readable also where a mail program turns dark."""
+    """Returns the verdict's badge, white on a colour, which is also readable if an e-mail program inverts the
+    page.
+    """
     colour = {"better": LIGHT.better, "worse": LIGHT.worse}.get(badge.tone, LIGHT.baseline)
     template = (
         '<span style="background:{colour};color:#FFFFFF;border-radius:4px;padding:2px 8px;font-size:13px;'

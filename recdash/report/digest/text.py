@@ -1,4 +1,4 @@
-"""A digest as text: plain, as Markdown for a chat, as JSON."""
+"""A digest as plain text, and as Markdown for a chat."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recdash.report.digest.digest import Digest, DigestEntry, as_dict
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _DOMAIN = re.compile(r"(?<=\w)\.(?=[^\W\d_])")
-"""Chats make a link of any name with a dot in it."""
+"""Matches the dot in a name that chats would turn into a link."""
 _MARKS = re.compile(r"([\\`*\[\]~|])|(?<![^\W_])_|_(?![^\W_])")
 
 
@@ -26,7 +26,9 @@ def as_text(digest: Digest) -> str:
 
 
 def as_markdown(digest: Digest) -> str:
-    """Returns the digest as Markdown for a chat: only bold lines and bullets; what users wrote is escaped."""
+    """Returns the digest as Markdown for a chat, with bold text and bullets only; what users wrote is
+    escaped.
+    """
     lines = [f"**{escaped(digest.title)}**", escaped(digest.summary)]
     for entry in digest.entries:
         name = escaped(entry.name)
@@ -41,7 +43,7 @@ def _sign(entry: DigestEntry) -> str:
 
 
 def _lines(entry: DigestEntry, digest: Digest) -> list[str]:
-    """Returns the lines below an experiment's headline."""
+    """Returns the lines below the headline of an experiment."""
     changes = f"Nothing changed {digest.period}."
     if entry.changed:
         changes = f"Changed {digest.period}: {'; '.join(entry.changed)}"
@@ -53,10 +55,11 @@ def as_json(digest: Digest) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns the text in which nothing is mark-up in a chat: no link, no image, no mention of a person.
+    """Returns the text escaped so that a chat shows it as it is, without links, images or mentions of people.
 
-    < > & become entities, as chats and Markdown both read them; other marks get a backslash, an underscore
-    only where it could begin or end something.
+    <, > and & become entities, which chats and Markdown both read.
+
+    Other special characters get a backslash, an underscore only if it could begin or end emphasis.
     """
     apart = _DOMAIN.sub(f".{WORD_JOINER}", unlinked(_clean(text)))
     quiet = "".join(_ENTITIES.get(sign, sign) for sign in apart)
@@ -64,5 +67,5 @@ def escaped(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Returns the text on one line."""
+    """Returns the text on one line, without control characters."""
     return " ".join(on_a_line(text).split())

@@ -1,1 +1,1 @@
-"""The forms of a report: HTML, PDF, Markdown, LaTeX, CSV, JSON."""
+"""The file formats of a report: HTML, PDF, Markdown, LaTeX, CSV and JSON."""

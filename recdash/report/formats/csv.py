@@ -1,4 +1,6 @@
-"""Every number of a document as one table: a row for each, with what it is and how it is shown."""
+"""Writes all numbers of a document as one CSV table: a row for each number, with its names and how it is
+shown.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ COLUMNS = ("section", "table", "row", "column", "value", "low", "high", "shown")
 
 
 def to_csv(document: Document) -> str:
-    """Returns the document as CSV, the verdict first. No text can start a formula in a spreadsheet."""
+    """Returns the document as CSV, its headline first. No cell can be read as a formula by a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -29,12 +31,15 @@ def to_csv(document: Document) -> str:
 
 
 def _cell(value: object) -> object:
-    """Returns a cell on one line that starts no formula."""
+    """Returns the value as a cell on one line that a spreadsheet does not read as a formula."""
     return safe_cell(on_a_line(value) if isinstance(value, str) else value)
 
 
 def _lines(table: Table, document: Document) -> Iterator[list[object]]:
-    """Yields a line per cell. The first cells name the row: as many as make the names unique."""
+    """Yields a row of the CSV for each cell of a table.
+
+    The first cells of a table's row name the row: as many of them as are necessary to make the names unique.
+    """
     names, n_named = document.names, 1
     for count in range(1, len(table.columns)):
         if len({tuple(shown(cell, names) for cell in row[:count]) for row in table.rows}) == len(table.rows):

@@ -1,4 +1,4 @@
-"""The figures of a document as charts, drawn from its data in the colours of one theme."""
+"""Draws the figures of a document as charts, in the colours of one theme."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 Data = Mapping[str, Any]
 THEMELESS = Palette(dark=False, **{role: f"#A000{place:02X}" for place, role in enumerate(ROLES)})
-"""Colours that stand for roles, for figures that follow the theme of who reads them."""
+"""Placeholder colours, one for each role, for figures that follow the theme of their reader."""
 DIGITS, KEPT, BAR_NAMES = 5, 6, 150
-"""Of a number that is drawn, and that is kept to be drawn: a pixel needs fewer; px left of bars."""
+"""The significant digits of numbers that are drawn (DIGITS) or stored to be drawn (KEPT), of which a pixel
+needs fewer; and the pixels left of bars for names (BAR_NAMES).
+"""
 
 
 def marks_of(document: Document, palette: Palette) -> Marks:
-    """Run id → how it is drawn."""
+    """Returns {run id: the mark with which the run is drawn}."""
 
     def look(slot: int, role: str) -> tuple[str, str]:
         if role == "baseline":
@@ -40,12 +42,15 @@ def marks_of(document: Document, palette: Palette) -> Marks:
 
 
 def names_by_length(document: Document) -> list[str]:
-    """Returns the names of runs, the longest first; the page's script leaves numbers in them as they are."""
+    """Returns the names of runs and the experiment, the longest first.
+
+    The page's script does not format numbers in them.
+    """
     return sorted(sorted({document.experiment, *document.names.values()}), key=len, reverse=True)
 
 
 def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
-    """Returns a figure as plain values: its traces and its layout, as Plotly names them."""
+    """Returns a figure as plain values: the ``data`` (traces) and ``layout`` of Plotly."""
     chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
     plain = json.loads(chart.to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     plain["layout"].pop("template", None)
@@ -53,7 +58,9 @@ def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> d
 
 
 def shortened(data: Any) -> Any:
-    """Returns a figure's data rounded to the digits that can be seen; its table keeps all of them."""
+    """Returns a figure's data rounded to the digits that can be visible; the figure's table keeps all
+    digits.
+    """
     if isinstance(data, Mapping):
         return {name: shortened(part) for name, part in data.items()}
     if isinstance(data, list | tuple):
@@ -62,14 +69,14 @@ def shortened(data: Any) -> Any:
 
 
 def _frame(rows: Mapping[str, Sequence[Any]]) -> Any:
-    """Returns a data frame; None is NaN in columns of numbers."""
+    """Returns the columns as a data frame; in columns of numbers, None becomes NaN."""
     import pandas as pd
 
     return pd.DataFrame({name: _numeric(values) for name, values in rows.items()})
 
 
 def _in_percent(rows: Mapping[str, Sequence[Any]], names: Sequence[str]) -> Any:
-    """Returns a data frame in which the shares of the named columns are per cent."""
+    """Returns the columns as a data frame, with the named columns converted from shares to per cent."""
     shares = {name: [None if value is None else 100 * value for value in rows[name]] for name in names}
     return _frame({**rows, **shares})
 
@@ -178,4 +185,7 @@ DRAWN: Mapping[FigureKind, Callable[[Data, Marks, Palette], Any]] = {
     "quadrants": _quadrants,
     "segments": _segments,
 }
-"""To add a kind of figure: its name in ``FigureKind``, and its row here."""
+"""The function that draws each kind of figure.
+
+To add a kind, add its name to ``FigureKind`` and its row here.
+"""

@@ -1,6 +1,7 @@
-"""A document as one standalone HTML file: nothing is fetched, and it can be read without its script.
+"""Writes a document as one standalone HTML file, which makes no requests and can be read without its script.
 
-Its numbers are in it as JSON. The page's policy names its one script by its hash and allows nothing else.
+The file has the document's numbers as JSON. Its content security policy allows one script, by its hash, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FOLDER = Path(__file__).parent / "page"
 LONGEST_CHIP = 44
 FINDING_SIGNS = {"better": "▲", "worse": "▼"}
 WIDE, HALF = 960, 470
-"""Widths of figures in px; a browser scales them to the page."""
+"""The widths of wide and other figures in pixels; a browser scales them to the page."""
 POLICY = (
     "default-src 'none'; script-src {script}; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -45,7 +46,7 @@ POLICY = (
 
 
 class Layout(NamedTuple):
-    """A template with its style, and the titles of its sections."""
+    """A template with its style sheet, and the titles of its sections."""
 
     template: str
     style: str
@@ -70,11 +71,17 @@ FIRST = Layout(
         "reproducing": "Reproduce it",
     },
 )
-"""Of reports of the first format. Files are compared with it letter by letter, so it does not change."""
+"""The layout of reports of the first format.
+
+It must not change, as files are compared with it letter by letter.
+"""
 
 
 def to_html(document: Document, version: str = __version__) -> str:
-    """Returns the document as an HTML file. ``version``: the version that the file says made it."""
+    """Returns the document as an HTML file.
+
+    ``version`` is the version of recdash that the file names as its maker.
+    """
     layout = FIRST if document.format == FIRST_FORMAT else TODAY
     runs = {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()}
     facts = {
@@ -101,12 +108,14 @@ def to_html(document: Document, version: str = __version__) -> str:
 
 
 def _ours(text: str) -> Markup:
-    """Returns the text of this package as HTML; it must hold nothing that a user wrote."""
+    """Returns a text of this package as HTML without escaping; it must contain nothing that a user wrote."""
     return Markup(text)  # noqa: S704
 
 
 def _data(json_text: str) -> Markup:
-    """JSON for a script element of data: < is escaped, the only sign that a browser would read."""
+    """Returns JSON for a data element of the page, with < escaped, as browsers give no other character a
+    meaning there.
+    """
     return Markup(json_text.replace("<", r"\u003c"))  # noqa: S704
 
 
@@ -160,7 +169,7 @@ def _split(split: Split) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """Returns the text without control characters and without those that change the direction of writing."""
+    """Returns the text without control characters and characters that change the direction of writing."""
     return CONTROL.sub(" ", text)
 
 
@@ -169,12 +178,12 @@ def _finalize(value: Any) -> Any:
 
 
 def _day(moment: str) -> str:
-    """Returns ``24 November 2026``."""
+    """Returns the day in words, such as ``24 November 2026``."""
     return long_day(datetime.fromisoformat(moment))
 
 
 def _time(moment: str) -> str:
-    """Returns ``24 November 2026, 12:41 UTC``."""
+    """Returns the time in words, such as ``24 November 2026, 12:41 UTC``."""
     time = datetime.fromisoformat(moment)
     return f"{long_day(time)}, {time:%H:%M} {time.tzname() or ''}".strip()
 

@@ -1,4 +1,4 @@
-"""A document as JSON, and back."""
+"""Converts a document to JSON and back."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from recdash.errors import InputError, Problem
 from recdash.report.document import FORMAT, Document
 
 KIND = "is"
-"""The key that says which value a JSON object is."""
+"""The key under which a JSON object has the name of its class."""
 DOCUMENT = TypeAdapter(Document)
 
 
 def to_plain(value: Any) -> Any:
-    """Returns the value, JSON-ready. A dataclass is an object that names its class and leaves out
-    defaults.
+    """Returns the value as JSON-ready values.
+
+    A dataclass becomes an object with the name of its class.
+
+    Fields that have their default values are omitted, except ``format``.
     """
     if is_dataclass(value) and not isinstance(value, type):
         plain = {KIND: type(value).__name__}
@@ -39,7 +42,7 @@ def to_plain(value: Any) -> Any:
 
 
 def to_json(document: Document, *, indent: int | None = None) -> str:
-    """Returns the document as JSON; the same document is always the same text."""
+    """Returns the document as JSON; the same document always gives the same text."""
     separators = None if indent else (",", ":")
     return json.dumps(
         to_plain(document), ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
@@ -47,7 +50,10 @@ def to_json(document: Document, *, indent: int | None = None) -> str:
 
 
 def from_json(text: str) -> Document:
-    """Returns the document of a JSON text. Raises InputError for a text that is no report."""
+    """Returns the document in a JSON text.
+
+    Raises InputError for a text that is not a report, and for a report of a newer recdash.
+    """
     try:
         read = DOCUMENT.validate_json(text, strict=True)
     except ValidationError as error:
@@ -56,7 +62,7 @@ def from_json(text: str) -> Document:
     if read.format > FORMAT:
         fix = "Upgrade recdash to read it."
         raise InputError(Problem("newer-report", "report", "it was made by a newer recdash", fix))
-    if to_plain(read) != json.loads(text):  # another kind of value, or one that no report holds
+    if to_plain(read) != json.loads(text):  # it has values of another type, or values that reports never have
         raise _no_report("it holds values that recdash does not write")
     return read
 

@@ -1,4 +1,4 @@
-"""The tables of a document for a paper: booktabs, everything that a user wrote escaped."""
+"""Writes the tables of a document in LaTeX for a paper, with booktabs; what users wrote is escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPECIAL: Mapping[str, str] = {
 }  # fmt: skip
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
-"""Characters of no width, which pdflatex does not know."""
+"""Matches characters without width, which pdflatex does not know."""
 HEAD = (
     "% {title}",
     "% {headline}",
@@ -28,7 +28,7 @@ HEAD = (
 
 
 def to_latex(document: Document) -> str:
-    """Returns the document's tables as LaTeX, each in an environment of its own."""
+    """Returns the document's tables in LaTeX, each in its own environment."""
     facts = {"title": _one_line(document.title), "headline": _one_line(document.lead.headline)}
     lines = [line.format(**facts) for line in HEAD]
     lines += [f"% {_one_line(sentence)}" for sentence in document.lead.sentences]
@@ -38,7 +38,7 @@ def to_latex(document: Document) -> str:
 
 
 def escape(text: str) -> str:
-    """Returns the text escaped for LaTeX, so that none of it is a command."""
+    """Returns the text escaped for LaTeX, so that no part of it is a command."""
     return "".join(SPECIAL.get(letter, letter) for letter in UNSEEN.sub("", CONTROL.sub(" ", text)))
 
 
@@ -47,8 +47,9 @@ def _one_line(text: str) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    """Returns a row after an empty group: a first cell with [ or * would be an argument of the line
-    before.
+    """Returns a row of a LaTeX table, beginning with an empty group.
+
+    Otherwise a first cell that begins with [ or * would be an argument of the line before.
     """
     return f"{{}}{' & '.join(map(escape, cells))} \\\\"
 

@@ -1,4 +1,4 @@
-"""A document as Markdown: text and tables, for a wiki or a pull request."""
+"""Writes a document as Markdown with texts and tables, for a wiki or a pull request."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$^])")
 URL = ":/?=&%~@+"
 LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
 MENTION = re.compile(r"@(?!\d+(?![\w.-]))")
-"""Not the cutoff of a metric: nDCG@10."""
+"""Matches the @ of a mention, not that before the cutoff of a metric (nDCG@10)."""
 AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def escaped(text: str) -> str:
-    """Returns the text at the start of a Markdown line, escaped: it makes no markup, link or list."""
+    """Returns the text escaped for the start of a Markdown line, so that it makes no markup, link or list."""
     return AT_START.sub("\\1\u2060\\2", within(text))
 
 
 def within(text: str) -> str:
-    """Returns the text within a Markdown line, escaped: it makes no markup, link or mention."""
+    """Returns the text escaped for the inside of a Markdown line, so that it makes no markup, link or
+    mention.
+    """
     clean = LINK.sub("\\1\u2060", MENTION.sub("\u2060@", CONTROL.sub(" ", text)))
     return MARKUP.sub(r"\\\1", clean)
 
 
 def to_markdown(document: Document) -> str:
-    """Returns the document as Markdown; figures as their alternative text and table."""
+    """Returns the document as Markdown, with figures as their alternative texts and tables."""
     lines = list(_opening(document))
     for section in document.sections:
         lines += ["", f"### {within(section.title)}"]
@@ -60,7 +62,9 @@ def to_markdown(document: Document) -> str:
 
 
 def _opening(document: Document) -> Iterator[str]:
-    """Yields the lines before the appendix: the decision or recommendation, why, risks, summary, chart."""
+    """Yields the lines before the appendix: the decision or recommendation, its reasons, risks, summary and
+    chart.
+    """
     lead = document.lead
     yield from (f"# {within(lead.headline)}", "", _author(document), "")
     if lead.decision:
@@ -86,7 +90,7 @@ def _opening(document: Document) -> Iterator[str]:
 
 
 def _author(document: Document) -> str:
-    """Returns the title, the day and the author, and the link to the dashboard, in italics."""
+    """Returns title, day and author of the report, and the link to the dashboard, in italics."""
     day = f"{'Live, as of' if document.live else 'Snapshot of'} {_day(document.moment)}"
     author = f", by {document.author}" if document.author else ""
     link = ""
@@ -150,7 +154,7 @@ def _answers(part: Answers, names: Names) -> Iterator[str]:  # noqa: ARG001
 
 
 def _command(part: Command, names: Names) -> Iterator[str]:  # noqa: ARG001
-    """Yields the command in a fence that is longer than any backticks in it."""
+    """Yields the command in a code fence that is longer than any sequence of backticks in the command."""
     fence = "`" * (3 + part.line.count("`"))
     yield from (escaped(part.about), "", f"{fence}sh", CONTROL.sub(" ", part.line), fence)
 

@@ -1,6 +1,6 @@
-"""A document as PDF: its HTML file, printed by a Chromium of this machine that has no network.
+"""Writes a document as PDF: a Chromium on this machine, without network access, prints its HTML file.
 
-Nothing is installed or fetched for it; where there is no Chromium, that is said, and what to do.
+Nothing is installed or downloaded for it. Without a Chromium, an error says what to do.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FLAGS = (
 
 
 def find_browser() -> str | None:
-    """Returns the first Chromium on the path."""
+    """Returns the path of the first Chromium on the search path; None if there is none."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def why_no_pdf() -> str:
-    """Returns why there is no PDF here, and what to do; empty where there can be one."""
+    """Returns why no PDF can be made on this machine, and what to do; empty if one can be made."""
     if find_browser():
         return ""
     return (
@@ -42,7 +42,7 @@ def why_no_pdf() -> str:
 
 
 def check_browser() -> str:
-    """Returns the path of the browser that prints. Raises InputError where none is found."""
+    """Returns the path of the browser that prints. Raises InputError if there is none."""
     browser = find_browser()
     if browser is None:
         message, _, fix = why_no_pdf().partition(". ")
@@ -51,9 +51,7 @@ def check_browser() -> str:
 
 
 def to_pdf(document: Document) -> bytes:
-    """Returns the document as PDF. Raises InputError where no Chromium is found, and where it does
-    not print.
-    """
+    """Returns the document as PDF. Raises InputError if there is no Chromium, or printing fails."""
     from recdash.report.formats.html import to_html
 
     browser = check_browser()
@@ -62,7 +60,7 @@ def to_pdf(document: Document) -> bytes:
 
 
 def _printed(browser: str, folder: Path, page: str) -> bytes:
-    """Returns the PDF of a page, printed in a profile of its own, without any network."""
+    """Returns the PDF of a page, printed with a new browser profile and without network access."""
     source, target = folder / "report.html", folder / "report.pdf"
     source.write_text(page, encoding="utf-8")
     options = [f"--user-data-dir={folder / 'profile'}"]

@@ -1,4 +1,4 @@
-"""The forms in which a document is written. To add one: its function, and its row here."""
+"""The file formats of a report. To add one, write its function and add its row here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recdash.report.document import Document
 
 @dataclass(frozen=True)
 class Form:
-    """``name`` is the suffix of its files too; ``write`` gives their bytes."""
+    """A file format. ``name`` is also the suffix of its files; ``write`` returns their bytes."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ def _markdown(document: Document) -> bytes:
 
 
 def _csv(document: Document) -> bytes:
-    """Returns the CSV as UTF-8 with a byte-order mark, which spreadsheets need."""
+    """Returns the CSV in UTF-8 with a byte-order mark, which spreadsheets need."""
     from recdash.report.formats.csv import to_csv
 
     return to_csv(document).encode("utf-8-sig")
@@ -71,15 +71,16 @@ FORMS: Mapping[str, Form] = {
 
 
 def form_named(name: str) -> Form:
-    """Returns the form of this name. Raises UnknownName."""
+    """Returns the format with this name. Raises UnknownName."""
     if name not in FORMS:
         raise UnknownName("form", name, list(FORMS))
     return FORMS[name]
 
 
 def form_of(file: Path) -> Form:
-    """Returns the form of a file's suffix. Raises InputError for an unknown one, and where no PDF can be
-    made.
+    """Returns the format for a file's suffix.
+
+    Raises InputError for an unknown suffix, and for PDF if none can be made on this machine.
     """
     suffix = file.suffix.lower().lstrip(".")
     if suffix not in FORMS:
@@ -93,7 +94,10 @@ def form_of(file: Path) -> Form:
 
 
 def write(document: Document, form: Form, file: Path) -> int:
-    """Write a document; returns the bytes. Raises InputError where the file cannot be written."""
+    """Writes a document to a file and returns the number of bytes.
+
+    Raises InputError if the file cannot be written.
+    """
     content = form.write(document)
     try:
         return file.write_bytes(content)

@@ -1,7 +1,8 @@
-"""Figures as SVG, from the traces, shapes and notes that ``recdash.charts`` makes.
+"""Draws figures as SVG, from the traces, shapes and annotations that ``recdash.charts`` makes for Plotly.
 
-A browser draws it without a script, and it takes 10 KB where Plotly's own script takes 1.9 MB. Of Plotly's
-vocabulary just what charts of reports use: axes of a fixed range, lines, marks, areas, bars from zero, text.
+A browser shows them without a script; a figure takes 10 KB, where Plotly's script takes 1.9 MB. Only the part
+of Plotly that charts of reports use is supported: axes with a fixed range, lines, markers, areas, bars from
+zero, and text.
 """
 
 from __future__ import annotations
@@ -27,14 +28,19 @@ STYLE = re.compile(r"(color|font-size):([^;\"]+)")
 RGBA = re.compile(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)")
 VARIABLES = {getattr(THEMELESS, role): f"var(--{role})" for role in ROLES}
 DASHES = {"dash": 3, "dot": 1}
-"""How often a line's width its dashes are long."""
+"""The length of the dashes in a line, as a multiple of its width."""
 ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 LINE_HEIGHT, BASELINE = 1.3, 0.35
-"""Of the font's size: from line to line, and from a line's middle down to where its letters stand."""
+"""Distances as multiples of the font size: between lines of text (LINE_HEIGHT), and from the middle of a line
+down to its baseline (BASELINE).
+"""
 
 
 def _around(corners: int, *radii: float, turn: float = 0.0) -> Corners:
-    """Corners around the middle at these radii by turns, the first on top, or ``turn`` corners further."""
+    """Returns the corners of a polygon around (0, 0), clockwise from the top, with these radii in turn.
+
+    ``turn`` rotates it by so many corners.
+    """
     angles = [2 * pi * (corner + turn) / corners for corner in range(corners)]
     return [
         (radii[corner % len(radii)] * sin(angle), -radii[corner % len(radii)] * cos(angle))
@@ -60,12 +66,12 @@ POLYGONS: Mapping[str, Corners] = {
     "hourglass": [(-1, -1), (1, -1), (-1, 1), (1, 1)],
     "line-ns": [(0, -1.4), (0, 1.4)],
 }
-"""The corners of each mark, for a mark of size 2."""
+"""The corners of each marker with a size of 2."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """From ``low`` at pixel ``start`` to ``high`` at pixel ``end``."""
+    """An axis from the value ``low`` at the pixel ``start`` to the value ``high`` at the pixel ``end``."""
 
     low: float
     high: float
@@ -78,7 +84,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Plot:
-    """Where a figure of ``width`` px draws: its axes by Plotly's names, "paper" among them, and its text."""
+    """The axes of a figure by their names in Plotly ("paper" is the whole plot), and the font of its
+    texts.
+    """
 
     x: Mapping[str, Axis]
     y: Mapping[str, Axis]
@@ -86,8 +94,9 @@ class Plot:
 
 
 def to_svg(figure: Values, title: str, width: int) -> Markup:
-    """Returns a figure as an element ``svg`` that is named ``title``; ``figure`` as ``figures.drawn`` returns
-    it.
+    """Returns a figure as an element ``svg`` of this width in pixels, with ``title`` as its accessible name.
+
+    ``figure`` is what ``figures.drawn`` returns.
     """
     layout, plot = figure["layout"], _plot(figure["layout"], width)
     shapes = [(shape, _shape(shape, plot)) for shape in layout.get("shapes", ()) if _is_placed(shape)]
@@ -103,7 +112,7 @@ def to_svg(figure: Values, title: str, width: int) -> Markup:
 
 
 def _is_placed(part: Values) -> bool:
-    """Returns whether every coordinate of a shape or note is a number; others are not drawn."""
+    """Returns whether all coordinates of a shape or annotation are numbers; others are not drawn."""
     return all(part.get(end, 0) is not None for end in ("x", "y", "x0", "x1", "y0", "y1"))
 
 
@@ -125,7 +134,9 @@ def _plot(layout: Values, width: int) -> Plot:
 
 
 def _tag(name: str, /, *content: Markup, **attributes: object) -> Markup:
-    """Returns an element; ``stroke_width`` is written ``stroke-width``, and None left out."""
+    """Returns an element; the attribute ``stroke_width`` is written as ``stroke-width``, and None is
+    omitted.
+    """
     written = "".join(
         f' {attribute.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
         for attribute, value in attributes.items()
@@ -136,12 +147,15 @@ def _tag(name: str, /, *content: Markup, **attributes: object) -> Markup:
 
 
 def _short(value: object) -> object:
-    """Returns a coordinate with one decimal, a tenth of a pixel."""
+    """Returns a number rounded to one decimal, which is a tenth of a pixel; other values unchanged."""
     return f"{round(value, 1):g}" if isinstance(value, float) else value
 
 
 def _paint(what: str, colour: str | None) -> dict[str, object]:
-    """``fill`` or ``stroke`` of a colour; one that stands for a role follows the reader's theme."""
+    """Returns the attributes that give ``fill`` or ``stroke`` this colour; "none" for None.
+
+    A colour that is a placeholder for a role follows the reader's theme.
+    """
     if colour is None:
         return {what: "none"}
     opacity = None
@@ -162,7 +176,9 @@ def _points(points: Corners) -> str:
 
 def _text(text: str, x: float, y: float, font: Values, side: str = "center", edge: str = "middle",
           **options: object) -> Markup:  # fmt: skip
-    """Lines of text at a point; ``side`` and ``edge``: which of its own ends lies there."""
+    """Returns lines of text at a point; ``side`` and ``edge`` say which side and edge of the text are at the
+    point.
+    """
     lines, size = text.split("<br>"), font["size"]
     step = LINE_HEIGHT * size
     first = y - {"top": 0, "middle": 0.5, "bottom": 1}[edge] * step * len(lines)
@@ -175,7 +191,7 @@ def _text(text: str, x: float, y: float, font: Values, side: str = "center", edg
 
 
 def _pieces(line: str) -> Iterator[Markup]:
-    """Yields a line's words in bold, colour or size, as Plotly's own tags say; whatever else it holds is
+    """Yields the parts of a line, with bold, colours and sizes from Plotly's tags; all else is escaped as
     text.
     """
     for part in TAGS.split(line):
@@ -192,7 +208,9 @@ def _pieces(line: str) -> Iterator[Markup]:
 
 
 def _hover(text: str | None) -> list[Markup]:
-    """Returns what a browser shows while the pointer rests on a mark."""
+    """Returns the element with the text that a browser shows while the pointer rests on a marker; empty
+    without text.
+    """
     if not text:
         return []
     lines = [CONTROL.sub(" ", unescape(line)) for line in TAGS.sub("", text).split("<br>")]
@@ -203,7 +221,7 @@ def _hover(text: str | None) -> list[Markup]:
 
 
 def _grids(layout: Values, plot: Plot) -> Iterator[Markup]:
-    """Of each axis its grid, the numbers or names beside it, and its title."""
+    """Yields for each axis its grid lines, its numbers or names, and its title."""
     left, right = plot.x["paper"].start, plot.x["paper"].end
     bottom, top = plot.y["paper"].start, plot.y["paper"].end
     for name, axis in layout.items():
@@ -232,7 +250,7 @@ def _grids(layout: Values, plot: Plot) -> Iterator[Markup]:
 
 
 def _traces(traces: Sequence[Values], plot: Plot) -> Iterator[Markup]:
-    """Yields the traces in their order, each cut at the edges of its axes unless it says otherwise."""
+    """Yields the traces in their order, clipped at the edges of their axes unless ``cliponaxis`` is False."""
     top, height = plot.y["paper"].end, plot.y["paper"].start - plot.y["paper"].end
     for (name, cut), group in groupby(
         traces, lambda trace: (trace.get("xaxis", "x"), trace.get("cliponaxis", True))
@@ -248,7 +266,7 @@ def _traces(traces: Sequence[Values], plot: Plot) -> Iterator[Markup]:
 
 
 def _marks(trace: Values, x: Axis, y: Axis) -> Iterator[Markup]:
-    """Yields the lines of a trace, then its marks, or its bars from zero."""
+    """Yields the lines of a trace and then its markers, or else its bars from zero."""
     points = [
         None if across is None or up is None else (x.at(across), y.at(up))
         for across, up in zip(trace["x"], trace["y"], strict=True)
@@ -294,7 +312,7 @@ def _shape(shape: Values, plot: Plot) -> Markup:
 
 
 def _note(note: Values, plot: Plot) -> Markup:
-    """Returns a note's text and, where it has an arrow, the line that ties it to its point."""
+    """Returns the text of an annotation and, if it has an arrow, the line from it to its point."""
     x, y = plot.x[note.get("xref", "x")].at(note["x"]), plot.y[note.get("yref", "y")].at(note["y"])
     across, down = note.get("ax", 0), note.get("ay", 0)
     parts = []

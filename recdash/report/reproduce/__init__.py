@@ -1,1 +1,1 @@
-"""Whether the numbers of a report still hold: computed again, or from other files."""
+"""Checks whether the numbers of a report are confirmed by the stored uploads."""

@@ -1,4 +1,4 @@
-"""Two documents compared leaf by leaf: which numbers agree, and where the others are."""
+"""Compares two documents value by value: which numbers and texts agree, and where they differ."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from recdash.report.document import Document, Figure, Section
 from recdash.report.formats.json import KIND, to_plain
 
 RELATIVE, ABSOLUTE, DRAWN = 1e-12, 1e-15, 1.1e-5
-"""Closer numbers are equal: sums in another order differ by so much. What is only drawn has six digits, of
-which the last may turn with them; the table of the figure has all.
+"""The relative and absolute differences up to which numbers count as equal, as sums in another order differ
+by so little.
+
+Numbers that are only drawn have six digits, of which the last may differ (DRAWN); the figure's table has all
+digits.
 """
 LAYOUT = ("decimals", "scale")
-"""How a number is shown, which is none of the report's numbers."""
+"""Fields that say how a number is shown, which are not compared as numbers of the report."""
 ABSENT = object()
-"""What stands in a document where it has no such leaf."""
+"""The value that takes the place of a leaf that a document lacks."""
 Path = tuple[Any, ...]
 NUMBERS = re.compile(r"[+−-]?\d[\d.,]*\d|[+−-]?\d")
 PEOPLES = {("lead", "decision", name) for name in ("author", "moment", "reason")}
-"""Who decided what and when: never reworded."""
+"""The paths of what people wrote, and of when they did, which a new wording never changes."""
 BETTER = {"above", "beat", "beats", "best", "better", "gain", "gains", "improves", "raises", "ship", "won"}
 WORSE = {"below", "costs", "keep", "lose", "loses", "lost", "lowers", "worse"}
-"""Words by which a sentence takes a direction."""
+"""Words that say that something is better (BETTER) or worse (WORSE), and so give a sentence its direction."""
 
 
 @dataclass(frozen=True)
 class DocumentDifference:
-    """One leaf that differs: where it stands, what the file says, what was found."""
+    """A value that differs: its place in the report, what the report says, and what was recomputed."""
 
     where: str
     said: str
@@ -44,10 +47,10 @@ class DocumentDifference:
 
 @dataclass(frozen=True)
 class DocumentComparison:
-    """How many numbers and texts agree, and what does not.
+    """How many numbers and texts agree, and what differs.
 
-    ``reworded``: texts of a report with an older wording that say the same in other words: with the same
-    numbers and runs, and in the same direction.
+    ``reworded`` is the number of texts with an older wording that say the same: they have the same numbers
+    and runs, and the same direction.
     """
 
     numbers: int
@@ -57,9 +60,9 @@ class DocumentComparison:
 
 
 def check(document: Document, again: Document, people: Iterable[str] = ()) -> DocumentComparison:
-    """Returns how the document compares with the one that was computed anew.
+    """Returns how the document compares with ``again``, the same document computed anew.
 
-    ``people``: who wrote in its journal.
+    ``people`` are the authors of the journal's entries.
     """
     named = {*document.names.values(), *people}
     old, new = dict(leaves(to_plain(document))), dict(leaves(to_plain(again)))
@@ -82,7 +85,7 @@ def check(document: Document, again: Document, people: Iterable[str] = ()) -> Do
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yields every leaf (a value that holds no other) with the path to it."""
+    """Yields the path to every leaf (a value that is neither a dict nor a list), and the leaf."""
     if not isinstance(value, dict | list):
         yield path, value
         return
@@ -95,7 +98,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_content(path: Path) -> bool:
-    """Returns whether a leaf is content of the report, not how it is shown."""
+    """Returns whether a leaf is part of the report's content, rather than of how it is shown."""
     return path[0] in {"lead", "sections"} and path[-1] not in {KIND, "name", "kind", *LAYOUT}
 
 
@@ -113,8 +116,8 @@ def _same(value: Any, other: Any, path: Path) -> bool:
 def _say_the_same(text: Any, other: Any, path: Path, named: Collection[str]) -> bool:
     """Returns whether two wordings of a sentence state the same numbers, runs, people and directions.
 
-    What a person wrote has no other wording. The word for the verdict's state (``why`` of the lead) has no
-    fact but its ``badge``, which must be equal.
+    False for what a person wrote, as it has only one wording. The words for the verdict's state (``why`` of
+    the lead) may differ, as its ``badge`` must be equal.
     """
     if not (isinstance(text, str) and isinstance(other, str) and _is_content(path)):
         return False
@@ -124,9 +127,11 @@ def _say_the_same(text: Any, other: Any, path: Path, named: Collection[str]) -> 
 
 
 def _facts(text: str, named: Collection[str]) -> tuple[list[str], list[str], int, int]:
-    """Returns the numbers, runs and people in a text, and how many words it has for better, and for worse."""
+    """Returns the numbers in a text, the names in it, and how many words mean better and how many mean
+    worse.
+    """
     names = []
-    for name in sorted(named, key=len, reverse=True):  # a name may hold another one
+    for name in sorted(named, key=len, reverse=True):  # a name may contain another one
         parts = text.split(name)
         if any(not (left[-1:].isalnum() or right[:1].isalnum()) for left, right in pairwise(parts)):
             names.append(name)
@@ -142,11 +147,13 @@ def _written(value: Any) -> str:
     return f"“{value}”" if isinstance(value, str) else repr(value)
 
 
-# ── where it stands, in words ────────────────────────────────────────────────────────────────
+# ── the place of a leaf in words ─────────────────────────────────────────────────────────────
 
 
 def place(document: Document, path: Path) -> str:
-    """``Evidence › Candidates against Popular › EASE › Difference``."""
+    """Returns the place of a leaf in words, such as ``Evidence › Candidates against Popular › EASE ›
+    Difference``.
+    """
     if path[0] != "sections" or len(path) < 2 or path[1] >= len(document.sections):
         return " › ".join(["verdict" if path[0] == "lead" else str(path[0]), *map(str, path[1:])])
     section = document.sections[path[1]]

@@ -1,7 +1,7 @@
-"""Pages of reports from when Plotly drew their figures: their numbers, and what they show.
+"""Reads HTML reports of older releases, in which Plotly drew the figures: their numbers, and what they show.
 
-The numbers, the figures and Plotly's script were compressed and written in 10,322 signs of two bytes of UTF-8
-each, of which three hold five bytes. Nothing writes such pages any more.
+In such a page the numbers, the figures and Plotly's script were compressed and encoded: three characters of
+an alphabet of 10,322 (each two bytes in UTF-8) encode five bytes. No release writes such pages any more.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from recdash.report.document import Document, Figure
 from recdash.report.formats.figures import drawn, names_by_length
 
 MOST_BYTES = 64_000_000
-"""No report comes near: what unpacks to more was made to fill a memory."""
+"""The limit for unpacked data. No report is nearly so large; more must have been made to exhaust memory."""
 DOCUMENT = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
 FIGURES = re.compile(r'<script type="text/plain" id="packed-figures">([^<]*)</script>')
 DATA = re.compile(r'(?<= id="packed-)(document|figures|plotly)">[^<]*')
 BODY = re.compile(r"<title>[^<]*</title>|<body>.*</main>", re.DOTALL)
 FRAME = "54b5f2c21652f657659dabdf2af8fc35b5fa8b72ad303186c099ec2e888c22eb"
-"""SHA-256 of what all such pages have alike: style, scripts and the policy that names the scripts' hashes."""
+"""The SHA-256 of what all such pages have in common: style, scripts, and the policy with the scripts'
+hashes.
+"""
 CHART = re.compile(
     r'<div class="scroll" tabindex="0" hidden><div class="chart" role="img" aria-label="([^"]*)"></div></div>'
     r"\n<details open>"
@@ -48,7 +50,7 @@ SIGNS += [chr(FIRST_LETTER + place) for place in range(N_SIGNS - len(SIGNS))]
 
 
 def document_json(page: str) -> str:
-    """Returns the JSON of a page's document. Raises ValueError where there is none."""
+    """Returns the JSON of the page's document. Raises ValueError if the page has none."""
     packed = DOCUMENT.search(page)
     if packed is None:
         raise ValueError("it holds no document of recdash")
@@ -56,7 +58,7 @@ def document_json(page: str) -> str:
 
 
 def shown(page: str) -> str:
-    """Returns what a packed page shows, to be compared with ``shown_by``: its frame, body and figures."""
+    """Returns what a packed page shows as a text to compare with that of ``shown_by``."""
     figures = FIGURES.search(page)
     try:
         values = json.loads(unpack(figures[1] if figures else ""))
@@ -69,7 +71,10 @@ def shown(page: str) -> str:
 
 
 def shown_by(page: str, document: Document) -> str:
-    """Returns what a packed page of the ``document`` would show, of which ``page`` is made today."""
+    """Returns what a packed page of the document would show, as text.
+
+    ``page`` is the page that is made of it today.
+    """
     parts = [part for section in document.sections for part in section.parts]
     values = {
         "names": _names(names_by_length(document)),
@@ -88,7 +93,7 @@ def _shown(frame: str, page: str, figures: object) -> str:
 
 
 def _points_and_texts(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a figure says: its points, and the texts in it. Sizes and marks may be others by now."""
+    """Returns the points and texts of a figure, without sizes and markers, which may have changed since."""
     layout = figure["layout"]
     notes = [note["text"] for note in layout.get("annotations", ())]
     ticks = {name: axis.get("ticktext") for name, axis in layout.items() if re.match("[xy]axis", name)}
@@ -97,7 +102,7 @@ def _points_and_texts(figure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(names: Iterable[str]) -> list[str]:
-    """Returns the names with those of one length sorted: such pages had them in any order."""
+    """Returns the names with those of equal length sorted, because the pages had these in arbitrary order."""
     return [name for _, alike in groupby(names, len) for name in sorted(alike)]
 
 
@@ -106,7 +111,7 @@ def _letters(formula: re.Match[str]) -> str:
 
 
 def unpack(text: str) -> str:
-    """Returns what was packed into such a page. Raises ValueError for anything else."""
+    """Returns the text that was packed into such a page. Raises ValueError for anything else."""
     length, colon, body = text.partition(":")
     written = body.encode("utf-8", "replace")
     if not colon or not length.isdecimal() or len(length) > 9 or len(written) % 6:

@@ -1,4 +1,4 @@
-"""Reports read back from their files, and whether a file shows what its numbers say."""
+"""Reads reports from files, and checks whether an HTML file shows what its own numbers say."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ CHART = re.compile(
     r'(<svg [^<>]*class="chart">)((?:[^<]|<(?!/svg></div>|svg [^<>]*class="chart">))*)(?=</svg></div>)'
 )
 SHAPES = re.compile(r"</?(?:svg|g|line|polyline|polygon|path|rect|circle|text|tspan|title)(?: [^<>]*)?>")
-"""The elements of a drawing: their texts are compared, their coordinates are not."""
+"""Matches the elements of a drawing, of which only the texts are compared."""
 LONGEST, MOST_BYTES = 160, 64_000_000
 
 
 @dataclass(frozen=True)
 class ReadReport:
-    """A file's document, and the text that shows it; "" for one that is nothing but its numbers."""
+    """The document in a file, and the file's text; "" for a JSON file, which shows nothing else."""
 
     document: Document
     text: str
 
 
 def read_report(file: Path) -> ReadReport:
-    """Returns the document in a file and the text that shows it. Raises InputError for a file that is no
-    report.
+    """Returns the document in a file, and the text of the file.
+
+    Raises InputError for a file that is not a report.
     """
     try:
         text = _read(file)
@@ -64,12 +65,12 @@ def _unreadable(file: Path, message: str) -> InputError:
 
 @dataclass(frozen=True)
 class Page:
-    """What an HTML file shows beside its own numbers.
+    """How an HTML file compares with the page that its own numbers give.
 
-    ``differs``: where it shows something else, in words, "" for nowhere; ``comparable``: it says that it was
-    made by the versions that are installed, so that nothing but a change explains a difference. ``charts``:
-    how many charts of an older layout recdash draws otherwise today; of these, coordinates are not compared,
-    and what they draw is compared by its numbers, description and texts.
+    ``differs`` is the first difference in words, "" if there is none. ``comparable`` is whether the installed
+    version made the file, so that only a later change can explain a difference. ``charts`` is the number of
+    charts that an older release drew in another way; their numbers, descriptions and texts are compared, but
+    not their coordinates.
     """
 
     version: str
@@ -79,7 +80,7 @@ class Page:
 
 
 def page_of(text: str, document: Document) -> Page:
-    """Compare an HTML file with the one that its numbers make under the same version."""
+    """Returns how an HTML file compares with the page that its own numbers give under the same version."""
     from recdash.report.formats.html import to_html
 
     generator = GENERATOR.search(text)
@@ -99,7 +100,7 @@ def page_of(text: str, document: Document) -> Page:
 
 
 def _with_texts(chart: re.Match[str]) -> str:
-    """Returns a chart with its texts alone; elements that no drawing has stay."""
+    """Returns a chart reduced to its texts; elements that no chart of recdash has are kept."""
     texts = (part.strip() for part in SHAPES.sub("\0", chart[2]).split("\0"))
     return chart[1] + " | ".join(filter(None, texts))
 
@@ -114,7 +115,7 @@ def _difference(text: str, made: str) -> str:
 
 
 def _plain(line: str, other: str) -> str:
-    """Returns the visible text of a line, from shortly before its first difference to the other."""
+    """Returns the visible text of a line from shortly before its first difference to the other line."""
     text, other_text = TAG.sub(" ", line), TAG.sub(" ", other)
     if text == other_text:
         text, other_text = line, other

@@ -1,7 +1,7 @@
-"""A report made again from the uploads that it names; nothing that was computed before is used.
+"""Makes a report again from the uploads that it names, without using any stored result.
 
-Uploads are found by their hashes and scored anew into a store in memory, as are the tables of A/B tests;
-then the same question is answered. Names, links and the rules of counting are settings, and the report's own.
+Uploads and the tables of A/B tests are found by their hashes, and scored and counted again in a store in
+memory; then the same question is answered. Names, links and counting rules are those in the report.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from recdash.service.workspace import Workspace
 from recdash.store.memory import MemoryStore
 
 ALL_METRICS = "scores"
-"""The section with a row for every metric."""
+"""The name of the section with a row for every metric."""
 Facts = Mapping[str, Any]
 Stored = TypeVar("Stored", Experiment, Run, OnlineTest)
 
 
 def recomputed(workspace: Workspace, document: Document) -> Document:
-    """Returns the same report, every number of it computed anew from the stored uploads.
+    """Returns the same report with every number computed again from the stored uploads.
 
     Raises NotFound for a table or run that is not stored, EvidenceDamaged for one that is damaged.
     """
@@ -73,10 +73,11 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
 
 
 def without_new_metrics(reported: Document, again: Document) -> tuple[Document, list[str]]:
-    """``again`` without the metrics that were added since the report was made, and their names.
+    """Returns ``again`` without the metrics that recdash got after the report was made, and the names of
+    these.
 
-    The table of all metrics has a row for each that recdash scores today. A report may lack those that are
-    neither core nor guardrails, and not its own metric: no other row can have been left out.
+    The table of all metrics has a row for each metric that recdash scores today. The rows of core metrics,
+    guardrails and the report's own metric are never removed, so that a report without one of these differs.
     """
     listed, k = _metrics_listed(reported), reported.question["k"]
     may_lack = {
@@ -107,13 +108,15 @@ def _without_rows(section: Section, names: Sequence[str]) -> Section:
 
 
 class FromUploads:
-    """Runs and tests of a report, scored and counted again in a workspace over a store in memory."""
+    """Scores the runs and counts the A/B tests of a report again, in a workspace over a store in memory."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
     def score_again(self, memory: MemoryStore, facts: Facts, stored: Run) -> None:
-        """Score an upload anew; the notices from when the file was read stay as they are stored."""
+        """Scores an upload again and stores the run in memory, with the stored notices from when the file was
+        read.
+        """
         experiment = next(iter(memory.experiments.all()))
         prepared = self._prepared_again(experiment, facts, stored)
         added = self._workspace.runs.add_scored(experiment.id, prepared, str(stored.upload), {}).run
@@ -154,8 +157,8 @@ class FromUploads:
         return prepared
 
     def count_again(self, facts: Facts, stored: OnlineTest, workspace: Workspace) -> OnlineTest:
-        """Returns the test by the report's own rules and links; the notices from when its logs were read
-        stay.
+        """Returns the test counted with the report's rules and links, with the stored notices from when its
+        logs were read.
         """
         before = workspace.online_tests.results(stored.id).notices
         of_logs = other_notices(stored.notices, before)
@@ -173,17 +176,20 @@ class FromUploads:
 
 
 def _renamed(notice: Problem, stored: str, reported: str) -> Problem:
-    """Returns the notice of an upload, with the run's name in the report: it may have another one by now."""
+    """Returns a run's notice with the run's name in the report, as it may have been renamed since."""
     old, new = f"'{stored}'", f"'{reported}'"
     texts = {name: getattr(notice, name).replace(old, new) for name in ("place", "found", "fix")}
     return replace(notice, **texts)
 
 
-# ── found by their hashes ────────────────────────────────────────────────────────────────────
+# ── stored records by hash ───────────────────────────────────────────────────────────────────
 
 
 def experiment_of(workspace: Workspace, facts: Facts) -> Experiment:
-    """Returns the stored experiment with the very same tables and rules."""
+    """Returns the stored experiment with exactly the same tables and rules.
+
+    Raises NotFound if there is none.
+    """
     tables = (facts["truth"], facts["train"], facts["catalogue"], dict(facts["tables"]))
     same_tables = [
         stored
@@ -204,13 +210,15 @@ def experiment_of(workspace: Workspace, facts: Facts) -> Experiment:
 
 
 def _rules_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what decides the numbers; before there was a choice, repeated items counted once."""
+    """Returns the rules that determine the numbers; ``duplicates`` is "first" in reports without that
+    choice.
+    """
     chosen = {name: settings[name] for name in RULES if settings.get(name) is not None}
     return {"duplicates": "first", **chosen}
 
 
 def _run_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Run:
-    """Returns the stored run of the same upload."""
+    """Returns the stored run of the same upload. Raises NotFound if there is none."""
     known = [
         run
         for run in workspace.runs.all(experiment.id, archived=True)
@@ -220,7 +228,7 @@ def _run_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Run:
 
 
 def _test_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> OnlineTest:
-    """Returns the stored A/B test of the same logs."""
+    """Returns the stored A/B test of the same logs. Raises NotFound if there is none."""
     known = [
         test
         for test in workspace.online_tests.all(experiment.id, archived=True)
@@ -230,7 +238,10 @@ def _test_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Onli
 
 
 def _by_id(known: Sequence[Stored], facts: Facts, kind: str = "") -> Stored:
-    """Returns the one with the report's id, else the first. Raises NotFound where there is none."""
+    """Returns the record with the report's id, else the first of ``known``.
+
+    Raises NotFound if there is none.
+    """
     if not known:
         raise NotFound(
             f"The {kind} '{facts['name']}' of the report (upload {str(facts['upload'])[:12]}…) is not stored "
@@ -241,7 +252,9 @@ def _by_id(known: Sequence[Stored], facts: Facts, kind: str = "") -> Stored:
 
 @dataclass(frozen=True)
 class Renamed:
-    """A run that is called otherwise today; ``taken``: the report's name is that of another stored run."""
+    """A run whose name has changed since the report; ``taken`` is whether another run has its former name
+    now.
+    """
 
     then: str
     now: str
@@ -254,9 +267,10 @@ class Renamed:
 
 
 def changed_settings(workspace: Workspace, document: Document) -> list[tuple[str, str]]:
-    """Settings of A/B tests that differ between the report and the store: (name, in words).
+    """Returns (name of the setting, sentence) for settings of A/B tests that differ between the report and
+    the store.
 
-    Links, rules and metrics may have been set anew since; the control never changes.
+    Links, rules and metrics may have changed since the report; the control never changes.
     """
     known = document.provenance
     experiment = experiment_of(workspace, known["experiment"])
@@ -271,7 +285,7 @@ def changed_settings(workspace: Workspace, document: Document) -> list[tuple[str
 
 
 def _plain(value: Any) -> Any:
-    """Without the difference of tuples and lists."""
+    """Returns the value as JSON would give it back, so that tuples and lists are equal."""
     return json.loads(json.dumps(value, default=dict))
 
 

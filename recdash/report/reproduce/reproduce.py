@@ -1,4 +1,4 @@
-"""Whether the numbers of a report's file hold: recomputed from the uploads, and as the file shows them."""
+"""Checks a report's file: its numbers against the stored uploads, and what it shows against its numbers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from recdash.version import __version__
 
 MOST_LISTED = 20
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading raises where a file holds something else than a report does."""
+"""Errors that reading raises if a file has values that no report has."""
 Outcome = Literal["confirmed", "data confirmed, page not compared", "not confirmed"]
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Whether a report's file holds.
+    """The result of checking a report's file.
 
-    ``checked``: its numbers against the uploads; ``page``: what it shows against its own numbers, None for a
-    file of nothing else; ``against``: what contradicts the store; ``snapshot``: the words that no upload
-    gives against the stored snapshot; ``notes`` in words.
+    ``checked`` compares its numbers with those from the uploads. ``page`` compares what it shows with its own
+    numbers; it is None for a file that has only numbers. ``against`` are contradictions to the store.
+    ``snapshot`` compares its texts with those of the stored snapshot. ``notes`` are remarks in words.
     """
 
     title: str
@@ -48,7 +48,7 @@ class Reproduction:
 
     @property
     def page_difference(self) -> str:
-        """Where the page shows something else than its numbers, in words; empty for nowhere."""
+        """Returns where the page differs from its numbers, in words; empty if it does not."""
         return self.page.differs if self.page else ""
 
     @property
@@ -63,7 +63,7 @@ class Reproduction:
 
     @property
     def text(self) -> str:
-        """One line for what holds, one for each thing that does not."""
+        """Returns the result as text: a line for what is confirmed, and one for each difference."""
         checked = self.checked
         counts = f"{numbers.count(checked.numbers)} numbers and {numbers.count(checked.texts)} texts"
         opening = f"{self.outcome.capitalize()}: {counts} of '{self.title}'"
@@ -87,7 +87,7 @@ class Reproduction:
         return "\n".join([*lines, *(f"note: {note}" for note in (self.snapshot.sentence, *self.notes))])
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """Returns the result as JSON-ready values."""
         return {
             "outcome": self.outcome,
             "confirmed": self.holds,
@@ -104,7 +104,10 @@ class Reproduction:
 
 
 def reproduction(workspace: Workspace, file: Path) -> Reproduction:
-    """Check an HTML or JSON file. Raises InputError, NotFound and EvidenceDamaged where it cannot be done."""
+    """Checks an HTML or JSON file of a report.
+
+    Raises InputError, NotFound or EvidenceDamaged if that is impossible.
+    """
     read = read_report(file)
     try:
         return _reproduction(workspace, read.document, read.text)

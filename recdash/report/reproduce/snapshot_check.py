@@ -1,4 +1,4 @@
-"""The words of a report that no upload gives, compared with the snapshot that the store kept of it."""
+"""Compares the texts of a report that no upload can confirm with those of the stored snapshot."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ CLOCKS_APART = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class SnapshotMatch:
-    """``report``: the id of the snapshot that says the very same, None for none; ``against``: what differs
-    from those of the same moment; ``words``: of the file that only a snapshot can confirm.
+    """How a report's file compares with the stored snapshots.
+
+    ``report`` is the id of the snapshot that is equal to it, None if there is none. ``against`` is what
+    differs from snapshots with the same moment. ``words`` are the fields of the file that only a snapshot can
+    confirm.
     """
 
     report: str | None
@@ -28,7 +31,7 @@ class SnapshotMatch:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """The file's own words."""
+        """Returns the fields of the file that nothing confirms; empty if a snapshot is equal to it."""
         return () if self.report else self.words
 
     @property
@@ -41,9 +44,10 @@ class SnapshotMatch:
 
 
 def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
-    """Returns the stored snapshot of the same experiment and moment that says the very same, or what differs.
+    """Returns whether a stored snapshot of the experiment with the same moment is equal to the document, or
+    what differs.
 
-    Raises ValueError for a moment that cannot be read.
+    Raises ValueError for an invalid moment.
     """
     against: list[str] = []
     experiment = experiment_of(workspace, document.provenance["experiment"])

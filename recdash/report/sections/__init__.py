@@ -1,4 +1,4 @@
-"""The sections of a report's appendix. To add one: its file, and its row here."""
+"""The sections in the appendix of a report. To add one, write its module and add its row here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from recdash.report.sections.slices import slices
 
 @dataclass(frozen=True)
 class SectionKind:
-    """A section of a report. ``make`` returns it, None if there is nothing to say."""
+    """A kind of section. ``make`` returns the section, or None if it would be empty."""
 
     name: str
     title: str
@@ -53,11 +53,11 @@ BLOCKS: Mapping[str, SectionKind] = {
         SectionKind("reproducing", "Reproduce", "Commands, versions and hashes", reproducing),
     )
 }
-"""In the default order: tables first, hashes last."""
+"""All kinds of sections by name, in their default order."""
 
 
 def check_blocks(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns each name once, all for none. Raises UnknownName for an unknown one."""
+    """Returns the distinct names of sections; all if none is given. Raises UnknownName for an unknown one."""
     for name in names:
         if name not in BLOCKS:
             raise UnknownName("block", name, list(BLOCKS))

@@ -33,9 +33,9 @@ def caveats(context: ReportContext) -> Section:
 
 
 def _problems(context: ReportContext) -> Iterator[Problem]:
-    """Yields comparability problems, then the notices of runs, of the experiment and of the A/B test."""
+    """Yields problems of comparability, then the notices of runs, of the experiment and of the A/B test."""
     for problem in context.workspace.scores.comparability(list(context.verdict_query.shown)):
-        if problem.code not in CAVEATS:  # the notices of the runs have these
+        if problem.code not in CAVEATS:  # these are also notices of the runs
             yield problem
     for run in context.runs:
         yield from run.notices
@@ -49,7 +49,9 @@ def _problems(context: ReportContext) -> Iterator[Problem]:
 
 
 def _missing(context: ReportContext) -> list[Notice]:
-    """Metrics that a run lacks although another has them, with the reason, once for all alike."""
+    """Returns a notice of the metrics that a run lacks although another run has them, one for each run and
+    reason.
+    """
     missing: dict[tuple[str, str], list[str]] = {}
     scores, scope = context.workspace.scores, context.query.scope
     for metric in scores.metrics_of(context.query.shown):

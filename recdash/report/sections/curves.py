@@ -1,4 +1,4 @@
-"""How the metrics change with k: a line per run, and its values at a few k."""
+"""The section on how metrics change with k: a line for each run, and its values at some k."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 SHOWN_K = (1, 5, 10, 20, 50, 100)
 DRAWN_K = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500, 1000)
-"""A line needs no more points; where it bends they are dense."""
+"""The k at which lines are drawn, which are closer where lines bend most."""
 
 
 def curves(context: ReportContext) -> Section | None:
-    """Returns the primary metric and three more; None where none has a cutoff."""
+    """Returns the section on the primary metric and up to three more; None if none of them has a cutoff."""
     scores, scope = context.workspace.scores, context.query.scope
     metrics = curve_metrics(context.query.metric, scores.metrics_of(context.query.shown))
     if not metrics:
@@ -36,7 +36,7 @@ def curves(context: ReportContext) -> Section | None:
 
 
 def means_note(base: str, n_users: Iterable[int]) -> str:
-    """Returns what the lines and bands of means are."""
+    """Returns a sentence on what the lines and bands of means show."""
     return (
         f"Mean over {users(n_users)} with its 95 % CI (band). Overlapping bands do not mean a tie; see the "
         f"paired difference. Dashed: {base}."
@@ -44,18 +44,21 @@ def means_note(base: str, n_users: Iterable[int]) -> str:
 
 
 def stops(ended: str) -> str:
-    """Returns why lines stop. ``ended``: runs and the last k of their lists, ``ALS at 12``; "" for none."""
+    """Returns a sentence on why lines stop.
+
+    ``ended`` lists runs with the last k of their lists; "" gives "".
+    """
     return f" Lines stop where lists end: {ended}." if ended else ""
 
 
 def last_k(context: ReportContext) -> dict[str, int | None]:
-    """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
+    """Returns {run id: last k at which most of its lists have an item}; None if they reach the depth."""
     ends = context.workspace.scores.list_ends(context.query.shown)
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
 
 
 def drawn_k(depth: int) -> list[int]:
-    """Returns the cutoffs at which a line is drawn."""
+    """Returns the cutoffs at which a line is drawn, up to the depth."""
     return [*(k for k in DRAWN_K if k < depth), depth]
 
 
@@ -80,7 +83,7 @@ def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
 
 
 def _table(context: ReportContext, rows: pd.DataFrame, metric: str) -> Table:
-    """Values at a few k."""
+    """Returns a table of the metric's values at some k."""
     cutoffs = [k for k in sorted({*SHOWN_K, context.query.k}) if k in set(rows["k"])]
     values = {
         (run, int(k)): value for run, k, value in zip(rows["run_id"], rows["k"], rows["value"], strict=True)

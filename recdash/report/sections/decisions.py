@@ -1,4 +1,4 @@
-"""The decisions about the experiment, with author and reason, from the journal."""
+"""The section with the decisions about the experiment, their authors and reasons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recdash.report.document import Paragraph, Part, Section
 
 
 def decided(context: ReportContext) -> Section | None:
-    """None where nothing was decided yet; the newest first."""
+    """Returns the section, with the newest decision first; None if nothing was decided yet."""
     made = context.decisions
     if not made:
         return None

@@ -1,4 +1,6 @@
-"""Definitions: the population, the metric, and how differences are judged."""
+"""The section with definitions: which users count, how the metric is computed, and how differences are
+tested.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def defined(context: ReportContext) -> Section:
 
 
 def _population(context: ReportContext) -> str:
-    """Says which users count, and from which relevance a row does."""
+    """Returns sentences on which users count, and which rows of the test set are relevant."""
     settings = context.experiment.settings
     threshold = context.query.scope.threshold or settings.get("relevance_threshold")
     above = f"from a relevance of {threshold:g}" if threshold is not None else "with a relevance above 0"
@@ -65,7 +67,7 @@ def _judgement(context: ReportContext) -> str:
 
 
 def _counts(context: ReportContext) -> Table:
-    """Returns the population counts of each run."""
+    """Returns a table with the population counts of each run."""
     settings = context.experiment.settings
     rules = (settings["users"], settings["depth"], settings.get("duplicates", "first"))
     rows: list[tuple[Cell, ...]] = []

@@ -1,4 +1,6 @@
-"""Every candidate against the baseline: values, paired differences with their intervals, and findings."""
+"""The section that compares every candidate with the baseline: values, paired differences, intervals,
+findings.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from recdash.report.sections.leader_table import beside
 
 
 def evidence(context: ReportContext) -> Section | None:
-    """Returns the section; None where nothing is compared: the table of all metrics has the values then."""
+    """Returns the section; None if no runs are compared, as the table of all metrics shows the values
+    then.
+    """
     comparison = context.comparison
     if comparison is None or context.evidence is None or not comparison.against:
         return None
@@ -38,7 +42,7 @@ def evidence(context: ReportContext) -> Section | None:
 
 
 def forest(context: ReportContext) -> Figure | None:
-    """Returns the differences from the baseline as a chart; None where nothing is compared."""
+    """Returns the differences from the baseline as a chart; None if no runs are compared."""
     comparison = context.comparison
     return _forest(context, comparison) if comparison is not None and comparison.against else None
 
@@ -65,7 +69,7 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
 
 
 def _table(context: ReportContext, comparison: Comparison) -> Table:
-    """One row per candidate, best first."""
+    """Returns a table with one row per candidate, the best first."""
     pairs = comparison.against
     also = ", corrected" if comparison.query.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
     values = metric_values(context.query.metric, [pair.value for pair in pairs])

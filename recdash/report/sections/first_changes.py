@@ -1,6 +1,7 @@
-"""*What would change it* of older reports: the offline verdict at other k, by other metrics, for other users.
+"""The section *What would change it* of older reports, about the offline verdict at other k, metrics and
+users.
 
-Its rules and sentences are those of its time, so that such a report can be checked; they do not change.
+Its rules and sentences must not change, so that such reports can still be checked.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def first_changes(context: ReportContext) -> Section | None:
 
 @dataclass(frozen=True)
 class OtherQuestions:
-    """Questions like that of a report, each with its own offline verdict."""
+    """Variants of a report's question, each with its own offline verdict."""
 
     context: ReportContext
     verdict: OfflineVerdict
@@ -93,7 +94,7 @@ class OtherQuestions:
     def _other_users(self) -> Iterator[Answer]:
         rule, question = OTHER_USERS[self.context.experiment.settings["users"]]
         if not define(self.query.metric).has_user_values:
-            return  # predicted ratings have rows, and no user without a list
+            return  # rating metrics count rows, so the population rule has no effect
         if other := self._decide(self.query, rule):
             yield self._answer(question, other)
 
@@ -105,7 +106,7 @@ class OtherQuestions:
         return (self.verdict.state, self.verdict.run) == (other.state, other.run)
 
     def _decide(self, query: ComparisonQuery, users: Users | None = None) -> OfflineVerdict | None:
-        """Returns the verdict on another query or population; None if there is none."""
+        """Returns the offline verdict for another query or population; None if there is none."""
         source = self.context.source.under(users) if users else self.context.source
         try:
             comparison = compare(source, query)
@@ -115,7 +116,7 @@ class OtherQuestions:
 
 
 def _brief(verdict: OfflineVerdict) -> str:
-    """Returns ``ship ALS`` · ``keep Popular`` · ``tie for ALS``."""
+    """Returns the verdict in a few words, such as ``ship ALS``, ``keep Popular`` or ``tie for ALS``."""
     evidence = verdict.evidence
     if verdict.state == "ship":
         verb = "keep" if verdict.run == evidence.comparison.query.baseline else "ship"
@@ -131,7 +132,10 @@ def _users_needed(pair: Pair) -> str:
 
 
 def _most_unlike_slice(evidence: VerdictEvidence) -> Iterator[Answer]:
-    """Yields the slice whose finding differs most from the leader's: the opposite, a tie, or inconclusive."""
+    """Yields the slice whose finding differs most from that of the leader, if any differs.
+
+    The opposite finding differs most, then a tie, then an inconclusive one.
+    """
     leader = evidence.leader
     unlike = [part for part in evidence.slices if leader and part.pair.judged.word != leader.judged.word]
     if unlike:

@@ -1,6 +1,6 @@
-"""What reports of the first format open with: the offline verdict on the best candidate offline.
+"""The opening of reports of the first format: the offline verdict on the best candidate.
 
-Reports that are made today open with ``lead``; older ones are recomputed in their own form.
+Reports that are made today open with ``lead``; older ones are made again in their own format.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STATES: Mapping[State, tuple[str, str, Tone, str, str]] = {
         "≠", "Not comparable", "worse", "Nothing is judged", "These runs cannot be compared",
     ),
 }  # fmt: skip
-"""Of each state: sign, badge, colour, reason and headline."""
+"""The sign, badge, tone, reason and headline for each state of the offline verdict."""
 
 
 def first_lead(context: ReportContext) -> Lead:

@@ -1,4 +1,4 @@
-"""What a report opens with: the decision that stands, else the recommendation, or why there is none."""
+"""The opening of a report: the decision that applies, else the recommendation, or why there is none."""
 
 from __future__ import annotations
 
@@ -45,13 +45,15 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
     return replace(
         opening,
         split=split_of(evidence),
-        numbers=key_numbers(evidence)[:-1],  # the last says how many users gain, as the split does
+        numbers=key_numbers(evidence)[:-1],  # the last number is how many users gain, which the split shows
         risks=_risks(context, recommendation),
     )
 
 
 def split_of(evidence: VerdictEvidence) -> Split | None:
-    """Returns for how many users the candidate in question is better, the same and worse."""
+    """Returns the numbers of users for whom the candidate in question is better, equal and worse; None
+    without one.
+    """
     if evidence.leader is None:
         return None
     paired = evidence.leader.paired
@@ -59,21 +61,25 @@ def split_of(evidence: VerdictEvidence) -> Split | None:
 
 
 def _with_decision(opening: Lead, context: ReportContext) -> Lead:
-    """Returns the lead with the decision that stands on top, and whether today's evidence agrees with it."""
+    """Returns the opening with the decision that applies, and whether today's evidence agrees with it.
+
+    Unchanged if there is no decision.
+    """
     decision = context.decision
     if decision is None:
         return opening
     today = standing(decision, context.recommendation)
     moment = decision.created.isoformat()
     decided = Decided(decision.author, moment, decision.text, today.text, today.agrees)
-    why = () if today.agrees is False else opening.sentences  # they explain the recommendation
+    why = () if today.agrees is False else opening.sentences  # they explain another outcome
     return replace(opening, headline=decision.headline, decision=decided, sentences=why)
 
 
 def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str, ...]:
-    """Returns what speaks against the candidate in question, as sentences, the gravest first.
+    """Returns what speaks against the candidate in question as sentences, the greatest risk first.
 
-    Where the baseline is kept and nothing was decided, when a candidate should be shipped all the same.
+    If the baseline is kept and nothing was decided, it returns when a candidate should be shipped
+    nevertheless.
     """
     decision = context.decision
     if decision is None and context.subject != recommendation.run:
@@ -88,7 +94,9 @@ def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str,
 
 
 def _chart(context: ReportContext) -> Figure | None:
-    """Returns offline against online where there is an A/B test, else the differences from the baseline."""
+    """Returns the chart of offline against online results if there is an A/B test, else the differences from
+    the baseline.
+    """
     return quadrants(context) or forest(context)
 
 
@@ -96,12 +104,14 @@ def _chart(context: ReportContext) -> Figure | None:
 
 
 def without_comparison(context: ReportContext) -> Lead:
-    """Returns what there is to say of one run, and of a metric without a value per user."""
+    """Returns the opening for a single run, or for a metric without a value per user."""
     return _one_run(context) if len(context.verdict_query.shown) < 2 else _by_value(context)
 
 
 def standing_of_best(context: ReportContext) -> str:
-    """Returns how far the best of the runs is between floor and ceiling; of all users only."""
+    """Returns a sentence on where the best run is between the reference candidates; empty for a part of the
+    users or items.
+    """
     if context.query.scope != WHOLE:
         return ""
     metric = context.query.metric
@@ -123,7 +133,9 @@ def _one_run(context: ReportContext) -> Lead:
 
 
 def _by_value(context: ReportContext) -> Lead:
-    """Returns a metric without a value per user: which run leads, and why nothing is judged."""
+    """Returns the opening for a metric without a value per user: which run has the best value, and why
+    nothing is tested.
+    """
     known = values(context.scores(context.query.metric), context.query.metric)
     named = {context.names[run]: value for run, value in known.items() if run in context.verdict_query.shown}
     return Lead(

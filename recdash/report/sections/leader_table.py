@@ -1,4 +1,4 @@
-"""The candidate's other metrics, guardrails and segments."""
+"""The table of the candidate's other metrics, guardrails and segments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ ALL_LISTS = "catalogue-level metric: one value for all lists"
 
 
 def beside(evidence: VerdictEvidence) -> Table:
-    """One row per number that was considered; changes in % of the baseline's value."""
+    """Returns a table with a row for each number that the verdict considers; changes are in % of the
+    baseline's value.
+    """
     k = evidence.comparison.query.k
     primary = evidence.comparison.query.metric
     rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]

@@ -1,4 +1,6 @@
-"""An A/B test beside the offline scores of the runs that its variants served, and why they differ."""
+"""The section on an A/B test: its results next to the offline scores of the served runs, and why they
+differ.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive.
 
 
 class BothSides(NamedTuple):
-    """The runs that an A/B test served, offline and by one online metric; ``title`` is the metric's."""
+    """The runs that an A/B test served, with their offline results and one online metric, whose title is
+    ``title``.
+    """
 
     test: OnlineTest
     metric: str
@@ -58,7 +62,9 @@ class BothSides(NamedTuple):
 
 
 def both_sides(context: ReportContext) -> BothSides | None:
-    """None without an A/B test, and where none of its variants is linked to a run."""
+    """Returns the offline and online results; None without an A/B test, and if no variant is linked to a
+    run.
+    """
     test, metric = context.test, context.question.online_metric
     if test is None or metric is None:
         return None
@@ -74,7 +80,7 @@ def both_sides(context: ReportContext) -> BothSides | None:
 
 
 def online(context: ReportContext) -> Section | None:
-    """Returns the A/B test beside the offline scores; None without one."""
+    """Returns the section; None without an A/B test with linked runs."""
     sides = both_sides(context)
     if sides is None:
         return None
@@ -97,7 +103,7 @@ def online(context: ReportContext) -> Section | None:
     return Section("online", agreement(list(rows["quadrant"])), note, tuple(parts))
 
 
-# ── both sides ───────────────────────────────────────────────────────────────────────────────
+# ── offline and online results ───────────────────────────────────────────────────────────────
 
 
 def _figures(context: ReportContext, sides: BothSides) -> list[Part]:
@@ -112,15 +118,16 @@ def _figures(context: ReportContext, sides: BothSides) -> list[Part]:
 
 
 def _base(context: ReportContext, test: OnlineTest) -> str:
-    """Returns the name of the run that control served."""
+    """Returns the name of the run that control served, or "the control" if it is unknown."""
     return context.names.get(test.links.get(test.control) or context.experiment.baseline or "", "the control")
 
 
 def _side(
     context: ReportContext, sides: BothSides, heading: str, names: tuple[str, str, str], *, lifted: bool
 ) -> Figure:
-    """Returns the bars of one side, with their table; ``names``: the columns of the value and its
-    interval.
+    """Returns the bars of the offline or online results, with their table.
+
+    ``names`` are the columns of the value and its interval; ``lifted`` is whether they are lifts, shown in %.
     """
     rows = sides.rows
     scale, unit = (100, PERCENT) if lifted else (1, "")
@@ -140,7 +147,9 @@ def _side(
 
 
 def quadrants(context: ReportContext, sides: BothSides | None = None) -> Figure | None:
-    """Offline against online as a scatter; None without an A/B test, and without offline differences."""
+    """Returns a scatter chart of offline against online results; None without an A/B test, or offline
+    differences.
+    """
     sides = sides or both_sides(context)
     if sides is None or not any(is_number(value) for value in sides.rows["offline_delta"]):
         return None
@@ -157,19 +166,22 @@ def quadrants(context: ReportContext, sides: BothSides | None = None) -> Figure 
 
 
 def disagreements(rows: pd.DataFrame, *, judged: bool) -> str:
-    """``ALS won offline, lost online``: the first of the runs that disagree, or that none does."""
+    """Returns the runs whose offline and online results disagree, such as ``ALS won offline, lost online``.
+
+    If there are none, it says so.
+    """
     odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
     none = "No significant disagreement" if judged else "No metric is judged (SRM)"
     return "; ".join(odd[:MOST_EXPLAINED]) or none
 
 
 def axis_titles(where: str, base: str, online_title: str) -> list[str]:
-    """Of the scatter: x and y."""
+    """Returns the titles of the x axis and the y axis of the scatter chart."""
     return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %"]
 
 
 def _table(context: ReportContext, sides: BothSides) -> Table:
-    """Run by run: both sides, and how they agree."""
+    """Returns a table with a row for each run: offline result, online result, and how they agree."""
     rows = sides.rows
     offline, below = with_intervals(
         list(rows["offline_delta"]), list(zip(rows["offline_low"], rows["offline_high"], strict=True))
@@ -186,11 +198,11 @@ def _table(context: ReportContext, sides: BothSides) -> Table:
     return Table("Offline and online, run by run", columns, tuple(lines))
 
 
-# ── why, and everything that the test measured ───────────────────────────────────────────────
+# ── explanations, and all results of the test ────────────────────────────────────────────────
 
 
 def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragraph:
-    """Returns the summary of the checks of a variant."""
+    """Returns the summary of the twelve checks for a variant."""
     query = context.query
     try:
         answer = context.workspace.diagnosis.explain(
@@ -202,7 +214,9 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
 
 
 def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
-    """Goals and guardrails by variant, the chosen metric first; as many metrics as there is room for."""
+    """Returns a table of goals and guardrails by variant, the chosen metric first, with at most ``MOST_ROWS``
+    rows.
+    """
     chosen = context.question.online_metric
     rows = [row for row in records(results) if row["role"] != "other" or row["metric"] == chosen]
     metrics = list(dict.fromkeys((str(chosen), *(row["metric"] for row in rows))))
@@ -222,7 +236,9 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
 
 
 def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
-    """Returns what the page of the test says below its lifts, of goals, guardrails and the chosen metric."""
+    """Returns the notes on validity that the page A/B results shows below the lifts; empty for a sample ratio
+    mismatch.
+    """
     if split_is_broken(test.notices):
         return []
     names = [field.name for field in fields(OnlineRow)]
@@ -232,7 +248,9 @@ def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Para
 
 
 def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
-    """Metric, variant, value, lift with its interval, finding and n of a row of a test's results."""
+    """Returns metric, variant, value, lift, its interval, finding and n for a row of an A/B test's
+    results.
+    """
     none = Number(None, why="control itself")
     change: tuple[Cell, ...] = (none, none, Word("", "control", "muted"))
     if not row["is_control"]:
@@ -248,8 +266,8 @@ def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
 
 
 def _finding(row: Row, *, judged: bool) -> Word:
-    """Returns the word of the test itself: a guardrail, and a metric of which less is better, have
-    their own.
+    """Returns the finding of the A/B test's row, in which guardrails and metrics of which less is better have
+    their own rules.
     """
     if not judged:
         return Word("", "not judged", "muted")

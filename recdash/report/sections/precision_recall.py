@@ -1,4 +1,4 @@
-"""The path of precision and recall over k, and both at the question's k."""
+"""The section on precision and recall: their curve over k, and both at the question's k."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> 
 
 
 def table_at(k: int, rows: Sequence[Row]) -> Table:
-    """Precision, recall and F1 of runs at k. ``rows``: those of ``charts.precision_recall.path`` at k."""
+    """Returns a table of the runs' precision, recall and F1 at k.
+
+    ``rows`` are those of ``charts.precision_recall.path`` at k.
+    """
     cells = zip(*(aligned([row[name] for row in rows]) for name in (*SIDES, "f1")), strict=True)
     lines = tuple((RunName(row["run_id"]), *values) for row, values in zip(rows, cells, strict=True))
     columns = (*text_columns("Run"), *number_columns(f"Precision@{k}", f"Recall@{k}", "F1 of both"))

@@ -1,4 +1,4 @@
-"""How to recompute every number: hashes of the tables, versions, and the commands."""
+"""The section on how to recompute every number: hashes of the tables, versions, and commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reproducing(context: ReportContext) -> Section:
 
 
 def _command(context: ReportContext) -> str:
-    """Returns the line that makes this report again from the store."""
+    """Returns the command that makes this report again from the store."""
     question, query, terms = context.question, context.query, context.query.terms
     words = ["recdash", "report", f"--experiment={context.experiment.name}", f"--baseline={context.base}"]
     words += [f"--run={context.names[run]}" for run in query.runs]
@@ -52,7 +52,7 @@ def _command(context: ReportContext) -> str:
 
 
 def _tables(context: ReportContext) -> Table:
-    """Returns every table that a number comes from."""
+    """Returns a table with the hash of every table from which numbers were computed."""
     experiment, test = context.experiment, context.test
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     tables = main | dict(experiment.tables)

@@ -1,4 +1,4 @@
-"""Every metric of every run at k."""
+"""The section with every metric of every run at k."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from recdash.report.document import Section
 
 
 def scores(context: ReportContext) -> Section | None:
-    """One row per metric, one column per run: a metric keeps its format, and names have room."""
+    """Returns the section: a table with one row per metric and one column per run.
+
+    So the values in a row have one format, and long names of metrics have room.
+    """
     runs, k = context.query.shown, context.query.k
     metrics = ordered_metrics(context.workspace.scores.metrics_of(runs))
     if context.query.metric not in metrics:

@@ -1,4 +1,4 @@
-"""What would change the recommendation: the same question at other k, by other metrics, for others."""
+"""The section on what would change the recommendation: other k, metrics, definitions, users or slices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from recdash.report.sections.first_changes import first_changes
 
 
 def changes(context: ReportContext) -> Section | None:
-    """Returns the section; None without a candidate. Older reports asked about the offline verdict."""
+    """Returns the section; None without a candidate. In older reports it is about the offline verdict."""
     if context.wording <= VERDICT_WORDING:
         return first_changes(context)
     if context.evidence is None or context.evidence.leader is None:

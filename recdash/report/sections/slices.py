@@ -1,4 +1,4 @@
-"""The segments of users or items in which a candidate is better or worse."""
+"""The section on segments of users or items in which a candidate is better or worse."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Paragraph, Part, Section
 
 MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
-"""Of an attribute with more values than make so many rows, those with most users are shown."""
+"""If an attribute's values would give more than MOST_ROWS rows, only those with the most users are shown."""
 
 
 def slices(context: ReportContext) -> Section | None:
-    """None without segments, and in a report on one of them."""
+    """Returns the section; None if the question has no segments, or is about one of them."""
     from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
 
     question = context.question
@@ -42,7 +42,7 @@ def slices(context: ReportContext) -> Section | None:
     names = [name for name in result.titles if name in largest]
     if not result.candidates:
         parts.append(_table(context, result, names, result.runs))
-    else:  # a chart of differences has no panel of the baseline
+    else:  # a chart of differences has no panel for the baseline
         runs = result.runs if result.by_value else result.candidates
         panels = (runs[first : first + MOST_BESIDE] for first in range(0, len(runs), MOST_BESIDE))
         parts += [_figure(context, result, names, panel) for panel in panels]
@@ -70,7 +70,7 @@ def _figure(
 
 
 def _span(result: SegmentComparison, names: list[str]) -> list[float]:
-    """Returns the ends of one axis for all runs, so that charts of some of them compare."""
+    """Returns the ends of the axis that all runs share, so that their charts can be compared."""
     scale = scale_of(result.query.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
     cells = [result.cell(name, run) for name in names for run in runs]
@@ -97,7 +97,7 @@ def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float |
 
 
 def _outcome(result: SegmentComparison, run: str) -> str:
-    """Returns the outcome over all segments; the table has them one by one."""
+    """Returns in how many segments a run is better or worse, in words."""
     if result.by_value:
         return numbers.three(result.cell(EVERYBODY, run).value)
     counts = {word: len(result.with_word(run, word)) for word in ("better", "worse")}
@@ -108,7 +108,7 @@ def _outcome(result: SegmentComparison, run: str) -> str:
 def _table(
     context: ReportContext, result: SegmentComparison, names: list[str], runs: tuple[str, ...]
 ) -> Table:
-    """One row per segment and run, all users first."""
+    """Returns a table with one row per segment and run, all users first."""
     keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
     cells = [result.cell(*key) for key in keys]
     values = metric_values(result.query.metric, [cell.value for cell in cells], [cell.why for cell in cells])

@@ -23,7 +23,7 @@ OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served",
 """Kinds of files that make an A/B test."""
 
 
-# ── files and choices───────────────────────────────────────────────────────────────────────────
+# ── files and choices ────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class IntakePlan:
         return self.make(replace(self.inputs, experiment_id=experiment_id))
 
 
-# ── the result ──────────────────────────────────────────────────────────────────────────────
+# ── the result ───────────────────────────────────────────────────────────────────────────────
 
 
 class IntakeCancelled(RecdashError):
