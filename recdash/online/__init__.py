@@ -1,6 +1,4 @@
-"""Analyses A/B tests: logs or aggregates → users → values, lifts and intervals per variant, and test
-health.
-"""
+"""Analyses A/B tests: from logs or aggregates to lifts, intervals and checks of the test's health."""
 
 from __future__ import annotations
 

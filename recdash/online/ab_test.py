@@ -1,6 +1,4 @@
-"""Computes an A/B test's results from its logs: the tables are read together and counted by one set of
-rules.
-"""
+"""Computes an A/B test's results from its tables, which are read together and counted by the same rules."""
 
 from __future__ import annotations
 
@@ -41,10 +39,11 @@ NO_METRIC = Problem(
 
 @dataclass(frozen=True)
 class OnlineTables:
-    """The checked tables of one test, ready to be counted.
+    """The checked tables of one A/B test, ready for counting.
 
-    ``table``: sessions (to which events are added, if there are any) or aggregates; ``beside``: exposures and
-    served, if given; ``removed`` and ``notices``: what was excluded or noted while reading.
+    ``table`` has the sessions, including those built from events, or the aggregates. ``beside`` has the
+    exposures and the served lists, if given. ``removed`` and ``notices`` say what was excluded or noticed
+    while reading.
     """
 
     kind: OnlineKind
@@ -72,14 +71,14 @@ def ab_test(
     mappings: Mappings | None = None,
     columns: ColumnsGiven | None = None,
 ) -> OnlineResults:
-    """Returns the results of an A/B test: health, values, lifts and intervals per metric and variant.
+    """Returns the results of an A/B test: its health, and values, lifts and intervals per metric and variant.
 
-    Give ``sessions``; or ``exposures`` and ``events``, optionally with ``served`` lists; or ``aggregates``:
-    each a file or a table. ``columns`` maps roles to columns: {"unit_id": "uid"} for every table that has the
-    column, {"events": {"event": "kind"}} for one; ``mappings`` does so by table only. ``control``: the
-    control variant (None: recognised by its name). ``metrics``: custom metrics; one with the name of a
-    standard metric replaces it. Without any, a table of one row per user is compared by each of its
-    numbers. Raises InputError with the problems of all tables.
+    Give ``sessions``; or ``exposures`` and ``events``, optionally with ``served`` lists; or ``aggregates``.
+    Each is a file or a table. ``columns`` maps roles to columns: {"unit_id": "uid"} for every table that has
+    the column, {"events": {"event": "kind"}} for one table; ``mappings`` has the second form only.
+    ``control`` is the control variant (None: recognised by its name). ``metrics`` are custom metrics; one
+    with the name of a standard metric replaces it. Without custom metrics, a table of one row per user is
+    compared by each of its numbers. Raises InputError with the problems of all tables.
     """
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
@@ -103,7 +102,10 @@ def read_logs(
     limits: Limits | None = None,
     columns: ColumnsGiven | None = None,
 ) -> OnlineTables:
-    """Reads and checks the tables of a test, by kind. Raises InputError with the problems of all of them."""
+    """Returns the checked tables of a test; ``tables`` maps each kind, such as "events", to a file or table.
+
+    Raises InputError with the problems of all tables.
+    """
     from recdash.ingest import read_stream
     from recdash.online.logs.events import sessions_of
 
@@ -131,7 +133,7 @@ def read_logs(
 
 
 def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> Iterator[Problem]:
-    """Yields a notice for each rule that was given but does not apply to such logs."""
+    """Yields a notice for each rule that was set but does not apply to tables of this kind."""
     applies = {"split", "planned_users"}
     if kind != "aggregates":
         applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone"}
@@ -146,7 +148,10 @@ def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> It
 
 
 def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
-    """Returns the kind of a test from its tables' names. Raises InputError for an invalid combination."""
+    """Returns the kind of the test, given the names of its tables.
+
+    Raises InputError for an invalid combination.
+    """
     kinds = [kind for kind in KINDS if kind in tables]
     fits = len(kinds) == 1 and all(name in (*KINDS, *BESIDE) for name in tables)
     if fits and kinds[0] == "events":
@@ -175,7 +180,10 @@ def _read_all(
 
 
 def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
-    """Returns one row per user of a test that has sessions. Raises InputError if they contain no test."""
+    """Returns the test's users, one row per user, from its sessions.
+
+    Raises InputError if they contain no test.
+    """
     users = per_user(table, rules, beside.get("exposures"))
     release_freed_memory()
     return users
@@ -190,7 +198,10 @@ def results_of(
     correction: Correction = "holm",
     users: OnlineUsers | None = None,
 ) -> OnlineResults:
-    """Returns the results of logs just read or stored; ``users`` if they are counted already."""
+    """Returns the results of a test's tables, which were just read or come from the store.
+
+    ``users`` are the test's users if they are counted already. Raises InputError if there is no metric.
+    """
     if logs.kind == "aggregates":
         rows = summaries.summaries(logs.table)
         return of_summaries(rows, control, rules, metrics, correction)
@@ -207,6 +218,9 @@ def results_of(
 
 
 def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
-    """Returns the standard and the custom metrics; a custom one replaces a standard one of the same name."""
+    """Returns the standard and the custom metrics.
+
+    A custom metric replaces a standard one of the same name.
+    """
     own = {metric.name: metric for metric in metrics}
     return (*(own.pop(metric.name, metric) for metric in KNOWN), *own.values())

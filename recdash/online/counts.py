@@ -1,4 +1,4 @@
-"""Intervals of rates that are valid for few successes or failures."""
+"""Intervals and p-values of rates that are valid for few successes or failures."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from recdash.online.metrics import OnlineMetric
 
 METHOD = "few successes (or few failures): Fisher's exact p, with a matching score interval"
 LIKE = 0.01
-"""Tolerance for recognising zeros and ones by their variance: tables are written with few digits."""
+"""Tolerance for recognising zeros and ones by their variance, since tables are written with few digits."""
 FAR = 1e6
-"""Stands for an infinite number of standard errors: beyond every level, and finite for a search."""
+"""Stands for an infinite number of standard errors: larger than for every level, and finite for a search."""
 WIDEST = 60.0
-"""Largest logarithm of a ratio; beyond it the world's population is too small."""
+"""Largest logarithm of a ratio; a larger ratio needs more users than the world has."""
 
 
 class Count(NamedTuple):
-    """``successes`` of ``n`` users (or independent trials)."""
+    """The number of ``successes`` among ``n`` users (or independent trials)."""
 
     successes: int
     n: int
@@ -28,10 +28,10 @@ class Count(NamedTuple):
 
 
 def counted(metric: OnlineMetric, *sides: Any) -> list[Count] | None:
-    """Returns the counts of each variant; None unless every user has 0 or 1.
+    """Returns the counts of each variant; None if some user has another value than 0 or 1.
 
-    ``sides``: tea-tasting's aggregates. Their means and variances identify zeros and ones; if all users are
-    equal, only a metric known to be at most 1 counts as a rate.
+    ``sides`` are tea-tasting's aggregates, whose means and variances show whether all values are zeros and
+    ones. If all users are equal, only a metric whose largest possible value is 1 counts as a rate.
     """
     if metric.denominator is not None or not all(_is_of_zeros_and_ones(metric, side) for side in sides):
         return None
@@ -50,11 +50,10 @@ def _is_of_zeros_and_ones(metric: OnlineMetric, side: Any) -> bool:
 
 
 def p_value(control: Count, variant: Count) -> float:
-    """Returns the two-sided p of equal rates by Fisher's exact test: twice the smaller tail, so that each
-    direction uses at most half the level.
+    """Returns the two-sided p-value of equal rates by Fisher's exact test, twice the smaller tail.
 
-    If the score test, on which the interval is based, has a larger p, returns that; this happens in few
-    tables, by very little.
+    Each direction thus uses at most half the level. If the score test, on which the interval is based, has a
+    larger p, that is returned; this happens in few tables, and differs by very little.
     """
     from scipy.stats import hypergeom
 
@@ -68,8 +67,9 @@ def p_value(control: Count, variant: Count) -> float:
 
 
 def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float, float]:
-    """Returns the score interval of variant's rate ÷ control's (Miettinen & Nurminen 1985), whose rate is
-    above 0.
+    """Returns the score interval of the variant's rate ÷ the control's (Miettinen & Nurminen 1985).
+
+    The control's rate must be above 0.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtri
@@ -85,9 +85,9 @@ def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float,
 
 
 def _score(ratio: float, control: Count, variant: Count) -> float:
-    """Returns how many standard errors variant's rate is above ``ratio`` times control's.
+    """Returns how many standard errors the variant's rate is above ``ratio`` times the control's.
 
-    The errors are those of the likeliest rates with this ratio, which solve a quadratic equation.
+    The standard errors are those of the likeliest rates with this ratio, which solve a quadratic equation.
     """
     total = control.n + variant.n
     square = ratio * total

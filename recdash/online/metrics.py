@@ -1,4 +1,4 @@
-"""Online metrics: each is a sum over users divided by another sum over users."""
+"""Online metrics; each is a sum over users divided by another sum over users."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from recdash.errors import InputError, Problem
 Direction = Literal["up", "down"]
 MetricRole = Literal["goal", "guardrail", "other"]
 SUMMARY = "value"
-"""The only column of an aggregated table."""
+"""Name of the only total of a metric in an aggregated table."""
 
 
 @dataclass(frozen=True)
 class OnlineMetric:
-    """Value = Σ ``numerator`` / Σ ``denominator`` over the users of a variant (None: per user).
+    """A metric of an A/B test: Σ ``numerator`` / Σ ``denominator`` over the users of a variant.
 
-    Both name totals of the per-user table (``recdash.online.users``); no value is below ``low`` or above
-    ``high``, if given. ``direction``: which way is better. ``role``: goals are won or lost, guardrails must
-    not get worse by ``margin`` (a share of control's value) or more, others are only shown.
+    Both are names of totals per user (``recdash.online.users``); the denominator None stands for the number
+    of users. ``low`` and ``high`` are the smallest and largest possible value, None if there is none.
+    ``direction`` says which way is better. ``role``: goals are won or lost; guardrails must not get worse by
+    ``margin`` or more, a share of the control's value; other metrics are only shown.
     """
 
     name: str
@@ -37,11 +38,14 @@ class OnlineMetric:
 
     @property
     def is_summary(self) -> bool:
-        """Returns whether the metric was aggregated before the upload: there are then no sums."""
+        """Returns True if the metric was aggregated before the upload.
+
+        Its sums over users are then unknown.
+        """
         return self.numerator == SUMMARY
 
     def is_in(self, totals: Container[str]) -> bool:
-        """Returns whether the users' totals contain its numerator and denominator."""
+        """Returns True if the totals include the metric's numerator and denominator."""
         return self.numerator in totals and (self.denominator is None or self.denominator in totals)
 
 
@@ -123,8 +127,9 @@ KNOWN = (*METRICS, *SERVED_METRICS)
 
 
 def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMetric:
-    """Returns a metric of an aggregated table, with the title and role of a standard one; its unit is
-    unknown.
+    """Returns the metric of an aggregated table, with title and role of the ``known`` one of that name.
+
+    Its unit is unknown. ``rate``: its values are shares of trials.
     """
     low, high = (0.0, 1.0) if rate else (None, None)
     own = known or OnlineMetric(name, name, "", "", SUMMARY)
@@ -135,7 +140,7 @@ def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMe
 
 
 def check(metric: OnlineMetric, totals: Collection[str]) -> None:
-    """Raises InputError, with all problems, for a metric that cannot be computed from these totals."""
+    """Raises InputError, with all problems, if the metric cannot be computed from these totals."""
     place, available = f"metric '{metric.name}'", f"Totals: {', '.join(sorted(totals))}."
     problems = [
         Problem("unknown-total", place, f"no total is called '{name}'", available)

@@ -1,4 +1,4 @@
-"""Proposes the metrics of a table without sessions, from its columns and their values."""
+"""Proposes metrics for a table without sessions, from its columns and their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recdash.online.metrics import Direction, OnlineMetric
 from recdash.online.users import OnlineUsers
 
 NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
-"""Names of numbers that identify or date something: they cannot be added up."""
+"""Names of columns of numbers that identify or date something, so that they cannot be added up."""
 LESS_IS_BETTER = re.compile(
     r"refund|return|complaint|error|crash|latency|load_time|bounce|unsubscri|churn|cancel|cost"
 )
@@ -20,9 +20,10 @@ BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
 
 
 def propose(users: OnlineUsers) -> tuple[OnlineMetric, ...]:
-    """Returns a goal for each total of the users: a rate where all have 0 or 1, else the mean per user.
+    """Returns a goal for each total of the users: a rate if all values are 0 or 1, else the mean per user.
 
-    Empty for a table with sessions, whose metrics are the standard ones. Names that say so make less better.
+    A column's name may say that less is better, such as refunds. Empty for a table with sessions, which has
+    the standard metrics.
     """
     if "sessions" in users.totals:
         return ()
@@ -31,7 +32,7 @@ def propose(users: OnlineUsers) -> tuple[OnlineMetric, ...]:
 
 
 def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
-    """Returns the notice of proposed metrics; none without any."""
+    """Returns the notice that lists the proposed metrics; empty if there are none."""
     if not metrics:
         return []
     names = [f"{metric.name} ({_kind(metric)})" for metric in metrics]

@@ -1,4 +1,4 @@
-"""Rules by which an A/B test's logs are counted: fixed in advance, and the same in every variant."""
+"""Rules by which an A/B test's logs are counted, fixed in advance and the same in every variant."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from recdash.online import times
 AMOUNTS = ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions", "planned_users")
 AT_THE_DOOR = ("zone", "exposures_of")
 WHEN_FOLDED = ("threshold_s", "item_cap_s")
-"""Rules for reading logs and for building sessions: they cannot be changed in a stored test."""
+"""Rules that are applied while sessions are built from events, so that they cannot be changed in a stored
+test.
+"""
 
 
 @dataclass(frozen=True)
 class OnlineRules:
-    """What counts, and who is excluded.
+    """The rules that say what counts and who is excluded.
 
     ``threshold_s``: a video counts if it was watched *strictly longer* (seconds per user, session and item;
-    session rows have it counted already). ``item_cap_s``: cap on the seconds of one item that count in a
+    in session rows videos are already counted). ``item_cap_s``: the most seconds of one item that count in a
     session. ``grace_min``: minutes for which a session stays open after its last event, so that an exposure
     within them belongs to it. ``zone``: time zone of timestamps without one (``Europe/Berlin``).
-    ``exposures_of``: the experiment whose exposures are meant if their table has several. ``starts``: first
-    day of the test, for session rows without exposures; earlier sessions are pre-test. ``bot_clicks``,
+    ``exposures_of``: the experiment to use if the table of exposures has several. ``starts``: first day of
+    the test, for session rows without exposures; earlier sessions are pre-test. ``bot_clicks``,
     ``bot_sessions``: a user with more of them in one day is treated as a bot and excluded. ``winsorise``: the
-    quantile of users (.99) at which a user's totals are capped. ``planned_users``: planned sample size,
+    quantile over users (.99) at which a user's totals are capped. ``planned_users``: planned sample size,
     control and variant together, at which the always-valid interval is narrowest. ``split``: planned share of
-    users by variant if it is uneven. None turns a rule off.
+    users per variant if it is uneven. None turns a rule off.
     """
 
     threshold_s: float = 120.0
@@ -48,11 +50,14 @@ class OnlineRules:
         return asdict(self)
 
     def starts_at(self) -> float | None:
-        """Returns seconds since 1970 at which the test began, the day in the declared time zone."""
+        """Returns the start of the test in seconds since 1970, as a day in ``zone``.
+
+        None if no start is set.
+        """
         return None if self.starts is None else times.of_text(self.starts, self.zone)
 
     def check(self) -> None:
-        """Raises InputError, with all problems, for invalid rules."""
+        """Raises InputError, with all problems, if rules are invalid."""
         problems = []
         for name in AMOUNTS:
             value = getattr(self, name)

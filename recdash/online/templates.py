@@ -1,6 +1,6 @@
-"""Small template tables that pass all checks.
+"""Small example tables that pass all checks.
 
-Exposures, events and served lists describe the same sessions as SESSIONS: added up, they give its rows.
+Exposures, events and served lists describe the same sessions as ``SESSIONS``: counted, they give its rows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ film-03,0.1
 
 
 def templates() -> dict[str, str]:
-    """Returns CSV text by kind of online table."""
+    """Returns kind of online table → its example as CSV text."""
     return {
         "sessions": SESSIONS,
         "exposures": EXPOSURES,

@@ -1,4 +1,4 @@
-"""Converts times in seconds since 1970 (UTC), and their days."""
+"""Converts between texts, days and times in seconds since 1970 (UTC)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DAY = 86_400
 
 
 def day(times: Floats) -> Ints:
-    """Returns [rows] the day of each time, days since 1970; all of them known."""
+    """Returns [rows] the day of each time, in days since 1970; no time may be NaN."""
     return np.floor_divide(times, DAY).astype(np.int64)
 
 
@@ -22,8 +22,9 @@ def date(day: int) -> datetime:
 
 
 def of_text(text: str, zone: str | None = None) -> float:
-    """Returns seconds of an ISO date or time; one without a zone is in ``zone`` (None: UTC). Raises
-    ValueError.
+    """Returns an ISO date or time in seconds since 1970.
+
+    A text without a time zone is in ``zone`` (None: UTC). Raises ValueError if it is not a date or time.
     """
     time = datetime.fromisoformat(text)
     return (time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone) if zone else UTC)).timestamp()

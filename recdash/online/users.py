@@ -1,4 +1,4 @@
-"""The table that every online number comes from: one row per randomised user, and their days."""
+"""The users of an A/B test, the source of every online number: one row per randomised user, and per day."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from recdash.errors import Problem
 
 @dataclass(frozen=True)
 class Days:
-    """Activity by day: a row for each user and day with anything counted, in their order.
+    """The activity per day: one row for each user and day with anything counted, sorted by user and day.
 
-    ``unit`` [n] indexes into the users, ``day`` [n] days since 1970 (UTC), ``totals`` [n] by name.
+    ``unit`` [n] are indexes into the users, ``day`` [n] days since 1970 (UTC), ``totals`` maps a total to its
+    values [n].
     """
 
     unit: Ints
@@ -26,7 +27,7 @@ class Days:
 
 @dataclass(frozen=True)
 class Segment:
-    """Users by one of their attributes: ``label`` [U] is an index into ``labels``, −1 if unknown."""
+    """The users' values of one attribute: ``label`` [U] are indexes into ``labels``, −1 if unknown."""
 
     labels: tuple[str, ...]
     label: Ints
@@ -34,7 +35,11 @@ class Segment:
 
 @dataclass(frozen=True)
 class Removed:
-    """What one rule excluded: ``what`` in words, ``unit`` (rows, sessions, users), how many by variant."""
+    """What one rule excluded.
+
+    ``what`` is a description, ``unit`` what is counted (rows, sessions, users), ``by_variant`` the number per
+    variant.
+    """
 
     rule: str
     what: str
@@ -50,12 +55,12 @@ class Removed:
 class OnlineUsers:
     """One row per user who saw exactly one variant and was not excluded by a rule.
 
-    ``unit`` [U] ids, ``variant`` [U] an index into ``variants``; ``totals`` [U] by name over the test:
-    sessions, engaged_sessions, clicks, watch_min, if uploaded videos, lists, answered_lists and
-    clicked_lists, and every further number of the upload under its own name. ``exposed`` [U] the day of the
-    first exposure (or session), days since 1970. ``before`` [U] the same totals before the exposure, empty
-    without pre-test data. ``assigned``: users by variant before any rule except that against multiple
-    exposures, which ``crossed`` users had.
+    ``unit`` [U] are ids, ``variant`` [U] indexes into ``variants``. ``totals`` maps each total to its values
+    [U] over the test: sessions, engaged_sessions, clicks, watch_min; if uploaded videos, lists,
+    answered_lists and clicked_lists; and every further number of the upload under its own name. ``exposed``
+    [U] is the day of the first exposure (or session), in days since 1970. ``before`` has the same totals
+    before the exposure, empty without pre-test data. ``assigned`` is the number of users per variant before
+    all rules except the exclusion of the ``crossed`` users, who had multiple exposures.
     """
 
     variants: tuple[str, ...]
@@ -76,6 +81,6 @@ class OnlineUsers:
 
     @property
     def n(self) -> dict[str, int]:
-        """Returns users that count, by variant."""
+        """Returns variant → number of users that count."""
         counts = np.bincount(self.variant, minlength=len(self.variants)).tolist()
         return dict(zip(self.variants, counts, strict=True))

@@ -1,7 +1,7 @@
-"""Determines from how many users on an interval of a lift is valid.
+"""Determines the number of users from which an interval of a lift is valid.
 
-The delta method assumes normally distributed means. Whether they are depends on the users of the smaller
-variant and on their variance; ``docs/calibration-online.md`` measures it.
+The delta method assumes normally distributed means. Whether they are depends on the number of users in the
+smaller variant and on their variance; ``docs/calibration-online.md`` measures it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ import numpy as np
 
 
 class Bound(NamedTuple):
-    """Required: each variant has ``users``, and its value has at most this relative standard error."""
+    """What a valid interval requires of each variant.
+
+    It needs at least ``users`` users, and a relative standard error of its value of at most
+    ``relative_error``.
+    """
 
     users: int
     relative_error: float
@@ -21,23 +25,23 @@ class Bound(NamedTuple):
 ONE_LOOK = Bound(users=10, relative_error=0.3)
 """The requirement for an interval of a single look."""
 MANY_LOOKS = Bound(users=200, relative_error=0.1)
-"""The requirement for an always-valid interval: its first looks have few users."""
+"""The requirement for an always-valid interval, whose first looks have few users."""
 MOST_USERS = 10**10
 """The world's population."""
 ROUNDING = 1e-9
-"""Tolerance of p for floating-point rounding, as a share."""
+"""Tolerance of p for floating-point rounding, as a share of p."""
 NO_VARIANCE = 1e-9
-"""Below this share of the squared value a variance is rounding of a million added numbers."""
+"""A variance below this share of the squared value is a rounding error of a million summed numbers."""
 LOPSIDED = 2.0
-"""Ratio of users from which the smaller variant's variance is not estimated from its few users alone."""
+"""If the other variant has this many times the users, the smaller one's variance is at least the other's."""
 
 
 def users_needed(bound: Bound, n: Any, value: Any, squared_error: Any, high: Any) -> Any:
-    """Returns the users of a variant from which its interval is valid; infinite for a value at the end of its
-    range.
+    """Returns the number of users from which a variant's interval meets ``bound``.
 
-    ``n`` users present, with the metric's ``value`` and its ``squared_error``; ``high``: the largest possible
-    value, infinite without one. Numbers or arrays of one shape.
+    ``n`` users are present, with the metric's ``value`` and its ``squared_error``; ``high`` is the largest
+    possible value, infinite without one. Infinite for a value at the end of its range. Numbers, or arrays of
+    one shape.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.minimum(value, high - value)
@@ -46,9 +50,9 @@ def users_needed(bound: Bound, n: Any, value: Any, squared_error: Any, high: Any
 
 
 def shared_variance(n: Any, variance: Any, other_n: Any, other_variance: Any) -> Any:
-    """Returns the variance of one user: at least the other variant's if that has twice the users or more.
+    """Returns a variant's variance, but at least the other variant's if that has twice the users or more.
 
-    A few users often lack the rare large values, and would seem less varied than they are.
+    A few users often lack the rare large values, so that their variance would be too small.
     """
     is_small = other_n >= LOPSIDED * n
     return np.where(is_small, np.maximum(variance, other_variance), variance)
@@ -58,14 +62,14 @@ def with_p(low: Any, high: Any, p: Any, level: float) -> tuple[Any, Any]:
     """Returns the interval of a lift, extended to 0 if ``p`` does not exclude 0 at ``level``.
 
     p may come from another test than the interval; this keeps both consistent. A p that equals 1 − level up
-    to rounding excludes nothing. Numbers or arrays of one shape.
+    to rounding does not exclude 0. Numbers, or arrays of one shape.
     """
     excludes = np.less(p, (1 - level) * (1 - ROUNDING))
     return np.where(excludes, low, np.minimum(low, 0.0)), np.where(excludes, high, np.maximum(high, 0.0))
 
 
 def note(needed: float, n: float, side: str) -> str:
-    """Returns why there is no valid interval, and the number of users from which there is one."""
+    """Returns text that says why there is no valid interval, and how many users it needs."""
     of_side = f" of the {side}" if side else ""
     if needed > MOST_USERS:
         return f"the variance{of_side} is too large for an interval"

@@ -1,1 +1,1 @@
-"""Compares offline metrics with A/B tests: agreement per test, and the track record of metrics."""
+"""Compares offline metrics with A/B tests: the agreement in one test, and the track record over many."""

@@ -1,6 +1,6 @@
-"""Compares the offline with the online winner, in words, and only where both intervals allow it.
+"""Compares the offline winner with the online winner, and only where both intervals allow a decision.
 
-One run at a time against control (``quadrant``), and the order of all runs of a test (``Agreement``).
+``quadrant`` compares one run with the control; ``Agreement`` compares the order of all runs of a test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recdash.stats.concordance import Tau, best, tau
 UNDECIDED = "undecided"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
 LEAST_RUNS = 6
-"""Fewest runs for naming a best metric; with fewer, some metric is likely to match by chance."""
+"""Smallest number of runs for naming a best metric; with fewer, some metric is likely to agree by chance."""
 CONVINCING = 0.05
 
 Outcome = Literal["concordant", "discordant", "undecided"]
@@ -26,10 +26,10 @@ Outcome = Literal["concordant", "discordant", "undecided"]
 def quadrant(
     offline_low: float | None, offline_high: float | None, online_low: float | None, online_high: float | None
 ) -> str:
-    """Returns the quadrant of a candidate against the baseline and the control.
+    """Returns the quadrant of a candidate, such as "won both" or "won offline, lost online".
 
-    Takes the intervals of the offline difference and of the online lift; an interval that contains 0, or is
-    missing, is inconclusive: "undecided".
+    The arguments are the interval of its offline difference from the baseline and of its online lift over the
+    control. Returns "undecided" if one of the intervals contains 0 or is missing.
     """
     outcomes = [
         "won" if low is not None and low > 0 else "lost" if high is not None and high < 0 else UNDECIDED
@@ -42,7 +42,7 @@ def quadrant(
 
 
 class DifferenceInterval(NamedTuple):
-    """The interval of a difference; None at both ends without one."""
+    """The interval of a difference; both ends are None if there is none."""
 
     low: float | None = None
     high: float | None = None
@@ -50,9 +50,9 @@ class DifferenceInterval(NamedTuple):
 
 @dataclass(frozen=True)
 class ServedRun:
-    """A run that a variant served: its offline value and its lift over control.
+    """A run that a variant served, with its offline value and its online lift over the control.
 
-    Control's own lift is 0. Both are signed so that more is better; None if unavailable.
+    The control's own lift is 0. Both numbers have their sign set so that more is better; None if unavailable.
     """
 
     run_id: str
@@ -69,11 +69,10 @@ class ServedRun:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs: the offline and online intervals of ``second`` minus ``first``, signed so that more is
-    better.
+    """Two runs with the offline and online intervals of ``second`` minus ``first``; more is better.
 
-    They are the intervals that judge the pair: with control as on the test's own page, between two variants
-    corrected over all such pairs (Holm).
+    They are the intervals by which the pair is judged. A pair with the control has those of the test's own
+    page; those of two other variants are corrected over all such pairs (Holm).
     """
 
     first: str
@@ -83,7 +82,7 @@ class RunPair:
 
     @property
     def outcome(self) -> Outcome:
-        """Returns the outcome; only a pair with two significant differences agrees or disagrees."""
+        """Returns *concordant* or *discordant* if both differences are significant, else *undecided*."""
         corner = quadrant(*self.offline, *self.online)
         if corner == UNDECIDED:
             return "undecided"
@@ -92,10 +91,11 @@ class RunPair:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of an offline metric with an online one on the order of a test's runs.
+    """The agreement of an offline metric with an online metric on the order of a test's runs.
 
-    ``runs`` are those with both values, including control's if linked, and ``pairs`` all pairs of them.
-    ``reason`` says why there is no judgement; ``tau`` is then None, and also if all runs are equal.
+    ``runs`` have both values and include the control's run if one is linked; ``pairs`` are all pairs of them.
+    ``reason`` says why the agreement cannot be judged; empty if it can. ``tau`` is None if it cannot, or if
+    all runs are equal.
     """
 
     metric: str
@@ -110,18 +110,18 @@ class Agreement:
 
     @property
     def decided(self) -> int:
-        """Returns the number of pairs that are significant both offline and online."""
+        """Returns the number of pairs whose difference is significant both offline and online."""
         return len(self.pairs) - self.count("undecided")
 
     @property
     def sentences(self) -> list[str]:
-        """Returns sentences: how many pairs agree, and how much the order of all runs tells."""
+        """Returns text: how many pairs agree, and whether the rank correlation of all runs is significant."""
         if self.reason:
             return [f"Agreement cannot be judged: {self.reason}."]
         return [_pairs_in_words(self), *([_tau_in_words(self.tau)] if self.tau else [])]
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns plain values."""
+        """Returns the agreement as a dict of JSON-ready values."""
         return {
             "metric": self.metric,
             "online_metric": self.online_metric,
@@ -155,8 +155,9 @@ def agreement(
     pairs: Mapping[tuple[str, str], RunPair],
     reason: str = "",
 ) -> Agreement:
-    """Returns the agreement over the ``runs`` that have both values, and over their ``pairs`` (by
-    variants).
+    """Returns the agreement on the runs that have both values; ``pairs`` are keyed by their two variants.
+
+    ``reason`` says why the agreement cannot be judged; empty if it can.
     """
     on_both_sides = tuple(run for run in runs if run.on_both_sides)
     if not reason and len(on_both_sides) < 2:
@@ -171,9 +172,9 @@ def agreement(
 
 
 def _pairs_in_words(agreement: Agreement) -> str:
-    """Returns in how many of the decided pairs offline picked the online winner, and what is undecided.
+    """Returns text: in how many decided pairs offline picked the online winner, and how many are undecided.
 
-    Reports of earlier versions state the same numbers in other words, and are compared by them.
+    Reports of earlier versions say the same numbers in other words, and are compared by these numbers.
     """
     total, decided = len(agreement.pairs), agreement.decided
     if not decided:
@@ -190,7 +191,7 @@ def _pairs_in_words(agreement: Agreement) -> str:
 
 
 def _tau_in_words(tau: Tau) -> str:
-    """Returns the rank agreement in words, and whether so few runs can show it."""
+    """Returns text: Kendall's τ, its p-value, and whether so few runs could show agreement at all."""
     text = f"Kendall's τ over all {tau.n} runs is {numbers.fixed(tau.value, 2)}"
     p = f"p = {numbers.p_value(tau.p)}".replace("= <", "< ")
     if tau.least_p > CONVINCING:
@@ -206,7 +207,10 @@ def _tau_in_words(tau: Tau) -> str:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One offline metric: τ between its order of the runs and the online order; None if it is undefined."""
+    """One offline metric with τ between its order of the runs and the online order.
+
+    None if τ is undefined.
+    """
 
     metric: str
     k: int | None
@@ -216,11 +220,11 @@ class Prediction:
 
 @dataclass(frozen=True)
 class BestMetric:
-    """All candidate metrics, best first, and whether the best may be named.
+    """All offline metrics ranked by their agreement with the online order; the best one may be named or not.
 
-    ``p``: how often the best of these metrics does as well under a random online order; ``perfect``: how
-    often one of them then matches the order completely. ``winners`` is empty if ``reason`` says why none is
-    named. ``left_out``: metrics that not all of the runs have.
+    ``p`` is the probability that the best of these metrics agrees as well with a random online order;
+    ``perfect`` is the probability that one of them then agrees completely. ``winners`` is empty if ``reason``
+    says why none is named. ``left_out`` are the metrics that some run lacks.
     """
 
     online_metric: str
@@ -251,10 +255,10 @@ def best_metric(
     online: Sequence[float],
     reason: str = "",
 ) -> BestMetric:
-    """Returns which of ``candidates`` {(metric, k, label): values of the runs} ranks the runs as ``online``
-    does.
+    """Returns which of the ``candidates`` orders the runs most like the ``online`` values do.
 
-    Values are signed so that more is better. ``reason``: why no metric may be judged.
+    ``candidates`` maps (metric, k, label) to the values of the runs. All values have their sign set so that
+    more is better. ``reason`` says why no metric may be judged; empty if one may.
     """
     complete = {name: values for name, values in candidates.items() if None not in values}
     left_out = tuple(name[2] for name in candidates if name not in complete)

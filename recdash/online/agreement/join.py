@@ -1,4 +1,4 @@
-"""Joins offline differences with online lifts, one row per linked variant."""
+"""Joins offline differences with online lifts, one row per variant that is linked to a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
 
 
 def split_is_broken(notices: Iterable[Problem]) -> bool:
-    """Returns whether the notices of a test report a broken split of users."""
+    """Returns True if the notices of a test report a sample ratio mismatch."""
     return any(notice.code == SPLIT_BROKEN for notice in notices)
 
 
@@ -36,10 +36,11 @@ def join_offline(
     offline_title: str,
     broken_split: bool = False,
 ) -> pd.DataFrame:
-    """Joins by run: ``results`` of the online test, ``scores`` and paired ``differences`` offline.
+    """Returns a frame with the columns ``COLUMNS``, one row per variant that served a run in ``names``.
 
-    ``names`` are {run id: name}. Columns: COLUMNS; a missing number is None. With ``broken_split`` there is
-    no outcome: the quadrant of every variant is BLOCKED.
+    ``results`` are those of the A/B test, ``scores`` and ``differences`` the offline values and paired
+    differences. ``names`` maps run ids to names. Missing numbers are None. With ``broken_split`` every
+    quadrant is ``BLOCKED``.
     """
     import pandas as pd
 
@@ -95,7 +96,10 @@ def _row(
 
 
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:
-    """Returns the interval that judges a lift: corrected within the goals of the test, if it was."""
+    """Returns [low, high] of the interval that judges a lift: the corrected one if there is one.
+
+    An end is None if there is no interval.
+    """
     corrected = [none_if_nan(row.get(name)) for name in ("corrected_low", "corrected_high")]
     if None in corrected:
         return [none_if_nan(row[name]) for name in ("lift_low", "lift_high")]
@@ -103,7 +107,7 @@ def judged_by(row: Mapping[str, Any]) -> list[float | None]:
 
 
 def _in_words(estimate: list[float | None], scale: int = 1, unit: str = "") -> str:
-    """Returns a difference with its interval as text, three digits each."""
+    """Returns an estimate with its interval as text, with three significant digits each."""
     value, low, high = (None if x is None else f"{scale * x:+.3g}{unit}".replace("-", "−") for x in estimate)
     if value is None:
         return "not comparable"

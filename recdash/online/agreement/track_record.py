@@ -1,6 +1,4 @@
-"""The track record of an offline metric: how often it predicted A/B tests, and what lift its differences
-meant.
-"""
+"""The track record of an offline metric: how often it predicted A/B tests, and the lifts that followed."""
 
 from __future__ import annotations
 
@@ -15,16 +13,17 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.stats import NORMAL_95
 
 LEAST_TESTS = 10
-"""Number of tests from which a calibration line is fitted."""
+"""Smallest number of tests for which a calibration line is fitted."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One variant of one test against its control.
+    """One variant of one A/B test, compared with the test's control.
 
-    ``offline``: difference in % of the baseline's value, ``online``: lift in %, both with standard errors and
-    signed so that more is better. ``calls``: whether offline predicted the winner; None if either result is
-    inconclusive, each judged with the other variants of its test.
+    ``offline`` is the difference in % of the baseline's value, ``online`` the lift in %, each with its
+    standard error and the sign set so that more is better. ``calls`` says whether offline predicted the
+    winner; None if one of the results is inconclusive. Each result is judged together with the other variants
+    of its test.
     """
 
     experiment: str
@@ -40,7 +39,10 @@ class Point:
 
 
 class Called(NamedTuple):
-    """``right`` of ``n`` decided comparisons, with Wilson's 95 % interval for the share; 0..1."""
+    """How often offline was ``right`` in ``n`` decided comparisons.
+
+    ``low`` and ``high`` are Wilson's 95 % interval of that share, from 0 to 1; None without a comparison.
+    """
 
     right: int
     n: int
@@ -50,11 +52,12 @@ class Called(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibration:
-    """The line: online lift = ``slope`` · offline difference, through the origin, with its 95 % interval.
+    """The line online lift = ``slope`` · offline difference, through the origin, with a 95 % interval.
 
-    ``tau``: spread of variants around the line beyond their errors (standard deviation, in % of lift), by
-    DerSimonian and Laird's estimate; weights are 1/(SE² + τ²). ``std_error`` is clustered by test, whose
-    variants share a control; ``degrees`` of freedom of t, at most one less than there are tests.
+    The interval is that of the slope. ``tau`` is the standard deviation of variants around the line beyond
+    their own errors, in % of lift, by DerSimonian and Laird's estimate; points have the weights 1/(SE² + τ²).
+    ``std_error`` is clustered by test, since the variants of a test share a control. ``degrees`` are the
+    degrees of freedom of t, at most the number of tests − 1.
     """
 
     slope: float
@@ -65,7 +68,10 @@ class Calibration:
     degrees: float
 
     def predict(self, offline: float) -> tuple[float, float, float]:
-        """Returns the expected lift in %, and the 95 % prediction interval of a new test's true lift."""
+        """Returns the expected lift in %, and the low and high end of the prediction interval.
+
+        The interval contains the true lift of a new test with 95 % probability.
+        """
         from scipy.special import stdtrit
 
         half = float(stdtrit(self.degrees, 0.975)) * math.hypot(self.tau, self.std_error * offline)
@@ -75,9 +81,9 @@ class Calibration:
 
 @dataclass(frozen=True)
 class TrackRecord:
-    """All ``points`` of stored tests with offline and online results; ``n_tests`` of them.
+    """The ``points`` of all ``n_tests`` stored tests with offline and online results, and what they show.
 
-    ``calibration`` is None if ``reason`` says why. ``left_out``: tests without a point, and why.
+    ``calibration`` is None if ``reason`` says why. ``left_out`` has each test without a point, and why.
     """
 
     metric: str
@@ -105,7 +111,7 @@ class TrackRecord:
 def track_record(
     metric: str, online_metric: str, points: Sequence[Point], left_out: Sequence[tuple[str, str]] = ()
 ) -> TrackRecord:
-    """Returns the track record of ``points``, with a calibration line from ten tests on."""
+    """Returns the track record of the points; with ten tests or more it has a calibration line."""
     n_tests = len({point.test_id for point in points})
     n_different = len({point.test_id for point in points if point.offline})
     reason = ""
@@ -123,13 +129,13 @@ def track_record(
 
 
 def called(outcomes: Sequence[bool | None]) -> Called:
-    """Returns how many of the decided ``outcomes`` were predicted correctly."""
+    """Returns how many of the decided outcomes were predicted correctly; None is an undecided outcome."""
     settled = [is_right for is_right in outcomes if is_right is not None]
     return Called(sum(settled), len(settled), *wilson(sum(settled), len(settled)))
 
 
 def wilson(right: int, n: int) -> tuple[float | None, float | None]:
-    """Returns Wilson's 95 % interval of a share; None without a trial."""
+    """Returns Wilson's 95 % interval of the share right / n; None for both ends if n is 0."""
     if not n:
         return None, None
     from scipy.stats import binomtest
@@ -139,15 +145,15 @@ def wilson(right: int, n: int) -> tuple[float | None, float | None]:
 
 
 def calibrated(points: Sequence[Point]) -> Calibration:
-    """Returns the line through the origin.
+    """Returns the calibration line through the origin.
 
     τ² is DerSimonian and Laird's moment estimate for one slope: max(0, (Q − (n − 1)) / C) with Q = Σ w (y − b
-    x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline values, where the same users rank for both runs,
-    are small compared with online ones and are not modelled.
+    x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline values are ignored: both runs rank for the same
+    users, so that their errors are small compared with the online ones.
 
-    Variants of one test share their control and other circumstances, so that the slope's error is
-    cluster-robust by test (``_of_tests``). It is never less than the points' own errors imply, as when all
-    points happen to be on the line.
+    Variants of one test share their control and other circumstances, so that the standard error of the slope
+    is cluster-robust by test (``_of_tests``). It is at least what the points' own errors imply, which matters
+    if all points happen to be on the line.
     """
     from scipy.special import stdtrit
 
@@ -167,7 +173,7 @@ def calibrated(points: Sequence[Point]) -> Calibration:
 
 
 def _spread(x: Floats, y: Floats, weight: Floats) -> float:
-    """Returns τ²."""
+    """Returns τ², the variance of the points around the line beyond their own errors."""
     excess = float(weight @ (y - _slope(x, y, weight) * x) ** 2) - (len(x) - 1)
     spare = float(weight.sum() - (weight**2 @ x**2) / (weight @ x**2))
     return max(0.0, excess / spare) if spare > 0 else 0.0
@@ -176,9 +182,10 @@ def _spread(x: Floats, y: Floats, weight: Floats) -> float:
 def _of_tests(squares: Floats, scores: Floats, test: Ints) -> tuple[float, float]:
     """Returns the slope's cluster-robust standard error and its degrees of freedom.
 
-    ``squares`` w x² and ``scores`` w x (y − b x) of the points, ``test`` the index of each point's test. With
-    a test's share L of Σ w x² and its part s of the slope the variance is Σ s² / (1 − L), and the degrees of
-    freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018, "CR2").
+    ``squares`` are w x² and ``scores`` w x (y − b x) of the points, ``test`` is the index of each point's
+    test. For a test with the share L of Σ w x² and the contribution s to the slope, the variance is Σ s² / (1
+    − L). The degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018,
+    "CR2").
     """
     share = np.bincount(test, squares) / squares.sum()
     part = np.bincount(test, scores) / squares.sum()

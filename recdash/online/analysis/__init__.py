@@ -1,1 +1,1 @@
-"""Computes an A/B test's results from its users: lifts, intervals, health, segments, power."""
+"""Computes the results of an A/B test from its users: lifts, intervals, health, segments and power."""

@@ -1,4 +1,4 @@
-"""Reads aggregated tables: one row per variant and metric."""
+"""Reads the aggregated table of an A/B test: one row per variant and metric."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Summary:
-    """One metric in one variant: ``n`` users (or trials), their mean and variance.
+    """One metric in one variant: the number ``n`` of users or trials, with their mean and variance.
 
-    ``users``: number of users, None if the table has only trials. The variance is NaN if there are more
-    trials than users, as the variance between users is then unknown.
+    ``of_trials`` says that ``n`` counts trials. ``users`` is the number of users, None if the table counts
+    only trials. The variance is NaN if there are more trials than users, because the variance between users
+    is then unknown.
     """
 
     variant: str
@@ -34,14 +35,15 @@ class Summary:
 
     @property
     def repeats_users(self) -> bool:
-        """Returns whether there are more trials than users, so trials are not independent."""
+        """Returns True if there are more trials than users: the trials are then not independent."""
         return self.of_trials and self.users is not None and self.n > self.users
 
 
 def summaries(table: pa.Table) -> list[Summary]:
-    """Returns checked rows with variant and metric, and either n, mean, variance or successes, trials.
+    """Returns the rows of an aggregated table, checked.
 
-    Raises InputError with all problems: rates above 1, counts below 1, duplicate rows.
+    Each row has variant and metric, and either n, mean and variance, or successes and trials. Raises
+    InputError with all problems: rates above 1, counts below 1, duplicate rows.
     """
     rows = [_summary(row) for row in table.to_pylist()]
     problems = [
@@ -54,7 +56,10 @@ def summaries(table: pa.Table) -> list[Summary]:
 
 
 def _summary(row: Mapping[str, Any]) -> Summary:
-    """Returns a mean over users if there is one; trials are only assumed to be independent."""
+    """Returns a row's mean over users if it has one, else its rate over trials.
+
+    Trials are assumed to be independent.
+    """
     name = (str(row["variant"]), str(row["metric"]))
     users = int(row["n"]) if _is_known(row.get("n")) else None
     if users is not None and all(_is_known(row.get(column)) for column in ("mean", "variance")):
@@ -67,7 +72,7 @@ def _summary(row: Mapping[str, Any]) -> Summary:
 
 
 def _is_known(number: float | None) -> bool:
-    """Returns whether a number is known; a table from memory or Parquet may hold NaN for an empty cell."""
+    """Returns True for a finite number; tables in memory and Parquet files may have NaN in an empty cell."""
     return number is not None and math.isfinite(number)
 
 
@@ -95,7 +100,11 @@ def _repeated_rows(rows: Sequence[Summary]) -> list[Problem]:
 def measured(
     rows: Sequence[Summary], metrics: Sequence[OnlineMetric] = ()
 ) -> Iterator[tuple[OnlineMetric, dict[str, Any]]]:
-    """Yields each metric with its aggregates by variant; ``metrics`` gives the roles of known metrics."""
+    """Yields each metric with its aggregates per variant.
+
+    ``metrics`` are custom metrics; they and the standard ones give rows of the same name their role and
+    title.
+    """
     roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
     for name, group in by_metric(rows).items():
         arms = {row.variant: lift.arm(row.n, row.mean, row.variance) for row in group}
@@ -103,7 +112,7 @@ def measured(
 
 
 def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
-    """Returns the rows of each metric, metrics in table order."""
+    """Returns the rows grouped by metric, with the metrics in table order."""
     grouped: dict[str, list[Summary]] = {}
     for row in rows:
         grouped.setdefault(row.metric, []).append(row)
@@ -111,10 +120,10 @@ def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
 
 
 def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
-    """Returns users by variant for each metric with user counts in every row; only metrics with all variants,
-    if there are any.
+    """Returns metric → variant → number of users, for metrics with a number of users in every row.
 
-    Empty if the table counts trials only, which are not users.
+    Metrics that lack a variant which other such metrics have are left out. Empty if the table counts only
+    trials.
     """
     counted = {
         metric: {row.variant: row.users for row in group if row.users is not None}
@@ -126,7 +135,7 @@ def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
 
 
 def trial_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
-    """Returns trials by variant for each metric that counts them in every variant of the table."""
+    """Returns metric → variant → number of trials, for metrics with trials in all variants of the table."""
     n_variants = len({row.variant for row in rows})
     return {
         metric: {row.variant: row.n for row in group}
@@ -136,7 +145,7 @@ def trial_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
 
 
 def notices(rows: Sequence[Summary]) -> Iterator[Problem]:
-    """Yields cautions where trials stand for users, and where a share is above 1."""
+    """Yields notices where trials are treated as users, and where a share is not between 0 and 1."""
     repeated = {row.metric for row in rows if row.repeats_users}
     trials = {row.metric for row in rows if row.of_trials and row.n != row.users} - repeated
     if trials:
@@ -151,7 +160,7 @@ def notices(rows: Sequence[Summary]) -> Iterator[Problem]:
         message = f"{names}: more trials than users, so trials are not independent"
         fix = "Their lifts are not judged. Upload sessions, or n, mean and variance over users."
         yield Problem("repeated-trials", "columns 'n', 'trials'", message, fix)
-    # metrics that are shares by definition may be in per cent, or a different metric of that name
+    # a metric known as a share may be given in per cent, or be another metric of the same name
     shares = {metric.name: metric.title for metric in KNOWN if metric.high == 1}
     for row in rows:
         if row.metric in shares and not 0 <= row.mean <= 1:

@@ -1,7 +1,8 @@
-"""Computes lifts of many groups at once (days, segments): the delta method of ``compare`` over arrays.
+"""Computes the lifts of many groups at once, such as days and segments, by the delta method over arrays.
 
 tea-tasting takes about 3 ms per pair of variants; 30 days, 8 variants and 40 segments need hundreds of pairs.
-The formulas are its own (log ratio of means, Welch's degrees of freedom), and tests keep both equal.
+The formulas are tea-tasting's (log ratio of means, Welch's degrees of freedom), and tests compare both
+results.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from recdash.online.users import OnlineUsers
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over the users of each group [G, of any shape]: count, numerators, denominators and products.
+    """Sums over the users of each group: counts, numerators, denominators, their squares and products.
 
-    If a metric is per user, each denominator is 1.
+    All arrays have the shape of the groups, [G]. If the metric is per user, each denominator is 1.
     """
 
     n: Floats
@@ -49,7 +50,7 @@ class Sums:
 
     @property
     def squared_error(self) -> Floats:
-        """Returns [G] the squared standard error of the value, by the delta method; NaN below two users."""
+        """Returns [G] the squared standard error of ``value`` by the delta method; NaN below two users."""
         rate = self.value
         squares = self.numerator_squares - 2 * rate * self.products + rate**2 * self.denominator_squares
         return ratio(np.maximum(squares, 0.0) * self.n, (self.n - 1) * self.denominator**2)
@@ -57,9 +58,10 @@ class Sums:
 
 @dataclass(frozen=True)
 class Lifts:
-    """[G] lifts as shares with their 95 % interval and p, and the log ratio with its standard error.
+    """[G] lifts as shares (0.05 = 5 %) with 95 % intervals and p-values.
 
-    ``note`` says why a number is NaN; empty otherwise.
+    ``log_ratio`` is the logarithm of variant ÷ control, ``std_error`` its standard error. ``note`` says why
+    numbers are NaN; empty if they are not.
     """
 
     value: Floats
@@ -70,34 +72,41 @@ class Lifts:
     std_error: Floats
     note: npt.NDArray[np.str_]
     for_many_looks: Mask
-    """[G] whether there are enough users for an always-valid interval."""
+    """[G] True if there are enough users for an always-valid interval."""
 
     def __getitem__(self, place: int) -> Estimate:
-        """Returns the lift of one group as plain values."""
+        """Returns the lift of one group; NaN becomes None."""
         value, low, high, p = (none_if_nan(of[place]) for of in (self.value, self.low, self.high, self.p))
         return Estimate(value, low, high, p, str(self.note[place]))
 
 
 def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
-    """Returns the metric's numerator and denominator among ``totals``; None if it is per user."""
+    """Returns the totals that are the metric's numerator and denominator.
+
+    The denominator of a mean per user is None.
+    """
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 
 def place(users: OnlineUsers, control: str) -> int:
-    """Returns the index of control among the variants. Raises UnknownName."""
+    """Returns the index of the control among the variants. Raises UnknownName for an unknown control."""
     if control not in users.variants:
         raise UnknownName("variant", control, users.variants)
     return users.variants.index(control)
 
 
 def calendar(users: OnlineUsers) -> tuple[int, int]:
-    """Returns the first day of the test, as days since 1970, and its number of days."""
+    """Returns the first day of the test, in days since 1970, and the number of its days."""
     first = int(users.exposed.min())
     return first, int(max(users.exposed.max(), users.days.day.max(initial=first))) - first + 1
 
 
 def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_groups: int) -> Sums:
-    """Returns [n_groups] sums over users; ``numerator``, ``denominator`` and ``group`` [users]."""
+    """Returns the sums per group over users.
+
+    ``numerator``, ``denominator`` and ``group`` have one entry per user. The denominator of a metric per user
+    is None.
+    """
 
     def total(values: Floats | None = None) -> Floats:
         return np.bincount(group, values, minlength=n_groups).astype(np.float64)
@@ -110,7 +119,7 @@ def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_group
 
 
 def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
-    """Returns [G] each group's lift of ``variant`` over ``control``."""
+    """Returns [G] the lift of ``variant`` over ``control`` in each group."""
     from scipy.special import stdtr, stdtrit
 
     note = _notes(metric, control, variant)
@@ -138,8 +147,9 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
 
 
 def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
-    """Returns [G] the squared errors of both values; a much smaller variant gets at least the other's
-    variance.
+    """Returns [G] the squared standard errors of control and of variant.
+
+    If one of the two has far fewer users, it gets at least the variance of the other.
     """
     n, variance = (control.n, variant.n), [side.squared_error * side.n for side in (control, variant)]
     return [
@@ -149,7 +159,7 @@ def squared_errors(control: Sums, variant: Sums) -> list[Floats]:
 
 
 def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, variant: Sums) -> Mask:
-    """Returns [G] whether both variants have enough users for a valid interval within ``bound``."""
+    """Returns [G] True where both variants have enough users for an interval that meets ``bound``."""
     squared = squared_errors(control, variant)
     valid: Mask = np.logical_and(
         *(
@@ -161,13 +171,16 @@ def are_valid(bound: validity.Bound, metric: OnlineMetric, control: Sums, varian
 
 
 def _largest(metric: OnlineMetric, side: Sums) -> Any:
-    """Returns the largest possible value: 1 for zeros and ones, which equal their squares."""
+    """Returns the largest possible value of the metric, infinity if it has none.
+
+    It is 1 if all values are zeros and ones, which equal their squares.
+    """
     is_rate = (side.numerator_squares == side.numerator) & (metric.denominator is None)
     return np.where(is_rate, 1.0, np.inf if metric.high is None else metric.high)
 
 
 def _welch(squared: Sequence[Floats], *sides: Sums) -> tuple[Floats, Floats]:
-    """Returns [G] the standard error of a difference, and its degrees of freedom (Welch)."""
+    """Returns [G] the standard error of the difference of two sides, and its degrees of freedom (Welch)."""
     both = squared[0] + squared[1]
     parts = [ratio(error**2, side.n - 1) for error, side in zip(squared, sides, strict=True)]
     return np.sqrt(both), ratio(both**2, parts[0] + parts[1])
@@ -192,5 +205,5 @@ def _varies(side: Sums) -> Mask:
 
 
 def ratio(over: Floats, under: Floats) -> Floats:
-    """Returns the ratio; NaN, without a warning, for a denominator of 0."""
+    """Returns over / under; NaN, without a warning, where ``under`` is 0."""
     return np.divide(over, under, out=np.full(np.shape(over), np.nan), where=np.not_equal(under, 0))

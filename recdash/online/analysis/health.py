@@ -1,4 +1,4 @@
-"""Checks a test's health: split, multiple exposures, bots, days, novelty effect."""
+"""Checks the health of an A/B test: split, multiple exposures, bots, days and novelty effect."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ CONTROL_WORDS = ("control", "baseline", "holdout")
 
 @dataclass(frozen=True)
 class Health:
-    """``srm_p`` of the planned split over all variants, None if unavailable; ``unchecked`` says why, or what
-    replaces users in ``srm_p``; ``crossover`` users.
+    """The result of the checks that show whether an A/B test can be trusted.
 
-    ``warnings``: what makes the results doubtful. ``blocked``: the split is so unlikely that there should be
-    no verdict.
+    ``srm_p`` is the p-value of the planned split over all variants (sample ratio mismatch); None if
+    unavailable. ``unchecked`` says why it is, or what was counted instead of users. ``crossover`` is the
+    number of users with multiple exposures. ``warnings`` say what makes the results doubtful.
     """
 
     srm_p: float | None
@@ -46,11 +46,16 @@ class Health:
 
     @property
     def blocked(self) -> bool:
+        """Returns True if the observed split is so unlikely that no metric may be judged."""
         return self.srm_p is not None and self.srm_p < MISMATCH_BELOW
 
 
 def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tuple[Problem, ...]]:
-    """Returns the control that was named, or recognised by its name, or the first variant with a notice."""
+    """Returns the control variant, and a notice if it had to be guessed.
+
+    It is ``control`` if given, else the variant whose name indicates a control, else the first variant.
+    Raises UnknownName if ``control`` is not a variant.
+    """
     if control is None:
         by_name = {variant.strip().casefold(): variant for variant in reversed(variants)}
         exact = [by_name[name] for name in CONTROL_NAMES if name in by_name]
@@ -68,7 +73,7 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
 
 
 def single(variants: Sequence[str]) -> tuple[Problem, ...]:
-    """Returns the notice that there is no other variant to compare with."""
+    """Returns the notice that there is no second variant; empty if there is one."""
     if len(variants) > 1:
         return ()
     message, fix = f"'{variants[0]}' is the only variant", "Its values are shown, but there is no lift."
@@ -78,11 +83,11 @@ def single(variants: Sequence[str]) -> tuple[Problem, ...]:
 def sample_ratio(
     users: Mapping[str, int], split: Mapping[str, float] | None = None
 ) -> tuple[float | None, tuple[Problem, ...]]:
-    """Returns how likely the planned split gives these users per variant, and the warning that blocks a
-    verdict below .001.
+    """Returns the p-value of the planned split (χ²), and a warning if it is below .001.
 
-    p is that of χ², None below two variants; a missing split is even. Raises InputError for a split that does
-    not name each variant with a share above 0.
+    The warning blocks the verdict. ``users`` is the number of users per variant, ``split`` the planned
+    shares, even if missing. p is None below two variants. Raises InputError if ``split`` does not give each
+    variant a share above 0.
     """
     from scipy.stats import chisquare
 
@@ -104,10 +109,10 @@ def sample_ratio(
 def of_summary(
     counts: Mapping[str, Mapping[str, int]], variants: Collection[str], split: Mapping[str, float]
 ) -> tuple[Health, Mapping[str, int]]:
-    """Returns the health of an aggregated test, and its users by variant.
+    """Returns the health of an aggregated test, and its number of users per variant.
 
-    ``counts``: users by metric and variant. Metrics may count different users: the least likely split is
-    used. Raises InputError for a split that does not name each variant with a share above 0.
+    ``counts`` maps metric → variant → users. Metrics may count different users; the least likely split is
+    used. Raises InputError if ``split`` does not give each variant a share above 0.
     """
     if not counts:
         return Health(None, 0, unchecked=ONLY_TRIALS), {}
@@ -121,10 +126,10 @@ def of_summary(
 
 
 def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float]) -> Health:
-    """Returns the health of a test whose table counts trials by metric and variant, but no users.
+    """Returns the health of a test whose table counts trials (metric → variant → trials) and no users.
 
-    Even trials do not show that users were split as planned. Uneven ones block the verdict: the lift of a
-    rate treats each trial as a user, and such users were not split as planned.
+    Even trials do not show that users were split as planned. Uneven trials block the verdict: the lift of a
+    rate treats each trial as a user, and then the users were not split as planned.
     """
     tested = [(metric, *sample_ratio(counts, split)) for metric, counts in trials.items()]
     broken = [(p, metric, mismatch) for metric, p, mismatch in tested if p is not None and mismatch]
@@ -153,7 +158,10 @@ def _mismatch(users: Mapping[str, int], expected: Sequence[float], p: float) -> 
 
 
 def crossovers(users: OnlineUsers) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
-    """Returns the message about multiple exposures: (warnings if many, notices if few)."""
+    """Returns (warnings, notices) about users with multiple exposures: a warning if many, else a notice.
+
+    Both are empty if there are no such users.
+    """
     crossed, n_units = users.crossed, sum(users.assigned.values()) + users.crossed
     if not crossed:
         return (), ()
@@ -165,8 +173,9 @@ def crossovers(users: OnlineUsers) -> tuple[tuple[Problem, ...], tuple[Problem, 
 
 
 def uneven_bots(users: OnlineUsers) -> tuple[Problem, ...]:
-    """Returns a warning if bots are not distributed evenly over variants, which means something sends them
-    into one.
+    """Returns a warning if bots are not spread evenly over the variants; empty if they are.
+
+    Something then sends bots into one of the variants.
     """
     bots: Mapping[str, int] = next((rule.by_variant for rule in users.removed if rule.rule == "bots"), {})
     if not unevenly_left_out(bots, users.assigned):
@@ -181,9 +190,9 @@ def uneven_bots(users: OnlineUsers) -> tuple[Problem, ...]:
 
 
 def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool:
-    """Returns whether more bots are in one variant than chance allows; fewer than ten bots are not tested.
+    """Returns True if the share of bots differs more between variants than by chance.
 
-    ``users`` by variant as assigned, including bots.
+    ``users`` has the assigned users per variant, including bots. Fewer than ten bots are not tested.
     """
     if sum(bots.get(name, 0) for name in users) < FEW_BOTS or len(users) < 2:
         return False
@@ -192,7 +201,10 @@ def unevenly_left_out(bots: Mapping[str, int], users: Mapping[str, int]) -> bool
 
 
 def uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
-    """Returns a warning if new users are split unevenly by day: a variant started later or was paused."""
+    """Returns a warning if the split of new users differs between days; empty if it does not.
+
+    The cause may be a variant that started later or was paused.
+    """
     day, variant = users.exposed - users.exposed.min(), users.variant
     counts = np.zeros((int(day.max()) + 1, len(users.variants)), dtype=np.int64)
     np.add.at(counts, (day, variant), 1)
@@ -205,7 +217,10 @@ def uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
 
 
 def p_independent(counts: Ints) -> float:
-    """Returns p of χ² that rows and columns are independent; empty ones are ignored."""
+    """Returns the p-value of the χ² test that rows and columns of a table are independent.
+
+    Empty rows and columns are ignored; 1 if fewer than two of either are left.
+    """
     from scipy.stats import chi2_contingency
 
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
@@ -213,9 +228,10 @@ def p_independent(counts: Ints) -> float:
 
 
 def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
-    """Returns the warning of a novelty effect: the same users gain less late than early, or no longer.
+    """Returns a warning per variant with a novelty effect: the same users gain less late than early, or lose.
 
-    Holm over all metrics and variants; the clearest case of each variant is given.
+    p-values are corrected over all metrics and variants (Holm). Each variant has the warning with its
+    smallest p.
     """
     base = users.variants.index(control)
     effects = [
@@ -246,7 +262,10 @@ def _novelty(metric: OnlineMetric, effect: NoveltyEffect) -> Problem:
 
 
 def few_days(users: OnlineUsers) -> tuple[Problem, ...]:
-    """Returns the notice that a test is shorter than a week."""
+    """Returns the notice that a test ran for less than a week.
+
+    Empty if it ran longer, for a single day, or if its log has no times.
+    """
     if not len(users.days.day):
         return ()
     first, last = int(users.days.day.min()), int(users.days.day.max())

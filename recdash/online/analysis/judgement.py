@@ -1,8 +1,8 @@
-"""Judges lifts: the words for goals and guardrails, with several metrics and variants judged together.
+"""Judges the lifts of an A/B test: the findings for goals and guardrails.
 
-All goals of all variants are one family, whose p-values are corrected (Holm by default). A guardrail is
-judged by itself: is it certain that the metric did not get worse by the margin? It needs no further
-correction, since all guardrails must hold.
+The lifts of all variants in all goals are one family, whose p-values are corrected (Holm by default). A
+guardrail is judged on its own: is it certain that the metric did not get worse by the margin? It needs no
+correction, because all guardrails must hold.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from recdash.stats.family import levels
 Word = Literal["better", "worse", "not settled", "holds", "broken", "not judged", ""]
 SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
 TONES = {"better": "better", "worse": "worse", "broken": "worse", "holds": "better"}
-"""The tone of each word on pages and in reports; other words have the tone "same"."""
+"""Finding → the tone in which pages and reports show it; every other finding has the tone "same"."""
 SETTLED_P = 0.05
 
 
 def family(p: Sequence[float | None], correction: Correction) -> list[tuple[float | None, float]]:
-    """Returns each p corrected with the others, and the level at which its interval excludes a lift of 0."""
+    """Returns for each p the corrected p, and the level at which its interval excludes a lift of 0."""
     values = np.array([np.nan if value is None else value for value in p], dtype=np.float64)
     adjusted = map(none_if_nan, corrected(values, correction).tolist())
     return list(zip(adjusted, levels(values, correction).tolist(), strict=True))
 
 
 def word(metric: OnlineMetric, estimate: lift.Estimate, p: float | None) -> Word:
-    """Returns the word for a lift with its (corrected) interval and p.
+    """Returns the finding for a lift, given its interval and p, corrected where the metric is a goal.
 
-    A guardrail *holds* if a loss of the margin is excluded, and is *broken* if a smaller one is.
+    A guardrail *holds* if the interval excludes a loss of the margin or more. It is *broken* if the interval
+    excludes every smaller loss.
     """
     if estimate.low is None or estimate.high is None or p is None:
         return "not settled"

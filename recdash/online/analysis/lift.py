@@ -1,9 +1,8 @@
-"""Compares a variant with control: value, lift and their intervals, or the reason why one is missing.
+"""Computes a variant's value and its lift over the control with intervals, or the reason why one is missing.
 
 tea-tasting computes the lift (delta method, Welch's t, CUPED). Cases in which it would return NaN or infinity
 or raise TypeError are recognised before: one user in a variant, no variance, a mean of 0. Where its normal
-approximation is not valid (``validity``), rates have the intervals of ``counts``, and other metrics have
-none.
+approximation is not valid (``validity``), rates get the intervals of ``counts``, and other metrics get none.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ NOT_ADJUSTED = "not adjusted for pre-test behaviour: CUPED {}"
 REPEATED = "there are more trials than users, so trials are not independent"
 TOO_WIDE = "the variance is too large for an interval"
 BEFORE = "before_"
-"""Prefix of pre-test totals, from which CUPED adjusts each user."""
+"""Prefix of the names of pre-test totals, with which CUPED adjusts the lift."""
 
 
 class Estimate(NamedTuple):
-    """A number with its interval and, for a lift, its p; ``note`` says why something is None."""
+    """A number with its interval and, for a lift, its p. ``note`` says why something is None."""
 
     value: float | None
     low: float | None = None
@@ -42,14 +41,14 @@ class Estimate(NamedTuple):
 
 
 def arm(n: int, mean: float, variance: float) -> Any:
-    """Returns tea-tasting's aggregates of one aggregated row; its only column is ``value``."""
+    """Returns tea-tasting's aggregates for a row of an aggregated table; their only column is ``value``."""
     from tea_tasting.aggr import Aggregates
 
     return Aggregates(count_=n, mean_={"value": mean}, var_={"value": variance})
 
 
 def arms(totals: Mapping[str, Floats], variant: Ints) -> list[Any]:
-    """Returns tea-tasting's aggregates of each variant from per-user totals [U], all of them numbers.
+    """Returns tea-tasting's aggregates for each variant, given the totals per user [U], none of which is NaN.
 
     They are computed here because tea-tasting counts a NaN as a user but not in the variance, and raises
     TypeError for a variant with one user.
@@ -70,8 +69,10 @@ def arms(totals: Mapping[str, Floats], variant: Ints) -> list[Any]:
 
 
 def value(metric: OnlineMetric, arm: Any) -> Estimate:
-    """Returns the metric in one variant; its interval by the delta method over users, clipped to possible
-    values, or exact for a rate of few successes.
+    """Returns the metric in one variant with its interval.
+
+    The interval is computed by the delta method over users and clipped to possible values. For a rate with
+    few successes it is exact. Without an interval, the note says why.
     """
     from scipy.stats import t
 
@@ -95,18 +96,18 @@ def value(metric: OnlineMetric, arm: Any) -> Estimate:
 
 
 def per(metric: OnlineMetric) -> str:
-    """Returns the metric's denominator in words."""
+    """Returns what the metric's denominator counts, as text: ``users`` or ``sessions``."""
     return (metric.denominator or "users").replace("_", " ")
 
 
 def lift(
     metric: OnlineMetric, control: Any, variant: Any, level: float = CONFIDENCE, *, adjusted: bool = False
 ) -> Estimate:
-    """Returns the relative difference from control, with the interval of the logarithm of the ratio and p of
-    the difference.
+    """Returns the relative difference of ``variant`` from ``control``.
 
-    If p does not exclude 0 at ``level``, nor does the interval. ``adjusted``: for pre-test behaviour (CUPED),
-    where ``can_adjust``.
+    The interval is that of the logarithm of the ratio, p is that of the difference. If p does not exclude 0
+    at ``level``, the interval contains 0 too. ``adjusted``: adjust for pre-test behaviour (CUPED); check
+    ``can_adjust`` before. Without a lift or an interval, the note says why.
     """
     note = _why_no_share(metric, control, variant)
     if note:
@@ -122,7 +123,7 @@ def lift(
     ratio = _ratio_of_means(metric, level, adjusted=adjusted)
     try:
         result = ratio.analyze_aggregates(*with_shared_variance(metric, control, variant))
-    except (OverflowError, ValueError):  # a covariate that makes control negative has no logarithm
+    except (OverflowError, ValueError):  # CUPED made the control negative: no logarithm
         return Estimate(change, note=TOO_WIDE)
     low, high = float(result.rel_effect_size_ci_lower), float(result.rel_effect_size_ci_upper)
     if not -1 < low <= high < math.inf:
@@ -136,10 +137,10 @@ def _agreeing(estimate: Estimate, level: float) -> Estimate:
 
 
 def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estimate, Estimate | None]:
-    """Returns the lift to show, and the unadjusted one if the first is adjusted for pre-test behaviour
-    (CUPED).
+    """Returns the lift to show and, if that is adjusted for pre-test behaviour (CUPED), the unadjusted one.
 
-    It is adjusted only if that gives a narrower interval; otherwise its note says why not.
+    The second is None if the first is unadjusted. A lift is adjusted only if its interval then becomes
+    narrower; its note says why it is not adjusted although it could be.
     """
     plain = lift(metric, control, variant)
     if plain.low is None or plain.note or not can_adjust(metric, control, variant):
@@ -153,7 +154,7 @@ def chosen_lift(metric: OnlineMetric, control: Any, variant: Any) -> tuple[Estim
 
 
 def is_adjusted(metric: OnlineMetric, control: Any, variant: Any) -> bool:
-    """Returns whether the lift shown is adjusted for pre-test behaviour."""
+    """Returns True if the lift to show is adjusted for pre-test behaviour (CUPED)."""
     return chosen_lift(metric, control, variant)[1] is not None
 
 
@@ -162,8 +163,9 @@ def _width(estimate: Estimate) -> float:
 
 
 def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[counts.Count] | None:
-    """Returns the counts of a rate with so few successes (or failures) that the delta method is not valid;
-    else None.
+    """Returns the counts of a rate with too few successes or failures for the delta method.
+
+    None for all others.
     """
     if min(control.count(), variant.count()) < 2:
         return None
@@ -173,7 +175,10 @@ def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[count
 
 
 def with_shared_variance(metric: OnlineMetric, control: Any, variant: Any) -> list[Any]:
-    """Returns control and variant; a much smaller one gets at least the other's variance."""
+    """Returns the aggregates of control and variant.
+
+    If one has far fewer users, it gets at least the other's variance.
+    """
     return [_with_shared_variance(metric, *pair) for pair in ((control, variant), (variant, control))]
 
 
@@ -184,7 +189,7 @@ def _with_shared_variance(metric: OnlineMetric, side: Any, other: Any) -> Any:
     variance = float(validity.shared_variance(side.count(), own, other.count(), _variance(metric, other)))
     if variance == own:
         return side
-    if not _varies(metric, side):  # nothing can grow: the numerator gets all of it
+    if not _varies(metric, side):  # no factor raises a variance of 0: the numerator gets all of it
         added = (variance - own) * side.mean(metric.denominator) ** 2
         numerator = side.var(metric.numerator) + added
         return Aggregates(side.count(), side.mean_, {**side.var_, metric.numerator: numerator}, side.cov_)
@@ -199,7 +204,7 @@ def _with_shared_variance(metric: OnlineMetric, side: Any, other: Any) -> Any:
 
 
 def users_needed(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> list[float]:
-    """Returns the users of control and of the variant from which an interval within ``bound`` is valid."""
+    """Returns the numbers of users in control and variant from which an interval meets ``bound``."""
     return [_users_needed(metric, side, bound) for side in with_shared_variance(metric, control, variant)]
 
 
@@ -216,7 +221,10 @@ def _is_valid(metric: OnlineMetric, arm: Any, bound: Bound) -> bool:
 def log_ratio(
     metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False
 ) -> tuple[float, float] | None:
-    """Returns log(variant ÷ control) and its standard error (delta method); None if that is not valid."""
+    """Returns log(variant ÷ control) and its standard error by the delta method.
+
+    None if that is not valid.
+    """
     from scipy.stats import norm
 
     if _why_no_share(metric, control, variant) or why_no_interval(metric, control, variant):
@@ -232,8 +240,9 @@ def log_ratio(
 
 
 def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
-    """Returns whether CUPED is possible: the metric has pre-test values with variance that do not determine
-    it fully.
+    """Returns True if CUPED is possible.
+
+    The metric must have pre-test values that vary and do not determine its values completely.
     """
     earlier = before(metric)
     if not all(earlier.is_in(side.mean_) for side in sides):
@@ -246,13 +255,13 @@ def can_adjust(metric: OnlineMetric, *sides: Any) -> bool:
 
 
 def before(metric: OnlineMetric) -> OnlineMetric:
-    """Returns the same metric in the pre-test period."""
+    """Returns the metric computed from the totals of the pre-test period."""
     below = f"{BEFORE}{metric.denominator}" if metric.denominator else None
     return replace(metric, numerator=f"{BEFORE}{metric.numerator}", denominator=below)
 
 
 def _explained(metric: OnlineMetric, arm: Any) -> float:
-    """Returns the share of the metric's variance that pre-test values explain: at 1, none is left."""
+    """Returns the share of the metric's variance that its pre-test values explain, from 0 to 1."""
     earlier = before(metric)
     own, other = _variance(metric, arm), _variance(earlier, arm)
     shared = arm.ratio_cov(metric.numerator, metric.denominator, earlier.numerator, earlier.denominator)
@@ -260,7 +269,7 @@ def _explained(metric: OnlineMetric, arm: Any) -> float:
 
 
 def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """Returns why there is no lift; empty if there is one."""
+    """Returns why there is no lift; an empty text if there is one."""
     base, other = value(metric, control).value, value(metric, variant).value
     if base is None or other is None:
         return f"there are no {per(metric)}"
@@ -268,7 +277,7 @@ def _why_no_share(metric: OnlineMetric, control: Any, variant: Any) -> str:
 
 
 def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
-    """Returns why the delta method gives no valid interval of a lift; empty if it does."""
+    """Returns why the delta method gives no valid interval of a lift; an empty text if it does."""
     sides = {"control": control, "variant": variant}
     if any(math.isnan(_variance(metric, side)) for side in sides.values()):
         return REPEATED
@@ -284,7 +293,10 @@ def why_no_interval(metric: OnlineMetric, control: Any, variant: Any) -> str:
 
 
 def why_not_valid(metric: OnlineMetric, control: Any, variant: Any, bound: Bound) -> str:
-    """Returns why an interval within ``bound`` is not valid yet, and when it will be; empty if it is."""
+    """Returns why an interval does not meet ``bound`` yet, and the users it needs.
+
+    An empty text if it does.
+    """
     needed = users_needed(metric, control, variant, bound)
     sides = zip(needed, (control.count(), variant.count()), ("control", "variant"), strict=True)
     least, n, side = max(sides, key=lambda need: need[0] / need[1])

@@ -1,8 +1,8 @@
-"""Says what to do after an A/B test, variant by variant: ship it, roll it back, or keep the test running.
+"""Says what to do after an A/B test, per variant: ship it, roll it back, or keep the test running.
 
-A step follows from the findings of goals and guardrails. Before the planned sample size is reached, a
-finding counts only if the always-valid interval agrees, since looking early makes fixed-horizon intervals
-too narrow. If the split of users cannot be checked, a gain is not enough to ship.
+A step follows from the findings of goals and guardrails. Before the planned sample size is reached, a finding
+counts only if the always-valid interval agrees, because repeated looks make fixed-horizon intervals too
+narrow. If the split of users cannot be checked, a gain is not enough to ship.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VERBS: Mapping[Action, str] = {
     "roll back": "roll back",
 }
 LONGEST_DAYS = 365
-"""A forecast beyond a year is no plan."""
+"""A test that needs more than a year is not recommended to run on."""
 LONGEST_NAME, MOST_NAMED, MOST_TITLES = 40, 3, 3
 
 
@@ -40,9 +40,10 @@ LONGEST_NAME, MOST_NAMED, MOST_TITLES = 40, 3, 3
 class NextStep:
     """What to do with one variant, and why.
 
-    ``lift``: its row of the decision metric, which is the first goal. ``more_users`` of control and variant
-    together until the planned sample size, or until the observed lift would be significant; ``days`` that
-    this takes at the pace of the last week. None if unknown or not needed.
+    ``lift`` is the variant's row of the decision metric, which is the first goal. ``more_users`` is the
+    number of users, of control and variant together, that are missing until the planned sample size, or until
+    the observed lift would be significant. ``days`` is the time this takes at the pace of the last week. Both
+    are None if unknown or not needed.
     """
 
     variant: str
@@ -54,7 +55,7 @@ class NextStep:
 
     @property
     def title(self) -> str:
-        """Returns ``Ship``, or ``Keep running, about 12 days``."""
+        """Returns the step as a title, such as ``Ship`` or ``Keep running, about 12 days``."""
         if self.action != "keep running":
             return TITLES[self.action]
         if self.days is not None:
@@ -65,9 +66,10 @@ class NextStep:
 def next_steps(
     results: OnlineResults, rules: OnlineRules = USUAL, sample: SampleSummary | None = None
 ) -> tuple[NextStep, ...]:
-    """Returns a step for each variant other than control; none if the split is broken or there is no goal.
+    """Returns a step for each variant other than the control.
 
-    ``sample``: the summary of the test's users, if they are known one by one; it gives the pace.
+    Empty if the split is broken or there is no goal. ``sample`` is the summary of the test's users, from
+    which the pace is computed; None if the test has no users.
     """
     goals = [row.metric for row in results.rows if row.role == "goal"]
     if results.health.blocked or not goals:
@@ -112,7 +114,10 @@ def _step(
 
 
 def _without_plan(control: str, sample: SampleSummary | None, lift: OnlineRow) -> NextStep:
-    """Returns the step after no significant lift: how long until the observed lift would be significant."""
+    """Returns the step for a variant without a significant lift in a test without a planned sample size.
+
+    It says how many users and days the observed lift needs to become significant.
+    """
     if lift.more_users is None:
         why = f" {capital(lift.note.split('; ')[0])}." if lift.note and lift.p is None else ""
         return NextStep(lift.variant, "inconclusive", f"No significant lift.{why}", lift)
@@ -124,7 +129,7 @@ def _without_plan(control: str, sample: SampleSummary | None, lift: OnlineRow) -
 
 
 def _is_always_valid(row: OnlineRow) -> bool:
-    """Returns whether the always-valid interval confirms the finding of a goal or guardrail."""
+    """Returns True if the always-valid interval confirms the row's finding."""
     if row.sequence_low is None or row.sequence_high is None:
         return False
     low, high = row.sequence_low, row.sequence_high
@@ -136,9 +141,10 @@ def _is_always_valid(row: OnlineRow) -> bool:
 
 
 def days_for(users: int, sample: SampleSummary | None, control: str, variant: str) -> int | None:
-    """Returns the days until so many more users of both variants are exposed, at the pace of the last week.
+    """Returns the days until ``users`` more users are exposed, at the pace of the last week.
 
-    None if there are no days, or if no new user was exposed in the last week.
+    The users are those of control and variant. None if the test has no days, or if no user was first exposed
+    in the last week.
     """
     if sample is None or not sample.days:
         return None
@@ -155,9 +161,10 @@ def headline(
     names: Mapping[str, str] | None = None,
     days: int = 0,
 ) -> str:
-    """Returns the decision in a sentence: ``Ship ALS v3; roll back Two-tower``.
+    """Returns the decision on the test in one sentence, such as ``Ship ALS v3; roll back Two-tower``.
 
-    ``names``: variant → the name to show, its own by default; ``days`` that the test has run, if known.
+    ``names`` maps variants to the names to show, by default their own. ``days`` is how long the test has run;
+    0 if unknown.
     """
     shown = {name: cut_inside((names or {}).get(name, name), LONGEST_NAME) for name in results.variants}
     if results.health.blocked:
@@ -183,14 +190,14 @@ def headline(
 
 
 def _joined(names: Sequence[str], joint: str) -> str:
-    """Returns ``a, b or c``; of many names the first three."""
+    """Returns the names as text, such as ``a, b or c``; at most three of them, with the number of others."""
     more = len(names) - MOST_NAMED
     some = [*names[:MOST_NAMED], many(more, "other variant")] if more > 0 else list(names)
     return f" {joint} ".join([", ".join(some[:-1]), some[-1]] if some[:-1] else some)
 
 
 def _findings(won: Sequence[OnlineRow], lost: Sequence[OnlineRow]) -> str:
-    """Returns ``wins engagement rate, but loses session watch time``."""
+    """Returns the findings of a variant as text: ``wins engagement rate, but loses session watch time``."""
     clauses = []
     for verb, word in (("wins", "better"), ("loses", "worse"), ("breaks the guardrail", "broken")):
         titles = [lowered(cut(row.title, LONGEST_NAME)) for row in (*won, *lost) if row.word == word]
@@ -203,7 +210,7 @@ def _findings(won: Sequence[OnlineRow], lost: Sequence[OnlineRow]) -> str:
 
 
 def _guardrails(rows: Sequence[OnlineRow]) -> str:
-    """Returns a sentence on the guardrails of a variant that loses none; empty without guardrails."""
+    """Returns a sentence about guardrails none of which is broken; an empty text without guardrails."""
     rails = [row for row in rows if row.role == "guardrail"]
     is_open = [lowered(cut(row.title, LONGEST_NAME)) for row in rails if row.word != "holds"]
     if not rails:
@@ -215,15 +222,15 @@ def _guardrails(rows: Sequence[OnlineRow]) -> str:
 
 
 def rounded(users: int) -> int:
-    """Returns a forecast of users rounded to two digits, as precise as it is."""
+    """Returns a forecast number of users rounded to two significant digits."""
     return int(float(f"{users:.2g}"))
 
 
 def brief(users: int) -> str:
-    """Returns a forecast of users as text: ``4,100`` or ``1.2 M``."""
+    """Returns a forecast number of users as text, such as ``4,100`` or ``1.2 M``."""
     return f"{float(f'{users / 1e6:.2g}'):g} M" if users >= 1_000_000 else numbers.count(rounded(users))
 
 
 def as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:
-    """Returns the steps JSON-ready, each with the lift in the decision metric."""
+    """Returns the steps as JSON-ready dicts, each with the variant's lift in the decision metric."""
     return [{**asdict(step), "lift": step.lift.lift, "metric": step.lift.metric} for step in steps]

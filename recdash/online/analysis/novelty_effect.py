@@ -1,4 +1,4 @@
-"""Measures the novelty effect: does the lift for the same users wear off, rise or fall over time?"""
+"""Measures the novelty effect: does the lift of the same users fade or rise over time?"""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ Course = Literal["fades", "rises", "falls"]
 
 @dataclass(frozen=True)
 class NoveltyEffect:
-    """The lift of a variant in the first days since exposure and in later ones, of the same users.
+    """The lift of a variant in the first days since exposure and in later days, over the same users.
 
-    ``n`` users of variant and control observed that long; ``early_days`` and ``late_days`` first and last day
-    since exposure (0 is its day). Lifts are shares; ``difference`` is log(1 + late lift) − log(1 + early
-    lift), with its 95 % interval and p. Unavailable numbers are None, and ``note`` says why.
+    ``n`` is the number of users of variant and control who were observed long enough. ``early_days`` and
+    ``late_days`` are the first and last day of each period since exposure (0 is the day of exposure). Lifts
+    are shares. ``difference`` is log(1 + late lift) − log(1 + early lift), with its 95 % interval and p.
+    Unavailable numbers are None, and ``note`` says why.
     """
 
     variant: str
@@ -42,8 +43,9 @@ class NoveltyEffect:
 
     @property
     def course(self) -> Course:
-        """Returns the course: a lift, up or down, *fades* if less of it is left; else it *rises* or
-        *falls*.
+        """Returns how the lift changes over time.
+
+        It *fades* if it keeps its sign and gets smaller, otherwise it *rises* or *falls*.
         """
         early, late = self.early_lift or 0.0, self.late_lift or 0.0
         if early * late > 0 and abs(late) < abs(early):
@@ -53,8 +55,11 @@ class NoveltyEffect:
 
 @dataclass(frozen=True)
 class _Watched:
-    """By variant [V]: ``n`` users; the metric ``early`` and ``late``, NaN for a denominator of 0;
-    ``squared_error`` of log(late ÷ early); ``relative_error`` the larger one of early and late.
+    """The metric early and late in each variant [V], over users who were observed long enough.
+
+    ``n`` is the number of users. ``early`` and ``late`` are the metric's values, NaN for a denominator of 0.
+    ``squared_error`` is the squared standard error of log(late ÷ early), ``relative_error`` the larger
+    relative standard error of the two values.
     """
 
     n: Ints
@@ -65,16 +70,19 @@ class _Watched:
 
 
 def fading(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
-    """Returns ``against`` a control by name. Raises UnknownName for an unknown one."""
+    """Returns the novelty effect in each variant other than the control.
+
+    Raises UnknownName for an unknown control.
+    """
     return against(users, metric, grouped_lifts.place(users, control))
 
 
 def against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[NoveltyEffect]:
-    """Returns early against late lift for each variant but control, whose index is ``base``; with several
-    variants, correct the p as one family.
+    """Returns the novelty effect in each variant other than the control, whose index is ``base``.
 
-    It counts users exposed early enough that two thirds of the test's days follow; the first half of those
-    days is early, the second late.
+    It covers the users who were observed for at least two thirds of the test's days since their exposure. The
+    first half of those days is early, the second half late. With several variants, correct their p-values
+    together.
     """
     first, n_days = grouped_lifts.calendar(users)
     early, late = _spans(n_days)
@@ -88,17 +96,21 @@ def against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[Novelty
 
 
 def _spans(n_days: int) -> tuple[Span, Span]:
-    """Returns the first and last day of either window; both are the first day if the test has only one."""
+    """Returns the first and last day of the early and of the late period.
+
+    Both periods are the first day if the test has only one.
+    """
     length = math.ceil(n_days * 2 / 3)
     width = max(length // 2, 1)
     return (0, width - 1), (length - width, length - 1)
 
 
 def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span, counted: Mask) -> _Watched:
-    """Returns early and late values of the ``counted`` [U] users.
+    """Returns the early and late values over the users that ``counted`` [U] marks.
 
-    The rates are of dependent sums, so a user's part in log(late ÷ early) is added up before it is squared:
-    the delta method with all covariances of early and late, numerator and denominator.
+    Early and late values depend on each other. Each user's contributions to log(late ÷ early) are therefore
+    added before they are squared: the delta method with all covariances of early and late, numerator and
+    denominator.
     """
     arm, n_arms = users.variant, len(users.variants)
     n = np.bincount(arm[counted], minlength=n_arms)
@@ -118,7 +130,10 @@ def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span, 
 def _rate_and_parts(
     users: OnlineUsers, metric: OnlineMetric, span: Span, counted: Mask
 ) -> tuple[Floats, Floats]:
-    """Returns [V] the metric within the days, and [U] each user's part in its logarithm: N/ΣN − D/ΣD."""
+    """Returns [V] the metric over the days of ``span``, and [U] each user's contribution to its logarithm.
+
+    The contribution is N/ΣN − D/ΣD, with the user's numerator N and denominator D.
+    """
     unit = users.days.unit
     since = users.days.day - users.exposed[unit]
     rows = (since >= span[0]) & (since <= span[1]) & counted[unit]
@@ -133,7 +148,7 @@ def _rate_and_parts(
 
 
 def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:
-    """Returns [V] the sum over a variant's users, and [U] each user's share of it."""
+    """Returns [V] the sum of ``done`` over the users of each variant, and [U] each user's share of it."""
     sums = np.bincount(users.variant, done, minlength=len(users.variants)).astype(np.float64)
     return sums, grouped_lifts.ratio(done, sums[users.variant])
 
@@ -141,7 +156,7 @@ def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:
 def _measured(
     effect: NoveltyEffect, metric: OnlineMetric, watched: _Watched, base: int, code: int
 ) -> NoveltyEffect:
-    """Returns ``effect`` with its numbers, or with a note why it has none."""
+    """Returns ``effect`` with its numbers, or with a note that says why it has none."""
     from scipy.special import ndtr, ndtri
 
     sides, bound = [base, code], validity.ONE_LOOK

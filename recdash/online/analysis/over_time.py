@@ -17,12 +17,12 @@ from recdash.online.users import OnlineUsers
 
 @dataclass(frozen=True)
 class LiftAtTime:
-    """The lift of one variant at one time, as a share, with its 95 % interval.
+    """The lift of one variant up to one day or on one day, as a share, with its 95 % interval.
 
-    ``day`` counts from 1970 (UTC), in ``since_exposure`` from the first exposure (0 is its day). ``n`` users
-    of variant and control together. The sequence is an always-valid interval; only cumulative lifts have one,
-    from the day on which it is valid (``validity.MANY_LOOKS``). Unavailable numbers are None, and ``note``
-    says why.
+    ``day`` counts from 1970 (UTC); in ``since_exposure`` it counts from the day of first exposure, which is
+    0. ``n`` is the number of users of variant and control. ``sequence_low`` and ``sequence_high`` are the
+    always-valid interval; only cumulative lifts have one, from the day on which it is valid
+    (``validity.MANY_LOOKS``). Unavailable numbers are None, and ``note`` says why.
     """
 
     variant: str
@@ -39,10 +39,10 @@ class LiftAtTime:
 def cumulative(
     users: OnlineUsers, metric: OnlineMetric, control: str, n_planned: int | None = None
 ) -> list[LiftAtTime]:
-    """Returns the cumulative lift up to each day of the test, of the users exposed until then.
+    """Returns the cumulative lift up to each day of the test, over the users exposed until then.
 
-    ``n_planned``: users of variant and control together at which the sequence is narrowest before the test.
-    Raises UnknownName for an unknown control.
+    ``n_planned`` is the number of users of variant and control at which the always-valid interval is
+    narrowest. Raises UnknownName for an unknown control.
     """
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
@@ -51,7 +51,10 @@ def cumulative(
 
 
 def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
-    """Returns the lift of each day alone, of the users exposed until then. Raises UnknownName."""
+    """Returns the lift on each single day, over the users exposed until then.
+
+    Raises UnknownName for an unknown control.
+    """
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
     sums = _on(users, metric, users.days.day - first, n)
@@ -59,10 +62,10 @@ def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAt
 
 
 def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
-    """Returns the lift on the day of a user's first exposure (0), the day after (1) …, of the users observed
-    that long: exposed at least so many days before the last day of the test.
+    """Returns the lift on the day of the users' first exposure (0), on the day after (1), and so on.
 
-    Raises UnknownName.
+    The lift on day d covers the users exposed at least d days before the last day of the test. Raises
+    UnknownName for an unknown control.
     """
     first, n_days = grouped_lifts.calendar(users)
     watched = _exposed(users, first + n_days - 1 - users.exposed, n_days)
@@ -72,7 +75,7 @@ def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> li
 
 
 def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
-    """Returns [variants, days] users with that day; ``day`` [U] from 0."""
+    """Returns [variants, days] the number of users per day; ``day`` [U] is each user's day, from 0."""
     counts = np.bincount(users.variant * n_days + day, minlength=len(users.variants) * n_days)
     return counts.reshape(len(users.variants), n_days).astype(np.float64)
 
@@ -81,8 +84,10 @@ def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
 
 
 def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
-    """Returns [variants, days] what users did on a day; ``day`` [rows of users.days] from 0, ``n`` users by
-    then.
+    """Returns [variants, days] the sums of what users did on each day.
+
+    ``day`` is the day of each row of ``users.days``, from 0; ``n`` [variants, days] is the number of users
+    until then.
     """
     numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
@@ -94,10 +99,10 @@ def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
 
 
 def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
-    """Returns [variants, days] what users did until then; ``day`` and ``n`` as above.
+    """Returns [variants, days] the sums of what users did up to each day; ``day`` and ``n`` as in ``_on``.
 
-    Each row changes the products of a user's totals from those before it to those after it. Adding up the
-    changes avoids visiting each user again on each day.
+    Each row changes the squares and products of its user's totals. Adding up these changes avoids a pass over
+    all users for each day.
     """
     unit, shape = users.days.unit, n.shape
     cell = users.variant[unit] * shape[1] + day
@@ -117,7 +122,7 @@ def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Su
 
 
 def _so_far(unit: Ints, values: Floats) -> Floats:
-    """Returns [rows] each user's cumulative total; rows in the order of users and days."""
+    """Returns [rows] each user's cumulative total; the rows are sorted by user and day."""
     total = values.cumsum()
     starts = np.flatnonzero(np.diff(unit, prepend=-1))
     lengths = np.diff(starts, append=len(unit))
@@ -137,7 +142,10 @@ def _moments(
     n_planned: int | None = None,
     with_sequence: bool = False,
 ) -> Iterator[LiftAtTime]:
-    """Yields each variant's lift at each time, with the confidence sequence if wanted and valid."""
+    """Yields each variant's lift on each day.
+
+    It has the always-valid interval if ``with_sequence`` is True and there are enough users.
+    """
     base = grouped_lifts.place(users, control)
     for code, variant in enumerate(users.variants):
         if code == base:

@@ -1,7 +1,7 @@
-"""Computes the sample size for a lift, and the minimum detectable effect of a sample.
+"""Computes the sample size that a lift needs, and the minimum detectable effect of a sample.
 
-It is tea-tasting's power analysis with the normal distribution, solved in closed form: tea-tasting's search
-takes 40 ms per metric and variant, and fails with Welch's t, where the noncentral t is NaN for many users.
+It is tea-tasting's power analysis with the normal distribution, solved in closed form. tea-tasting's search
+takes 40 ms per metric and variant, and fails with Welch's t, because the noncentral t is NaN for many users.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ POWER, ALPHA = 0.8, 0.05
 def more_users(
     metric: OnlineMetric, control: Any, variant: Any, effect: float, *, adjusted: bool = False
 ) -> int | None:
-    """Returns users still needed, in control and variant together, to detect a lift of ``effect`` (.03 = +3
-    %) at 80 % power (two-sided, 5 %); 0 if there are enough.
+    """Returns how many more users, of control and variant together, detect a lift of ``effect`` (.03 = +3 %).
 
-    Their split stays, and their variance is that of control. ``adjusted``: with CUPED. None for an effect of
-    0, for a control that is 0 or has no variance, or if the world's population is too small.
+    The power is 80 % (two-sided, 5 %). The split stays the same, and the variance is that of the control.
+    ``adjusted``: with CUPED. Returns 0 if there are enough users, and None for an effect of 0, for a control
+    that is 0 or has no variance, or if the world's population is too small.
     """
     if not effect or not variant.count() or not _spreads(metric, control):
         return None
@@ -35,11 +35,10 @@ def more_users(
 
 
 def to_settle(distance: float, std_error: float, n: int, level: float) -> int | None:
-    """Returns users needed besides the ``n`` present for an interval of ``level`` to exclude, at 80 % power,
-    a value at ``distance`` from the estimate.
+    """Returns how many more users an interval needs to exclude, at 80 % power, a value at ``distance``.
 
-    Both are on the log scale, as estimated. At least 1; None for no distance, or if the world's population is
-    too small.
+    ``distance`` is measured from the estimate, on the log scale like ``std_error``; ``n`` users are present.
+    Returns at least 1; None for a distance or error of 0, or if the world's population is too small.
     """
     from scipy.special import ndtri
 
@@ -52,11 +51,10 @@ def to_settle(distance: float, std_error: float, n: int, level: float) -> int | 
 def detectable(
     metric: OnlineMetric, control: Any, n: int, ratio: float = 1.0, *, adjusted: bool = False
 ) -> float | None:
-    """Returns the minimum detectable effect (a share) of ``n`` users, control and variant together, at 80 %
-    power.
+    """Returns the minimum detectable effect, as a share, of ``n`` users of control and variant at 80 % power.
 
-    ``ratio``: users of the variant per user of control. None for a control that is 0 or has no variance, or
-    below 4 users.
+    ``ratio`` is the number of the variant's users per user of the control. None for a control that is 0 or
+    has no variance, or below 4 users.
     """
     if n < 4 or not _spreads(metric, control):
         return None
@@ -64,14 +62,15 @@ def detectable(
 
 
 def _spreads(metric: OnlineMetric, control: Any) -> bool:
-    """Returns whether control has a value above 0 and an interval."""
+    """Returns True if the control has a value above 0 and an interval."""
     estimate = value(metric, control)
     return estimate.low is not None and estimate.value is not None and estimate.value > 0
 
 
 def _at_one_user(metric: OnlineMetric, control: Any, ratio: float, *, adjusted: bool) -> float:
-    """Returns the smallest detectable lift times √n: (z of the level + z of the power) · relative standard
-    error.
+    """Returns the minimum detectable lift times √n.
+
+    It is (z of the level + z of the power) · relative standard error of one user.
     """
     from scipy.special import ndtri
 

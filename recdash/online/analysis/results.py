@@ -1,4 +1,4 @@
-"""Computes the results of an uploaded online test."""
+"""Computes the results of an A/B test: one row per metric and variant, judged together."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnlineRow:
-    """One metric in one variant. Lifts are relative (0.05 = 5 % above control), intervals 95 %.
+    """One metric in one variant; lifts are relative (0.05 = 5 % above control) and intervals are 95 %.
 
-    ``n_users`` may be trials if the upload says so. ``numerator`` and ``denominator`` are sums over the
+    ``n_users`` counts trials if the upload counts trials. ``numerator`` and ``denominator`` are sums over the
     users. ``lift`` is adjusted for pre-test behaviour (CUPED) if that is known and makes the interval
-    narrower; ``plain_lift`` is then the unadjusted one. ``corrected_*``: within the family of all goals;
-    ``sequence_*``: the always-valid interval, and ``sequence_note`` says why there is none yet. ``word`` says
-    what the lift means for the metric's role, ``more_users`` how many more would probably make it
-    significant. An unavailable number is None, and ``note`` says why; it also names an unusual method.
+    narrower; ``plain_*`` is then the unadjusted lift. ``p_corrected`` and ``corrected_*`` are corrected over
+    all goals and variants. ``sequence_*`` is the always-valid interval, and ``sequence_note`` says why there
+    is none yet. ``word`` is the finding for the metric's role, ``more_users`` how many more users would
+    probably make it significant. An unavailable number is None, and ``note`` says why; it also names an
+    unusual method.
     """
 
     metric: str
@@ -65,12 +66,12 @@ class OnlineRow:
 
     @property
     def is_adjusted(self) -> bool:
-        """Returns whether the lift is adjusted for pre-test behaviour (CUPED)."""
+        """Returns True if the lift is adjusted for pre-test behaviour (CUPED)."""
         return self.plain_lift is not None
 
     @property
     def narrower(self) -> float | None:
-        """Returns the share by which CUPED made the interval narrower; None if it was not used."""
+        """Returns the share by which CUPED made the interval narrower; None if the lift is not adjusted."""
         if None in (self.lift_low, self.plain_low):
             return None
         return 1 - (self.lift_high - self.lift_low) / (self.plain_high - self.plain_low)  # type: ignore[operator]
@@ -78,9 +79,11 @@ class OnlineRow:
 
 @dataclass(frozen=True)
 class OnlineResults:
-    """``variants`` with control first, ``rows`` metric by metric in that order.
+    """The results of an A/B test.
 
-    ``users`` that count, by variant (empty if unknown); ``removed``: what the rules excluded.
+    ``variants`` begin with the control; ``rows`` are sorted by metric, then in the order of the variants.
+    ``users`` is the number of counted users per variant, empty if unknown. ``removed`` says what the rules
+    excluded.
     """
 
     control: str
@@ -92,15 +95,15 @@ class OnlineResults:
     removed: tuple[Removed, ...] = ()
 
     def records(self) -> list[dict[str, Any]]:
-        """Returns the rows as plain values, for a table or for the store."""
+        """Returns the rows as dicts, for a table or for the store."""
         return [asdict(row) for row in self.rows]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric with its aggregates (count, means, variances) by variant.
+    """A metric with its aggregates (count, means, variances) per variant.
 
-    ``planned_users``: see ``OnlineRules``.
+    ``planned_users`` is the planned sample size, as in ``OnlineRules``.
     """
 
     metric: OnlineMetric
@@ -115,7 +118,10 @@ def of_users(
     metrics: Sequence[OnlineMetric] = KNOWN,
     correction: Correction = "holm",
 ) -> OnlineResults:
-    """Returns the results of a test with data per user; of ``metrics`` those that the logs allow."""
+    """Returns the results of a test with data per user.
+
+    ``metrics`` that need totals which the users do not have are left out.
+    """
     arms = arms_of(users)
     measurable = [metric for metric in metrics if metric.is_in(users.totals)]
     measured = [Measured(metric, arms, rules.planned_users) for metric in measurable]
@@ -134,7 +140,10 @@ def of_users(
 
 
 def arms_of(users: OnlineUsers) -> dict[str, Any]:
-    """Returns tea-tasting's aggregates of each variant; pre-test totals have names of their own."""
+    """Returns tea-tasting's aggregates per variant.
+
+    The names of pre-test totals have the prefix ``before_``.
+    """
     earlier = {f"{compare.BEFORE}{name}": values for name, values in users.before.items()}
     totals = {**users.totals, **earlier}
     return dict(zip(users.variants, compare.arms(totals, users.variant), strict=True))
@@ -147,8 +156,9 @@ def of_summaries(
     metrics: Sequence[OnlineMetric] = (),
     correction: Correction = "holm",
 ) -> OnlineResults:
-    """Returns the results of a test uploaded as aggregates; ``metrics`` give the roles of those named
-    there.
+    """Returns the results of a test uploaded as aggregates.
+
+    ``metrics`` are custom metrics; they give rows of the same name their role and title.
     """
     measured = [
         Measured(metric, arms, rules.planned_users) for metric, arms in aggregates.measured(rows, metrics)
@@ -173,7 +183,10 @@ def _results(
     *,
     correction: Correction,
 ) -> OnlineResults:
-    """Returns the results; ``users`` by variant if known: those of a rate of trials are not."""
+    """Returns the results with all rows judged.
+
+    ``users`` is the number of users per variant, empty if the table counts only trials.
+    """
     names = sorted({variant for metric in measured for variant in metric.arms})
     variants = (control, *(name for name in names if name != control))
     rows = [
@@ -232,7 +245,7 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
 
 
 def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
-    """Returns the row with the always-valid interval, or the reason why there is none yet."""
+    """Returns the row with its always-valid interval, or with the reason why there is none yet."""
     pair = measured.arms[control], measured.arms[row.variant]
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS)
@@ -248,7 +261,10 @@ def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRo
 def _judged(
     rows: Sequence[tuple[Measured, OnlineRow]], control: str, correction: Correction
 ) -> Iterator[OnlineRow]:
-    """Yields the rows with their findings: goals judged as one family, guardrails and others singly."""
+    """Yields the rows with their findings.
+
+    Goals are corrected as one family, all other metrics are not corrected.
+    """
     goals = [row for _, row in rows if row.role == "goal" and not row.is_control]
     family = judgement.family([row.p for row in goals], correction)
     levels = {(row.metric, row.variant): pair for row, pair in zip(goals, family, strict=True)}
@@ -271,7 +287,10 @@ def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, l
 
 
 def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
-    """Returns users still needed to exclude a lift of 0; for a guardrail, a loss of the margin."""
+    """Returns how many more users exclude a lift of 0 or, for a guardrail, a loss of the margin.
+
+    None if unknown.
+    """
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     if ratio is None:
         return None
@@ -281,8 +300,9 @@ def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level
 
 
 def validity_notes(rows: Iterable[OnlineRow]) -> list[str]:
-    """Returns sentences: why numbers of these rows are missing or of another method, and which lack an
-    always-valid interval.
+    """Returns sentences that say why numbers of these rows are missing or come from an unusual method.
+
+    They also name the rows without an always-valid interval.
     """
     lifts = [(f"{row.title}, {row.variant}", row) for row in rows if not row.is_control]
     reasons = sorted({f"{name}: {row.note}." for name, row in lifts if row.note})

@@ -1,4 +1,4 @@
-"""Summarises a test's users before any result: who was assigned, who had no session, on which days."""
+"""Summarises the users of an A/B test before any result: variants, days, and users without a session."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ WEEK = 7
 
 @dataclass(frozen=True)
 class SampleSummary:
-    """``assigned`` users by variant, ``crossed`` users with multiple exposures, who are excluded.
+    """A summary of the users of an A/B test.
 
-    ``silent``: users by variant who count and had no session. ``first`` and ``last`` day of the test, days
-    since 1970 (UTC); None if no row has a time. ``recent``: users by variant first exposed in the last week.
-    ``has_sessions``: the table says what happened in which session; one of a row per user does not.
+    ``assigned`` is the number of assigned users per variant, ``crossed`` the number of users with multiple
+    exposures, who are excluded. ``n`` is the number of counted users per variant, ``silent`` that of counted
+    users without a session. ``first`` and ``last`` are days since 1970 (UTC); None if no row has a time.
+    ``recent`` is the number of users per variant whose first exposure was in the last week. ``has_sessions``
+    is False for a table of one row per user.
     """
 
     assigned: Mapping[str, int]
@@ -33,12 +35,12 @@ class SampleSummary:
 
     @property
     def recent_days(self) -> int:
-        """Returns the number of days that ``recent`` counts."""
+        """Returns the number of days that ``recent`` covers."""
         return min(self.days, WEEK)
 
     @property
     def n_units(self) -> int:
-        """Returns the number of users seen in any variant."""
+        """Returns the number of users seen in one variant or several."""
         return sum(self.assigned.values()) + self.crossed
 
     @property
@@ -47,7 +49,10 @@ class SampleSummary:
 
     @property
     def dates(self) -> str:
-        """Returns ``1 to 21 Mar 2026``; empty if no row has a time."""
+        """Returns the first and last day as text, such as ``1 to 21 Mar 2026``.
+
+        Empty if no row has a time.
+        """
         if self.first is None or self.last is None:
             return ""
         first, last = times.date(self.first), times.date(self.last)

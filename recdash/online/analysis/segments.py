@@ -1,4 +1,4 @@
-"""Computes a lift by segment of users: country, platform, or any other attribute."""
+"""Computes lifts per segment of users, such as country or platform."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from recdash.stats.family import benjamini_hochberg
 
 FALSE_FINDINGS = 0.05
 MIX_BELOW = 0.001
-"""Level of the test that segments are independent of variants, as for the split, since it is made every time.
+"""Level of the test that segments are independent of variants.
+
+It is as strict as that of the split, because both tests are made every time.
 """
 
 
 @dataclass(frozen=True)
 class SegmentLift:
-    """The lift of one variant in one segment (None: users without a known segment), as a share with its 95 %
-    interval.
+    """The lift of one variant in one segment, as a share, with its 95 % interval.
 
-    ``p_bh`` is corrected over all segments and variants at once (Benjamini–Hochberg). Unavailable numbers
-    are None, and ``note`` says why.
+    ``segment`` is None for users without a known segment. ``p_bh`` is corrected over all segments and
+    variants (Benjamini–Hochberg). Unavailable numbers are None, and ``note`` says why.
     """
 
     variant: str
@@ -49,13 +50,14 @@ class SegmentLift:
 
 @dataclass(frozen=True)
 class Reversal:
-    """A variant's segments whose lift has the opposite sign of its overall lift.
+    """The segments in which a variant's lift has the opposite sign of its overall lift.
 
-    ``all_of_them``: every segment does, which is Simpson's paradox: segments have different weights in the
-    two variants. It is reported only beyond chance: the overall lift is significant, and either users fall
-    into the segments differently (p < .001) or the segments' own lift, their precision-weighted mean, has the
-    other sign. Otherwise ``segments`` have the opposite sign significantly (p_bh ≤ .05), and the overall lift
-    does not apply to them.
+    ``all_of_them`` means Simpson's paradox: every segment has the opposite sign, because the segments have
+    different weights in the two variants. It is reported only if chance does not explain it. The overall lift
+    must be significant. In addition, the mix of segments must differ between the variants (p < .001), or the
+    precision-weighted mean of the segments' lifts must be significant with the opposite sign. Without
+    ``all_of_them``, the lifts in ``segments`` are significant (p_bh ≤ .05), so that the overall lift does not
+    apply to them.
     """
 
     variant: str
@@ -64,8 +66,9 @@ class Reversal:
 
 
 def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
-    """Returns the lifts variant by variant, segments in their own order. Raises UnknownName for an unknown
-    segment or control.
+    """Returns the lifts per variant and segment of the attribute ``name``; segments keep their own order.
+
+    Raises UnknownName for an unknown attribute or control.
     """
     base = grouped_lifts.place(users, control)
     if name not in users.segments:
@@ -83,7 +86,7 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
 
 
 def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
-    """Returns the lift of each variant over all users, unadjusted like those in segments (without CUPED)."""
+    """Returns variant → lift over all users, without CUPED like the lifts in segments."""
     base, n = grouped_lifts.place(users, control), len(users.variants)
     sums = grouped_lifts.added_up(*grouped_lifts.columns(metric, users.totals), users.variant, n)
     lifts = grouped_lifts.lifts(metric, sums[[base] * n], sums)
@@ -91,17 +94,20 @@ def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, E
 
 
 def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
-    """Returns the variants whose segments contradict their ``overall`` lift (see ``whole``).
+    """Returns the variants whose segments contradict their ``overall`` lift, which ``whole`` computes.
 
-    Both must be unadjusted: an adjusted lift may have another sign than the unadjusted ones of its segments
-    by chance.
+    Both must be without CUPED: an adjusted lift may have another sign than the unadjusted lifts of its
+    segments by chance.
     """
     reversals = (_reversal(variant, rows, lift) for variant, lift in overall.items() if lift.value)
     return tuple(reversal for reversal in reversals if reversal is not None)
 
 
 def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
-    """Returns sums [variants, segments]; the last segment has the users without a known segment."""
+    """Returns sums [variants, segments] and the segments' labels.
+
+    The last segment has the users without a known one.
+    """
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
@@ -142,14 +148,17 @@ def _reversal(variant: str, rows: Sequence[SegmentLift], overall: Estimate) -> R
 
 
 def _is_paradox(rows: Sequence[SegmentLift], overall: Estimate) -> bool:
-    """Returns whether it takes more than chance that all ``rows`` have the opposite sign of the whole."""
+    """Returns True if chance does not explain the opposite sign of all segments."""
     sign = _sign(overall.low, overall.high)
     users = np.array([[row.n_control, row.n_variant] for row in rows])
     return sign != 0 and (_sign(*_inside(rows)) == -sign or p_independent(users) < MIX_BELOW)
 
 
 def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
-    """Returns the 95 % interval of the segments' own lift: logarithms, weighted by 1 / SE²."""
+    """Returns the 95 % interval of the segments' mean lift, whose logarithms are weighted by 1 / SE².
+
+    None for both ends if no segment has an interval.
+    """
     ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
     if not ends:
         return None, None
@@ -161,5 +170,5 @@ def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
 
 
 def _sign(low: float | None, high: float | None) -> int:
-    """Returns 1 or −1 if the interval excludes 0, else 0."""
+    """Returns 1 or −1 if the interval excludes 0; 0 if it does not, or if it is missing."""
     return 0 if low is None or high is None else int(low > 0) - int(high < 0)

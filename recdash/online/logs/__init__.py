@@ -1,1 +1,1 @@
-"""Reads an A/B test's logs: events become sessions, sessions become one row per user."""
+"""Reads an A/B test's logs: builds sessions from events, and one row per user from sessions."""

@@ -1,4 +1,4 @@
-"""Determines each user's variant and its start: from exposures, or from the session rows."""
+"""Determines each user's variant and first exposure, from the exposures or from the session rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ MOST_VARIANTS = 50
 
 @dataclass(frozen=True)
 class Assigned:
-    """``arm`` [units] the variant of each unit, −1 for none or several; ``since`` [units] seconds of the
-    first exposure, −∞ without exposures.
+    """The variant of each unit, which is a user of the log.
 
-    ``crossed`` units have several variants, ``strangers`` [units] none. ``lost``: users by variant of those
-    that only crossed users saw.
+    ``arm`` [units] is the index of the unit's variant in ``names``, −1 for none or several. ``since`` [units]
+    is the first exposure in seconds since 1970, −∞ without exposures. ``crossed`` is the number of units with
+    several variants; ``strangers`` [units] marks those with none. ``lost`` is the number of users of each
+    variant that only users with several variants saw.
     """
 
     names: tuple[str, ...]
@@ -35,18 +36,26 @@ class Assigned:
         return self.arm >= 0
 
     def by_name(self, arms: Ints) -> dict[str, int]:
-        """Returns how often each variant occurs; −1 does not count."""
+        """Returns variant → how often its index occurs in ``arms``; −1 is not counted."""
         counts = np.bincount(arms[arms >= 0], minlength=len(self.names)).tolist()
         return dict(zip(self.names, counts, strict=True))
 
 
 def by_rows(unit: Ints, n_units: int, variant: Labels, in_test: Mask) -> Assigned:
-    """Returns the assignment from the rows of the test; a unit with only earlier rows is in no variant."""
+    """Returns the assignment from the session rows of the test.
+
+    A unit with only pre-test rows has no variant. Raises InputError if no user has exactly one variant, or if
+    there are too many variants.
+    """
     return _assigned(unit, n_units, variant, in_test & (variant.code >= 0), np.full(n_units, -np.inf))
 
 
 def by_exposures(unit: Ints, n_units: int, variant: Labels, at: Floats) -> Assigned:
-    """Returns the assignment from exposures, repeated ones once; ``at`` [exposures] seconds since 1970."""
+    """Returns the assignment from the exposures; ``at`` [exposures] are seconds since 1970.
+
+    Repeated exposures to the same variant count once. Raises InputError if no user has exactly one variant,
+    or if there are too many variants.
+    """
     since = np.full(n_units, np.inf)
     np.fmin.at(since, unit, at)
     return _assigned(unit, n_units, variant, variant.code >= 0, since)

@@ -1,4 +1,4 @@
-"""Detects bots: one rule, fixed in advance and the same in every variant."""
+"""Detects bots by one rule, which is fixed in advance and the same in every variant."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from recdash.online.rules import OnlineRules
 
 
 def among(rows: SessionRows, counts: Mask, n_units: int, rules: OnlineRules) -> Mask:
-    """Returns [units] true for users who clicked or came more often on some day than ``rules`` allow.
+    """Returns [units] True for users with more clicks or sessions on one day than ``rules`` allow.
 
-    ``counts`` [rows] which of the rows belong to the test.
+    ``counts`` [rows] marks the rows that belong to the test.
     """
     is_bot = np.zeros(n_units, dtype=np.bool_)
     if not rows.has_sessions:  # a row per user does not say what happened on which day

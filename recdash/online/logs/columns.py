@@ -1,4 +1,4 @@
-"""Reads the raw columns of an A/B log once: ids and names as codes, times as seconds since 1970."""
+"""Reads the raw columns of an A/B log once: ids and names become codes, times become seconds since 1970."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 # A number this large would be a date tens of thousands of years ahead: its unit is smaller.
 UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s")
-"""Columns with a fixed meaning; every other number is summed, every other text is a segment."""
+"""Columns with a fixed meaning.
+
+Every other column of numbers is summed, every other one of text is a segment.
+"""
 EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
 
 
 class Labels(NamedTuple):
-    """A column of names: ``code`` [rows] indexes into ``names``, −1 for none."""
+    """A column of names: ``code`` [rows] are indexes into ``names``, −1 for an empty cell."""
 
     code: Ints
     names: Sequence[Any]
@@ -34,8 +37,10 @@ class Labels(NamedTuple):
 
 @dataclass(frozen=True)
 class Exposures:
-    """The exposures of ``table`` [n] without ``outliers``, whose order among the others is unknown; ``at``
-    [n] seconds since 1970.
+    """The exposures of an A/B test, without those at an outlying time.
+
+    ``table`` has the n rows, ``at`` [n] their seconds since 1970, ``variant`` their variants. ``outliers``
+    has the removed times; their order among the others is unknown.
     """
 
     table: pa.Table
@@ -46,11 +51,11 @@ class Exposures:
 
 @dataclass(frozen=True)
 class SessionLog:
-    """Sessions and exposures in the same codes of units and sessions.
+    """The sessions and exposures of a log, with common codes for units (users) and sessions.
 
-    ``far`` [rows] true for an outlying time; ``variant`` [rows] None without such a column; ``exposed``
-    [exposures] the unit of each, and ``exposed_in`` the session, None if the exposures name none;
-    ``segments`` of the units by column.
+    ``far`` [rows] marks sessions at an outlying time. ``variant`` [rows] is None if the sessions have no such
+    column. ``exposed`` [exposures] is the unit of each exposure, ``exposed_in`` its session, None if the
+    exposures name none. ``segments`` maps a column of text to the units' values.
     """
 
     unit_ids: pa.Array
@@ -75,7 +80,10 @@ def read_exposures(table: pa.Table) -> Exposures:
 
 
 def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
-    """Returns sessions and exposures; exposures take precedence over what the sessions say about a user."""
+    """Returns sessions and exposures with common codes.
+
+    If both say something about a user, the exposures take precedence.
+    """
     known = None if exposures is None else read_exposures(exposures)
     tables = [table] if known is None else [table, known.table]
     units, unit_ids = codes(*(rows["unit_id"] for rows in tables))
@@ -99,8 +107,9 @@ def read_sessions(table: pa.Table, exposures: pa.Table | None) -> SessionLog:
 
 
 def _rows(table: pa.Table, unit: Ints, session: Ints) -> tuple[SessionRows, TimestampOutliers]:
-    """Returns the rows; one with an outlying time only shows that its user exists: no session, no totals, no
-    time.
+    """Returns the session rows, and the outliers among their times.
+
+    A row at an outlying time only shows that its user exists: it has no session, no totals and no time.
     """
     start = seconds(table["start_ts"]) if "start_ts" in table.column_names else np.zeros(len(unit))
     usual = [name for name in ("clicks", "watch_s") if name in table.column_names]
@@ -122,10 +131,10 @@ def _rows(table: pa.Table, unit: Ints, session: Ints) -> tuple[SessionRows, Time
 
 
 def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Floats) -> dict[str, Segment]:
-    """Returns the segments by column: each unit [n] under the earliest value in its rows.
+    """Returns the segments by column: each of the ``n`` units gets the earliest value in its rows.
 
-    ``ts`` [rows] seconds since 1970, NaN for an unknown time, which counts as later than any. Of several
-    values at the same time the first by name counts, so that file order does not matter.
+    ``ts`` [rows] are seconds since 1970; an unknown time (NaN) counts as the latest. If several values have
+    the same time, the first in alphabetical order counts, so that the order of rows does not matter.
     """
     segments = {}
     for name, label in named:
@@ -135,7 +144,10 @@ def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Float
 
 
 def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts: Floats) -> Ints:
-    """Returns [n_units] indexes into ``texts``, −1 if no row of the unit has a value."""
+    """Returns [n_units] the index in ``texts`` of each unit's earliest value.
+
+    −1 if no row of the unit has a value.
+    """
     rows = np.flatnonzero((label >= 0) & (unit >= 0))
     unit, label, ts = unit[rows], label[rows], np.nan_to_num(ts[rows], nan=np.inf)
     first = np.full(n_units, np.inf)
@@ -150,7 +162,10 @@ def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts:
 
 
 def _in_one_spelling(units: list[Ints], ids: pa.Array) -> list[Problem]:
-    """Gives users of the sessions the code of their id in the exposures even if spelled differently."""
+    """Replaces the code of users in the sessions whose id is spelled differently in the exposures.
+
+    Changes ``units`` in place. Returns the notices about such ids.
+    """
     import pyarrow as pa
 
     sessions, exposed = map(np.unique, units)
@@ -172,7 +187,10 @@ def labels(column: pa.ChunkedArray) -> Labels:
 
 
 def codes(*columns: pa.ChunkedArray) -> tuple[list[Ints], Any]:
-    """Returns each column as indices [rows] into their common distinct values, −1 for none."""
+    """Returns each column as indexes [rows] into the distinct values of all columns, and these values.
+
+    An empty cell has the index −1.
+    """
     import pyarrow as pa
 
     alike = _of_one_type(columns)
@@ -197,9 +215,7 @@ def _coded(column: pa.ChunkedArray) -> tuple[Ints, Any]:
 
 
 def _of_one_type(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray]:
-    """Returns the columns with a common type: numbers in one table and text in the other are compared as
-    text.
-    """
+    """Returns the columns cast to a common type, which is text if their types differ."""
     import pyarrow as pa
 
     types = {column.type for column in columns}
@@ -211,8 +227,9 @@ def _of_one_type(columns: Sequence[pa.ChunkedArray]) -> Sequence[pa.ChunkedArray
 
 
 def seconds(column: pa.ChunkedArray) -> Floats:
-    """Returns [rows] seconds, NaN without a time. Numbers are seconds, or milli-, micro- or nanoseconds by
-    size.
+    """Returns [rows] seconds since 1970; NaN for an unknown time.
+
+    Numbers are read as seconds, or as milli-, micro- or nanoseconds if they are too large to be seconds.
     """
     import pyarrow as pa
 
@@ -227,7 +244,7 @@ def seconds(column: pa.ChunkedArray) -> Floats:
 
 
 def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Returns times that were stored as text; null if unreadable."""
+    """Returns the times in a column of text; null if it cannot be read as times."""
     import pyarrow as pa
 
     for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
@@ -239,12 +256,12 @@ def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _floats(column: pa.ChunkedArray) -> Floats:
-    # microseconds have more digits than a float from 2255 on
+    # from the year 2255 on, microseconds have more digits than a float
     return column.cast("float64", safe=False).to_numpy()
 
 
 def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> Iterator[tuple[str, Labels]]:
-    """Yields names and labels of the segment columns."""
+    """Yields name and labels of each column of text or booleans, except those in ``apart_from``."""
     import pyarrow as pa
 
     def is_text(kind: pa.DataType) -> bool:

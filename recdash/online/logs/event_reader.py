@@ -1,4 +1,4 @@
-"""Reads events of an A/B test as a stream: their user and session, and whether they count."""
+"""Reads the events of an A/B test as a stream, with their users and sessions."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ ALL_LOOKED_AT = 1 << 20
 
 
 class Exposed:
-    """The users in the test: ``units`` by code, and the variant of each."""
+    """The users in an A/B test: their ids, codes and variants.
+
+    ``units`` maps ids to codes, ``assigned`` has the variant of each code.
+    """
 
     def __init__(self, exposures: pa.Table) -> None:
-        known = read_exposures(exposures)  # the notice of outliers is given where sessions become users
+        known = read_exposures(exposures)  # per_user gives the notice of outliers
         self.units = Ids()
         chunks = [self.units.codes(chunk) for chunk in known.table["unit_id"].chunks]
         unit = np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)
@@ -36,7 +39,10 @@ class Exposed:
         self.spellings = Spellings(self.units.words())
 
     def known(self, ids: pa.Array) -> Ints:
-        """Returns [n] the unit of each id, in any spelling; −1 for a user who is not in the test."""
+        """Returns [n] the code of each id, also if it is spelled differently.
+
+        −1 for a user who is not in the test.
+        """
         import pyarrow as pa
 
         unit = self.units.codes(ids, grow=False)
@@ -47,11 +53,12 @@ class Exposed:
 
 @dataclass(frozen=True)
 class Events:
-    """Some events of exposed users.
+    """Some events of exposed users, n of them.
 
-    ``unit``, ``visit`` (a unit's session) and ``item`` codes [n] (−1 for no item), ``request`` keys [n] (0
-    for none), ``at`` [n] microseconds since 1970, ``watched`` [n] seconds, ``counts`` [n] whether their items
-    were recommended, ``position`` [n] from 1 (0 for none), ``event`` [n] indexes into ``names``.
+    ``unit`` [n] are codes of users, ``visit`` [n] of sessions within a user, ``item`` [n] of items (−1 for
+    none). ``request`` [n] are keys of requests (0 for none), ``at`` [n] microseconds since 1970, ``watched``
+    [n] seconds. ``counts`` [n] is True if the item was recommended, ``position`` [n] starts at 1 (0 for
+    none), ``event`` [n] are indexes into ``names``.
     """
 
     unit: Ints
@@ -66,7 +73,7 @@ class Events:
     names: tuple[str, ...]
 
     def named(self, *names: str) -> Mask:
-        """Returns [n] true for events of these names."""
+        """Returns [n] True for events with one of these names."""
         return np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
 
     def of(self, rows: Mask) -> Events:
@@ -77,7 +84,10 @@ class Events:
 
 
 class SessionCodes:
-    """A code per session of a unit; a unit's activity outside sessions has a code too, without session id."""
+    """A growing map from (user, session id) to codes.
+
+    The activity of a user outside sessions has a code too, with an empty session id.
+    """
 
     def __init__(self) -> None:
         self._keys = Keys()
@@ -87,7 +97,7 @@ class SessionCodes:
         return len(self._keys)
 
     def codes(self, unit: Ints, session: Keys64, session_id: pa.Array) -> Ints:
-        """Returns codes [n] int32 of units' sessions; ids are stored when first seen."""
+        """Returns [n] int32 codes of the users' sessions; a new session gets the next code."""
         import pyarrow as pa
 
         code, new = self._keys.codes(paired(unit, session))
@@ -97,18 +107,21 @@ class SessionCodes:
 
     @property
     def unit(self) -> Ints:
-        """Returns [visits] the unit of each."""
+        """Returns [visits] the user's code of each session."""
         return self._units.upto(len(self))
 
     def session_ids(self) -> pa.Array:
-        """Returns [visits] session ids as the log writes them; null outside sessions."""
+        """Returns [visits] the session ids as written in the log; null for activity outside sessions."""
         import pyarrow as pa
 
         return pa.concat_arrays(self._sessions) if self._sessions else pa.array([], pa.string())
 
 
 class EventReader:
-    """Turns batches of events into those that count; remembers ids, and what it excluded by variant."""
+    """Turns batches of a log into the events of exposed users.
+
+    It remembers the ids it has seen, and how many events each rule excluded per variant.
+    """
 
     def __init__(self, exposures: pa.Table) -> None:
         self.exposed = Exposed(exposures)
@@ -118,12 +131,13 @@ class EventReader:
         self.strangers = 0
         self.has_requests = False
         self._event_ids, self._deliveries = SeenKeys(), SeenKeys()
-        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # all of a short log, some of a long one
+        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # ids: all, every sixteenth
         self._left_out: dict[str, Ints] = {}
 
     def read(self, batch: pa.RecordBatch) -> Events:
-        """Returns the events of exposed users that were not seen before, including those without a
-        session.
+        """Returns the batch's events of exposed users, without those that repeat an earlier event.
+
+        Events without a session are included.
         """
         unit = self.exposed.known(batch.column("unit_id"))
         is_exposed = unit >= 0
@@ -136,19 +150,22 @@ class EventReader:
         return self._events(batch, unit)
 
     def leave_out(self, rule: str, unit: Ints) -> None:
-        """Counts what a rule excludes, once for each unit [n] it belongs to."""
+        """Counts what a rule excludes, per variant.
+
+        ``unit`` [n] has the user of each excluded event or item.
+        """
         assigned = self.exposed.assigned
         counts = np.bincount(assigned.arm[unit] + 1, minlength=len(assigned.names) + 1)
         self._left_out[rule] = self._left_out.get(rule, 0) + counts
 
     def removed(self, rule: str, description: str, unit: str) -> Removed:
-        """Returns what a rule excluded of users in one variant."""
+        """Returns what a rule excluded, per variant, with the given description and unit of counting."""
         names = self.exposed.assigned.names
         counts = self._left_out.get(rule, np.zeros(len(names) + 1, dtype=np.int64))[1:].tolist()
         return Removed(rule, description, unit, dict(zip(names, counts, strict=True)))
 
     def _is_new(self, batch: pa.RecordBatch, unit: Ints, known: Mask) -> Mask:
-        """Returns [n] false for an event whose id its unit had before; ids may restart for each unit."""
+        """Returns [n] False for an event whose id its user had before; ids may restart for each user."""
         if "event_id" not in batch.schema.names:
             return known
         keys = keys_of(batch.column("event_id"))
@@ -161,7 +178,7 @@ class EventReader:
         return ~again
 
     def _look_at(self, keys: Keys64, ts: Ints, again: Mask) -> None:
-        """Counts ids that recur at another time; of a long log every sixteenth id is checked."""
+        """Counts ids that occur again at another time; in a long log only every sixteenth id is checked."""
         some = (keys & SIXTEENTH) == 0
         if self._looked_at[0, 0] >= ALL_LOOKED_AT:
             keys, ts, again, some = keys[some], ts[some], again[some], some[some]
@@ -170,7 +187,7 @@ class EventReader:
 
     @property
     def repeated_ids(self) -> float:
-        """Returns the share of the events with an id that repeat one of their unit at another time.
+        """Returns the share of events with an id whose user had the same id at another time, from 0 to 1.
 
         Such events were not sent twice: their ids do not identify events.
         """
@@ -205,7 +222,7 @@ class EventReader:
 
 
 def keys_of(column: pa.Array) -> Keys64:
-    """Returns a key [n] of each id, the same for 12 and "12"; 0 for none."""
+    """Returns [n] a 64-bit key of each id, the same for 12 and "12"; 0 for an empty cell."""
     import pyarrow as pa
 
     keys = hashes(column if pa.types.is_string(column.type) else column.cast(pa.string()))
@@ -213,7 +230,7 @@ def keys_of(column: pa.Array) -> Keys64:
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
-    """Returns [n] float64, 0 for a missing value."""
+    """Returns [n] the column as float64; 0 for an empty cell, or if the batch lacks the column."""
     if name not in batch.schema.names:
         return np.zeros(batch.num_rows)
     return batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)

@@ -1,5 +1,6 @@
-"""Folds exposures and events into the session table that every online number comes from, and lists what was
-excluded.
+"""Builds the session table, from which every online number comes, and lists what was excluded.
+
+Its sources are the exposures and the events.
 """
 
 from __future__ import annotations
@@ -25,20 +26,23 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 40
 MOST_UNLIKE = 0.2
-"""Largest share of events that repeat an id at another time; beyond it the ids do not identify events."""
+"""Largest share of events that repeat an id at another time; with more, the ids do not identify events."""
 LATE, EARLY = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 TAKEN = {
     *("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s", "videos", "impressions"),
     *("sessions", "engaged_sessions", "watch_min"),
     *("lists", "answerable_lists", "answered_lists", "clicked_lists"),
 }
-"""Names with a meaning in a session table or its totals."""
+"""Names that have a meaning in a session table or in its totals."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """``sessions``: unit_id, session_id, start_ts and end_ts (the first and last event), clicks, watch_s,
-    videos, impressions and a count of every other event under its own name. ``removed`` by rule and variant.
+    """The sessions of an A/B test, counted from its events.
+
+    ``sessions`` has the columns unit_id, session_id, start_ts and end_ts (times of the first and last event),
+    clicks, watch_s, videos, impressions, and a count of every other event under its own name. ``removed``
+    says what each rule excluded per variant. ``served`` are the served lists, None if not given.
     """
 
     sessions: pa.Table
@@ -53,11 +57,11 @@ def sessions_of(
     rules: OnlineRules = USUAL,
     served: pa.Table | None = None,
 ) -> Counted:
-    """Folds checked batches of events, read as a stream, into the sessions of exposed users.
+    """Returns the sessions of exposed users, counted from a stream of checked batches of events.
 
-    If the log has a column ``source``, only recommended items count for clicks, watch time and videos.
-    ``served`` lists add a row each (see ``online.logs.served_lists``). Raises InputError if no event belongs
-    to an exposed user with a session.
+    If the log has a column ``source``, only recommended items count for clicks, watch time and videos. Each
+    of the ``served`` lists adds a row (see ``online.logs.served_lists``). Raises InputError if no event
+    belongs to an exposed user with a session.
     """
     import pyarrow as pa
 
@@ -76,8 +80,9 @@ def sessions_of(
 
 
 class Folded:
-    """What is kept of the events: a number per session and per watched item, however many events there
-    are.
+    """The counts that are kept of a stream of events: one number per session and per watched item.
+
+    Its size does not depend on the number of events.
     """
 
     def __init__(self, exposures: pa.Table) -> None:
@@ -90,7 +95,7 @@ class Folded:
         self._has_videos = False
 
     def add(self, batch: pa.RecordBatch) -> Events:
-        """Adds a batch; returns its events for further use."""
+        """Counts a batch of events, and returns its events of exposed users for further use."""
         events = self.reader.read(batch)
         n = len(self.reader.visits)
         np.minimum.at(self._starts.upto(n), events.visit, events.at)
@@ -100,7 +105,7 @@ class Folded:
         return events
 
     def _count(self, events: Events) -> None:
-        """Counts clicks and impressions of recommended items, and other events under their own names."""
+        """Counts clicks and impressions of recommended items, and all other events under their own names."""
         for name in (CLICK, IMPRESSION):
             self._add(name, events.visit[events.named(name) & events.counts])
         met = np.bincount(events.event, minlength=len(events.names))
@@ -142,7 +147,7 @@ class Folded:
         if self._has_videos:
             columns["videos"] = videos
         seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
-        # too many names to be kinds of events have no columns
+        # too many names cannot be kinds of events: they get no columns
         for name in sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION}):
             is_taken = name in TAKEN or name.startswith("before_")
             column = "impressions" if name == IMPRESSION else f"{name} events" if is_taken else name
@@ -150,7 +155,10 @@ class Folded:
         return Counted(self._table(session, columns), self._removed(rules), self._notices())
 
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
-        """Returns [visits] seconds watched and videos; counts what cap and threshold exclude."""
+        """Returns [visits] the watched seconds and [visits] the number of videos.
+
+        Also counts what the cap and the threshold exclude.
+        """
         seconds = self._watch_times.seconds()
         visit, unit = self._visit.upto(len(seconds)), self.reader.visits.unit
         is_video = seconds > rules.threshold_s
@@ -162,7 +170,7 @@ class Folded:
         return watch, np.bincount(visit[is_video], minlength=n).astype(np.int32)
 
     def _table(self, session: pa.Array, columns: Mapping[str, Floats | Ints]) -> pa.Table:
-        """Returns a row per session; activity outside sessions is left out."""
+        """Returns a table of one row per session, without the activity outside sessions."""
         import pyarrow as pa
 
         visits, moment = self.reader.visits, pa.timestamp("us", "UTC")

@@ -1,6 +1,6 @@
-"""Assigns codes, in order of appearance, to ids and keys of a log read as a stream.
+"""Assigns codes to the ids and keys of a log that is read as a stream, in the order in which they appear.
 
-Text is identified by 64 bits: among ten million ids, two collide once in 370,000 logs.
+Text is identified by 64 bits: among ten million ids, two collide in one of 370,000 logs.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ STIR = np.uint64(0xD6E8FEB86659FD93)
 HALF = np.uint64(32)
 FLAG_BITS, MOST_BLOCKS = 25, 64
 EMPTY, NEW = np.uint64(0), -1
-# masks for the part of an 8-byte word that is text
+# LEFT[n] keeps the first n bytes of an 8-byte word
 LEFT = np.array([(1 << (8 * n)) - 1 for n in range(WORD + 1)], dtype=np.uint64)
 
 
 def paired(code: Ints, keys: Keys64) -> Keys64:
-    """Returns a key [n] of each code and key together."""
+    """Returns [n] a key for each pair of a code and a key."""
     return _mixed(keys + code.astype(np.uint64) * STIR)
 
 
 def hashes(words: pa.Array) -> Keys64:
-    """Returns 64 bits of each text [n], the same in every block."""
+    """Returns [n] a 64-bit hash of each text, the same in every batch."""
     _, offsets, data = words.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32)[words.offset : words.offset + len(words) + 1].astype(
         np.int64
@@ -58,10 +58,10 @@ def _mixed(values: Keys64) -> Keys64:
 
 
 class Keys:
-    """A growing map from key to code; codes count up from 0 in order of appearance.
+    """A growing map from keys to codes, which are 0, 1, 2 … in the order of first appearance.
 
-    It is a hash table with linear probing, looked up for a whole block at once: keys are mixed bits, of which
-    the lowest give the first slot.
+    It is a hash table with linear probing that looks up a whole batch at once. Keys are well mixed bits, so
+    that their lowest bits give the first slot.
     """
 
     def __init__(self) -> None:
@@ -72,8 +72,9 @@ class Keys:
         return self._size
 
     def codes(self, keys: Keys64, *, grow: bool = True) -> tuple[Ints, Ints]:
-        """Returns (codes [n] int32, −1 for unknown keys unless ``grow``; the rows where new keys first
-        occurred).
+        """Returns [n] the int32 code of each key, and the rows where new keys first occur.
+
+        With ``grow`` new keys get a code; without it they get −1, and there are no such rows.
         """
         keys = np.where(keys == EMPTY, ~EMPTY, keys)
         if grow:
@@ -83,7 +84,7 @@ class Keys:
         if not grow:
             return code, np.empty(0, dtype=np.int64)
         rows = np.flatnonzero(code == NEW)
-        self._code[slot[rows[::-1]]] = -2 - rows[::-1]  # of several the last one stays: the first row
+        self._code[slot[rows[::-1]]] = -2 - rows[::-1]  # the last write stays: that of the first row
         first = rows[self._code[slot[rows]] == -2 - rows]
         self._code[slot[first]] = np.arange(self._size, self._size + len(first), dtype=np.int32)
         code[rows] = self._code[slot[rows]]
@@ -91,7 +92,10 @@ class Keys:
         return code, first
 
     def _slot_of_each(self, keys: Keys64, *, grow: bool) -> Ints:
-        """Returns [n] the slot of each key; −1 if it has none. New keys take a slot if ``grow``."""
+        """Returns [n] the slot of each key.
+
+        A new key takes a free slot with ``grow``, and has −1 without it.
+        """
         mask = np.uint64(len(self._key) - 1)
         slot = (keys & mask).astype(np.int64)
         slots = np.full(len(keys), -1, dtype=np.int64)
@@ -101,7 +105,7 @@ class Keys:
             held = self._key[tried]
             if grow:
                 free = held == EMPTY
-                self._key[tried[free]] = wanted[free]  # of several keys one stays; the others continue
+                self._key[tried[free]] = wanted[free]  # one key takes the slot, the others go on
                 held = self._key[tried]
             here = held == wanted
             slots[rows[here]] = tried[here]
@@ -125,14 +129,14 @@ class Keys:
 
 
 class SeenKeys:
-    """Keys seen before: sorted blocks of them, and flags that identify most new keys quickly."""
+    """The keys that were seen before, as sorted blocks, with flags that recognise most new keys quickly."""
 
     def __init__(self) -> None:
         self._flags = np.zeros(1 << FLAG_BITS, dtype=np.bool_)
         self._blocks: list[Keys64] = []
 
     def firsts(self, keys: Keys64) -> Mask:
-        """Returns [n] true where a key occurs for the first time, and remembers it."""
+        """Returns [n] True where a key occurs for the first time, and remembers the keys."""
         flag = (keys >> np.uint64(64 - FLAG_BITS)).astype(np.int64)
         candidates = self._flags[flag]
         self._flags[flag] = True
@@ -160,7 +164,7 @@ class SeenKeys:
 
 
 class Ids:
-    """A growing map from id to code that can also return the ids as text; 12 and "12" are one id."""
+    """A growing map from ids to codes that also keeps the ids as text; 12 and "12" are the same id."""
 
     def __init__(self) -> None:
         self._keys = Keys()
@@ -170,7 +174,10 @@ class Ids:
         return len(self._keys)
 
     def codes(self, column: pa.Array, *, grow: bool = True) -> Ints:
-        """Returns codes [n] int32 of whole numbers or text; −1 for null and unknown ids."""
+        """Returns [n] the int32 code of each id, a whole number or text; −1 for an empty cell.
+
+        With ``grow`` new ids get a code; without it they get −1.
+        """
         import pyarrow as pa
 
         column = column.cast(pa.string()) if pa.types.is_integer(column.type) else column
@@ -183,14 +190,17 @@ class Ids:
         return np.where(column.is_valid(), code, np.int32(-1)) if column.null_count else code
 
     def words(self) -> pa.Array:
-        """Returns every id [codes] as text, by code."""
+        """Returns [codes] every id as text, in the order of the codes."""
         import pyarrow as pa
 
         return pa.concat_arrays(self._words) if self._words else pa.array([], pa.string())
 
 
 class Tally:
-    """A number per code, which grows with the codes: ``upto(n)`` is the array [n] to count in."""
+    """One number per code, in an array that grows with the codes.
+
+    ``upto(n)`` returns the array [n], which the caller may change.
+    """
 
     def __init__(self, dtype: Any, fill: float = 0) -> None:
         self._fill = fill

@@ -1,6 +1,6 @@
-"""Matches user ids that two tables spell differently: 00007 in one is 7 in the other, after a spreadsheet.
+"""Matches user ids that two tables spell differently, such as 00007 and 7 after a spreadsheet.
 
-They are matched unless the exposures contain both spellings, which are then two users; a notice counts them.
+They are matched unless the exposures have both spellings, which are then two users. A notice says how many.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ NONE_FOUND = -1
 
 
 class Spellings:
-    """Finds which of the ``known`` ids [n], int64 or text, other ids spell with more or fewer leading
-    zeros.
+    """The known ids of users, among which ids with more or fewer leading zeros can be found.
+
+    ``known`` [n] are ids of the exposures, int64 or text.
     """
 
     def __init__(self, known: pa.Array) -> None:
@@ -32,7 +33,10 @@ class Spellings:
         self._example = ("", "")
 
     def find(self, ids: pa.Array) -> Ints:
-        """Returns [n] the index of the known id that each of these unknown ids also spells; −1 for none."""
+        """Returns [n] for each id the index of the known id that is the same number; −1 if there is none.
+
+        ``ids`` must not be among the known ids as written.
+        """
         import pyarrow as pa
 
         index = np.full(len(ids), NONE_FOUND, dtype=np.int64)
@@ -53,7 +57,7 @@ class Spellings:
         return index
 
     def notices(self) -> list[Problem]:
-        """Returns the notice that ids were matched in another spelling; none if none was."""
+        """Returns the notice that ids were matched although spelled differently; empty if none was."""
         if not len(self._met):
             return []
         written, exposed = self._example
@@ -68,7 +72,7 @@ class Spellings:
 
     @cached_property
     def _by_number(self) -> tuple[Keys, Ints]:
-        """Returns keys of the numbers that only one of the known ids spells, and the id's index by code."""
+        """Returns keys of the numbers that exactly one known id stands for, and that id's index by code."""
         import pyarrow as pa
 
         numbers = _numbers(self._known.cast(pa.string()))
@@ -83,7 +87,7 @@ class Spellings:
 
 
 def _padded(ids: pa.Array) -> Mask:
-    """Returns [n] true for text that may be a number with leading zeros."""
+    """Returns [n] True for text that may be a number with leading zeros."""
     import pyarrow as pa
 
     if pa.types.is_integer(ids.type):
@@ -94,6 +98,6 @@ def _padded(ids: pa.Array) -> Mask:
 
 
 def _numbers(words: pa.Array) -> pa.Array:
-    """Returns [n] each number without leading zeros; null for other text."""
+    """Returns [n] each number as text without leading zeros; null for text that is not a number."""
     plain = pc.replace_substring_regex(words, ZEROS, r"\1\2")
     return pc.if_else(pc.match_substring_regex(words, NUMBER), plain, None)

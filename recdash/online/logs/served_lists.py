@@ -1,8 +1,8 @@
-"""Counts served lists: clicked ones, and those that contain the item watched next.
+"""Counts served lists: those with a click, and those that contain the item watched next.
 
-The answer to a list is the item that its user watches next, past the threshold, on any surface, but not from
-the list itself: an item clicked or watched in the list is not its answer. A list after which no such item is
-watched has no known answer and cannot be judged.
+The answer to a list is the item that its user watches next for longer than the threshold, on any surface, but
+not from the list: an item clicked or watched in the list is not its answer. A list after which no such item
+is watched has no known answer and cannot be judged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LATE = np.iinfo(np.int64).max
 
 
 class WatchedItems:
-    """What users watched, on any surface: a row for each item in a session, or outside sessions."""
+    """What users watched on any surface: one row per item in a session, or outside sessions."""
 
     def __init__(self) -> None:
         self._times = WatchTimes()
@@ -41,7 +41,10 @@ class WatchedItems:
         np.minimum.at(self._begun.upto(n), code, events.at)
 
     def past(self, threshold_s: float) -> tuple[Ints, Ints, Ints]:
-        """Returns (unit, begun, item) of the events that count as videos, sorted by unit and time."""
+        """Returns (user, time, item) of the items watched for longer than the threshold.
+
+        They are sorted by user and time.
+        """
         seconds = self._times.seconds()
         n, videos = len(seconds), np.flatnonzero(seconds > threshold_s)
         unit, begun, item = (tally.upto(n)[videos] for tally in (self._unit, self._begun, self._item))
@@ -50,7 +53,7 @@ class WatchedItems:
 
 
 class ServedLists:
-    """The served lists of exposed users, by code; a list is a request of a user."""
+    """The served lists of exposed users; a list is what one request of a user returned."""
 
     def __init__(self, served: pa.Table, reader: EventReader) -> None:
         self._table, self._reader = served, reader
@@ -79,7 +82,7 @@ class ServedLists:
         return len(self._keys)
 
     def add(self, events: Events) -> None:
-        """Adds what a batch of events says about the lists: their clicks, and what was watched."""
+        """Records the clicks on lists, and everything watched, in a batch of events."""
         self._watched.add(events)
         is_use = events.named(CLICK, WATCH, HEARTBEAT) & (events.request != NONE) & (events.item >= 0)
         events = events.of(is_use)
@@ -90,8 +93,10 @@ class ServedLists:
         self._clicked.codes(keys[events.named(CLICK)])
 
     def rows(self, rules: OnlineRules) -> pa.Table:
-        """Returns a row per list, outside sessions: lists, and if clicks identify their list also
-        clicked_lists, answerable_lists and answered_lists, each 0 or 1.
+        """Returns a table of one row per list, in the form of session rows outside sessions.
+
+        Its column ``lists`` is 1. If clicks can be linked to lists, the columns clicked_lists,
+        answerable_lists and answered_lists are 0 or 1.
         """
         import pyarrow as pa
 
@@ -110,7 +115,9 @@ class ServedLists:
         return pa.table(columns)
 
     def table(self) -> pa.Table:
-        """Returns the served table, with a column click if events say which of its items were clicked."""
+        """Returns the table of served lists, with a column ``click`` if the events name the list of a
+        click.
+        """
         import pyarrow as pa
 
         if not self._knows_clicks or "click" in self._table.column_names:
@@ -140,13 +147,13 @@ class ServedLists:
         return paired(self._list, _as_keys(self._item))
 
     def _is_clicked(self) -> Mask:
-        """Returns [rows of exposed users] whether the item was clicked in its list."""
+        """Returns [rows of exposed users] True if the item was clicked in its list."""
         return _known(self._clicked, self._keys_of_rows())
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────
 
     def _answers(self, rules: OnlineRules) -> dict[str, Mask]:
-        """Returns [lists] whether an answer is known, and whether the list contains it."""
+        """Returns two columns [lists]: whether the answer is known, and whether the list contains it."""
         unit, begun, item = self._watched.past(rules.threshold_s)
         # times as ranks, so that unit and time fit into one number
         moments = np.unique(np.concatenate([begun, self._at]))

@@ -1,4 +1,4 @@
-"""Turns session rows into one row per user, under rules that keep an A/B test fair."""
+"""Turns session rows into one row per user, by rules that keep an A/B test fair."""
 
 from __future__ import annotations
 
@@ -23,35 +23,34 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BEFORE_TEST = "pre_"
-"""Begins the name of a column that holds a total of the time before the test."""
+"""Prefix of a column's name that marks a total of the time before the test."""
 REPEATS = "repeat a session of the same user"
 RAISE_LIMIT = "Raise the limit, or turn the rule off."
 
 
 def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | None = None) -> OnlineUsers:
-    """Adds up checked rows per user; they have unit_id and any other columns, such as session_id, clicks and
-    watch_s.
+    """Returns one row per user, counted from checked session rows.
 
-    A session row counts once per unit and session_id, the first one; a session without clicks or watch time
-    counts; a row without a session_id is an exposed user without a session, or something counted outside
-    sessions. Without a column session_id each row counts, usually one per user; its numbers are then totals,
-    and a number ``pre_x`` is the total ``x`` before the test. ``exposures`` (unit_id, variant, ts) say who
-    saw which variant since when; without them the column variant does, and the test begins with
-    ``rules.starts``. Raises InputError if the table contains no test: no variant, too many, or no user with
-    just one.
+    The table has unit_id and any other columns, such as session_id, clicks and watch_s. Of several rows with
+    the same unit and session_id, the first one counts. A session without clicks or watch time counts. A row
+    without a session_id is an exposed user without a session, or something counted outside sessions. Without
+    a column session_id every row counts, usually one per user; its numbers are then totals, and a column
+    ``pre_x`` is the total ``x`` before the test. ``exposures`` (unit_id, variant, ts) say who saw which
+    variant since when. Without them the column variant does, and the test begins at ``rules.starts``. Raises
+    InputError if the table contains no test: no variant, too many, or no user with exactly one.
     """
     log = read_sessions(table, exposures)
     rows, n_units = log.rows, len(log.unit_ids)
     assigned, before = _assignment(log, rules)
     _refuse_strangers(rows, assigned)
     other_variant = _other_variant(log, before, assigned)
-    # a row of the test without a time counts as one of its first moment
+    # a row in the test without a time gets the first time in the test
     times_in_test = rows.at[~before & ~np.isnan(rows.at)]
     first = times_in_test.min() if len(times_in_test) else 0.0
     rows = replace(rows, at=np.where(np.isnan(rows.at), first, rows.at))
     unrepeated = (rows.session < 0) | _first_of_each(rows)
     counts = unrepeated & assigned.counted[rows.unit]
-    # from here on only whether a row is a session matters, and no end: saves 15 MiB per million
+    # the steps below only need to know whether a row is a session: saves 15 MiB per million rows
     rows = replace(rows, session=np.where(rows.session >= 0, 0, -1).astype(np.int8), end=rows.at)
     log = replace(log, rows=rows, variant=None, exposures=None)
     is_bot = bots.among(rows, counts & ~before, n_units, rules)
@@ -96,21 +95,22 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
 
 
 def _columns_before_test(totals: dict[str, Floats]) -> dict[str, Floats]:
-    """Takes columns such as ``pre_revenue`` out of the totals; returns them as those of ``revenue`` before
-    the test.
+    """Removes columns such as ``pre_revenue`` from the totals, and returns them as pre-test totals.
+
+    The total from ``pre_revenue`` is called ``revenue``.
     """
     pairs = [(name, name.removeprefix(BEFORE_TEST)) for name in totals if name.startswith(BEFORE_TEST)]
     return {name: totals.pop(column) for column, name in pairs if name in totals}
 
 
 def _of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment]:
-    """Returns the segments of some of the units, without those in which all are equal."""
+    """Returns the segments of some units, without attributes that are the same for all of them."""
     chosen = {name: Segment(segment.labels, segment.label[units]) for name, segment in segments.items()}
     return {name: segment for name, segment in chosen.items() if len(np.unique(segment.label)) > 1}
 
 
 def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
-    """Raises InputError if there are sessions and none is of a user in the test."""
+    """Raises InputError if there are rows of users, and none of these users is in the test."""
     strangers = assigned.strangers[rows.unit] & rows.of_user_in_test
     if strangers.any() and assigned.strangers[rows.unit].all():
         noun = "sessions" if rows.has_sessions else "rows"
@@ -123,7 +123,10 @@ def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
 
 
 def _assignment(log: SessionLog, rules: OnlineRules) -> tuple[Assigned, Mask]:
-    """Returns the variant of each unit, and [rows] which rows are pre-test."""
+    """Returns the variant of each unit, and [rows] True for pre-test rows.
+
+    Raises InputError if neither sessions nor exposures name a variant.
+    """
     rows, n_units = log.rows, len(log.unit_ids)
     if log.exposures is None:
         if log.variant is None:
@@ -141,11 +144,11 @@ def _assignment(log: SessionLog, rules: OnlineRules) -> tuple[Assigned, Mask]:
 
 
 def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: OnlineRules) -> Mask:
-    """Returns [rows] true for rows after the unit's first exposure, and for the session of the exposure.
+    """Returns [rows] True for rows after the unit's first exposure, and for the session of the exposure.
 
-    The exposure fires inside the first session, which a comparison with the session's start would lose. If
-    exposures name their session, it is that one; otherwise the last one that had begun, if its end is within
-    the grace period.
+    An exposure happens inside the first session, which therefore starts before it. If the exposures name
+    their session, it is that one. Otherwise it is the last session that started before the exposure, if it
+    ended within the grace period.
     """
     rows, since = log.rows, assigned.since[log.rows.unit]
     after = (rows.end >= since) | np.isnan(rows.at)  # it continued after the exposure, or began then
@@ -160,8 +163,9 @@ def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: On
 
 
 def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
-    """Returns [rows] true for a unit's last session that had begun by its exposure, and for rows outside
-    sessions.
+    """Returns [rows] True for a unit's last session that started before its exposure.
+
+    Also True for rows outside sessions.
     """
     begun = np.flatnonzero((rows.at < since) & (rows.session >= 0))
     last = np.full(n_units, -np.inf)
@@ -170,7 +174,7 @@ def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
 
 
 def _first_of_each(rows: SessionRows) -> Mask:
-    """Returns [rows] true at the first row of every (unit, session)."""
+    """Returns [rows] True for the first row of every pair of unit and session."""
     sessions = np.flatnonzero(rows.session >= 0)
     key = rows.unit[sessions] * (int(rows.session.max(initial=0)) + 1) + rows.session[sessions]
     order = order_of(key)
@@ -203,7 +207,10 @@ def _row_notices(
 
 
 def _other_variant(log: SessionLog, before: Mask, assigned: Assigned) -> list[Problem]:
-    """Returns the notice of users whose sessions in the test name another variant than the exposures."""
+    """Returns the notice about users whose sessions in the test name another variant than the exposures.
+
+    Empty if there are none.
+    """
     if log.exposures is None or log.variant is None:
         return []
     unit, (code, names) = log.rows.unit, log.variant
@@ -221,9 +228,7 @@ def _other_variant(log: SessionLog, before: Mask, assigned: Assigned) -> list[Pr
 
 
 def _limit_notices(emptied: list[str], too_rare: list[str]) -> Iterator[Problem]:
-    """Yields notices of variants whose users are all bots by the rule, and of totals that cannot be
-    capped.
-    """
+    """Yields notices about variants of which all users are bots, and about totals that cannot be capped."""
     for variant in emptied:
         message = f"No user of '{variant}' is left: all of them do more in a day than the bot filter allows"
         yield Problem("variant-without-users", "rules", message, RAISE_LIMIT)

@@ -1,4 +1,4 @@
-"""Recognises which surfaces of a site are recommendations, by their names in the log."""
+"""Recognises the surfaces of a site that show recommendations, by their names in the log."""
 
 from __future__ import annotations
 
@@ -20,20 +20,23 @@ SHOWN = 6
 
 
 def says_recommendation(source: str) -> bool:
-    """Returns whether a surface's name indicates recommendations: ``home_recs`` does, ``search`` does not."""
+    """Returns True if a surface's name indicates recommendations: ``home_recs`` does, ``search`` does not."""
     words = [word for word in re.split(r"[^a-z]+", source.lower()) if word]
     recommends = any(word in RECOMMENDATIONS or word.startswith("recommend") for word in words)
     return recommends and not NOT & set(words)
 
 
 class Sources:
-    """The values of a log's column ``source``, counted as a stream."""
+    """Counts the values of a log's column ``source``, which is read as a stream."""
 
     def __init__(self) -> None:
         self._rows: Counter[str] = Counter()
 
     def recommended(self, column: pa.DictionaryArray) -> npt.NDArray[np.bool_]:
-        """Returns [n] true where the source indicates recommendations; an empty one does not."""
+        """Returns [n] True where the source indicates recommendations, and counts the sources.
+
+        An empty one does not.
+        """
         names = [*column.dictionary.to_pylist(), ""]
         code = column.indices.fill_null(len(names) - 1).to_numpy()
         for name, count in zip(names, np.bincount(code, minlength=len(names)).tolist(), strict=True):
@@ -41,7 +44,10 @@ class Sources:
         return np.array([says_recommendation(name) for name in names])[code]
 
     def notice(self) -> Problem:
-        """Returns the notice of what counts as recommendations. Raises InputError if nothing does."""
+        """Returns the notice that says which sources count as recommendations.
+
+        Raises InputError if none does.
+        """
         seen = [(name, count) for name, count in self._rows.most_common() if count]
         taken = [(name, count) for name, count in seen if says_recommendation(name)]
         left = [(name, count) for name, count in seen if not says_recommendation(name)]

@@ -1,7 +1,8 @@
-"""Finds times written by a wrong clock: a single one from 1970 would make a two-week test last fifty years.
+"""Finds times written by a wrong clock; one time from 1970 would make a two-week test last fifty years.
 
-The rule is the same in every variant and uses only time: more than 90 days from all but the outermost
-hundredth of the rows, or three of few. A history so short and so early would not help CUPED either.
+A time is an outlier if it is more than 90 days away from the others, without counting the outermost hundredth
+of the rows at each end (at least three rows). The rule uses only the time and is the same in every variant.
+It may remove early history of a few rows, which would not help CUPED either.
 """
 
 from __future__ import annotations
@@ -16,20 +17,23 @@ from recdash.online import times
 
 FAR_DAYS, OUTERMOST, OF_ONE_CLOCK = 90, 0.01, 3
 FEWEST = 20
-"""Fewer rows do not show which times are usual."""
+"""With fewer rows no time is an outlier, since they do not show which times are usual."""
 WHAT = f"have a time more than {FAR_DAYS} days from nearly all others"
 
 
 @dataclass(frozen=True)
 class TimestampOutliers:
-    """``far`` [rows] true for an outlier among ``at`` [rows], seconds since 1970."""
+    """The outliers among the times ``at`` [rows], in seconds since 1970; ``far`` [rows] marks them."""
 
     far: Mask
     at: Floats
 
     @classmethod
     def among(cls, at: Floats) -> TimestampOutliers:
-        """Returns the outliers; none of fewer rows than ``FEWEST``; an unknown time (NaN) is none."""
+        """Returns the outliers among the times; an unknown time (NaN) is not one.
+
+        There are none below ``FEWEST`` times.
+        """
         moments = at[~np.isnan(at)]
         if len(moments) < FEWEST:
             return cls(np.zeros(len(at), dtype=np.bool_), at)

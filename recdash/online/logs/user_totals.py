@@ -1,4 +1,4 @@
-"""Adds up counted rows per user: over the test, before it and day by day."""
+"""Adds up the counted rows of each user: over the test, before the test and per day."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from recdash.sorting import first_of_equals, order_of
 NOT_CUT = frozenset(
     {"sessions", "engaged_sessions", "lists", "clicked_lists", "answerable_lists", "answered_lists"}
 )
-"""Totals that are not capped: capping limits what a user did, not how often the user came or was served."""
+"""Totals that are not capped: a cap limits what a user did, and not how often the user came or was served."""
 
 
 @dataclass(frozen=True)
 class SessionRows:
-    """Session rows: ``unit`` [n], ``session`` [n] its code or −1, ``at`` and ``end`` [n] seconds since 1970
-    (NaN if missing), ``numbers`` [n] by name.
+    """The n session rows of a log.
 
-    Without ``has_sessions`` the table has no column of sessions: each row is something of its user, such as
-    what the user spent in the whole test.
+    ``unit`` [n] is the user's code, ``session`` [n] the session's code or −1; ``at`` and ``end`` [n] are
+    seconds since 1970, NaN if unknown; ``numbers`` maps each column of numbers to its values [n]. Without
+    ``has_sessions`` the table has no column of sessions: a row is then something about its user, such as the
+    amount spent in the whole test.
     """
 
     unit: Ints
@@ -38,7 +39,10 @@ class SessionRows:
 
     @property
     def of_user_in_test(self) -> Mask:
-        """Returns [n] true for rows that show their user was there: with a session, or all without any."""
+        """Returns [n] True for rows that show that their user took part.
+
+        These are the rows with a session, or all rows if the table has no sessions.
+        """
         return self.session >= 0 if self.has_sessions else np.ones(len(self.unit), dtype=np.bool_)
 
     def of(self, keep: Mask) -> SessionRows:
@@ -49,7 +53,7 @@ class SessionRows:
         return replace(self, unit=own[0], session=own[1], at=own[2], end=own[3], numbers=numbers)
 
     def amounts(self) -> dict[str, Floats | Mask]:
-        """Returns [n] what each row adds to the totals, by the totals' names."""
+        """Returns total → [n] what each row adds to it."""
         numbers = dict(self.numbers)
         watched = numbers.pop("watch_s", None)
         amounts: dict[str, Floats | Mask] = {}
@@ -64,8 +68,10 @@ class SessionRows:
 
 @dataclass(frozen=True)
 class UserTotals:
-    """``units`` [U] codes of the users that count, ascending; ``counts`` and ``earlier`` [rows] which rows
-    count, and which are pre-test.
+    """The rows of the users that count.
+
+    ``units`` [U] are the users' codes, ascending. ``counts`` and ``earlier`` [rows] mark the rows that count
+    and the pre-test rows.
     """
 
     units: Ints
@@ -74,7 +80,7 @@ class UserTotals:
     earlier: Mask
 
     def in_test(self, rules: OnlineRules) -> tuple[dict[str, Floats], Days]:
-        """Returns the totals of the test, and of its days, which add up to them."""
+        """Returns the users' totals over the test, and their totals per day, which add up to them."""
         rows, place = self._tested
         amounts = rows.amounts()
         totals = {name: _sums(place, values, len(self.units)) for name, values in amounts.items()}
@@ -83,7 +89,7 @@ class UserTotals:
         return totals, _days(place, times.day(rows.at), amounts, shares)
 
     def before_test(self, rules: OnlineRules) -> dict[str, Floats]:
-        """Returns the pre-test totals; empty without pre-test rows."""
+        """Returns the users' pre-test totals; empty without pre-test rows."""
         if not (self.counts & self.earlier).any():
             return {}
         rows, place = self._of(self.counts & self.earlier)
@@ -91,9 +97,7 @@ class UserTotals:
         return {name: values * _cut(name, values, rules) for name, values in totals.items()}
 
     def exposed(self, since: Floats) -> Ints:
-        """Returns [U] the day of each user's first exposure, or of the first row of the test if that is
-        earlier.
-        """
+        """Returns [U] the day of each user's first exposure, or of the first row in the test if earlier."""
         rows, place = self._tested
         first = np.where(np.isfinite(since), since, np.inf)[self.units]
         np.fmin.at(first, place, rows.at)
@@ -104,7 +108,7 @@ class UserTotals:
         return self._of(self.counts & ~self.earlier)
 
     def _of(self, keep: Mask) -> tuple[SessionRows, Ints]:
-        """Returns the rows of users that count, and each row's index among the users."""
+        """Returns the rows marked by ``keep`` of users that count, and the index of each row's user."""
         place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
         place[self.units] = np.arange(len(self.units))
         keep = keep & (place[self.rows.unit] >= 0)
@@ -117,22 +121,20 @@ def _sums(place: Ints, values: Floats | Mask, n_users: int) -> Floats:
 
 
 def _cut(name: str, totals: Floats, rules: OnlineRules) -> Floats:
-    """Returns [U] the share of each total that remains when totals are capped at the quantile of all
-    users.
-    """
+    """Returns [U] the share of each user's total that remains when totals are capped at a quantile."""
     most = _most(name, totals, rules)
     return np.divide(most, totals, out=np.ones(len(totals)), where=totals > (most or np.inf))
 
 
 def _most(name: str, totals: Floats, rules: OnlineRules) -> float:
-    """Returns the cap of a total: ∞ if the rules set none, 0 if too few users have any to cap."""
+    """Returns the cap of a total: ∞ if the rules set none, 0 if too few users have any."""
     if rules.winsorise is None or name in NOT_CUT:
         return np.inf
     return max(float(np.quantile(totals, rules.winsorise)), 0.0)
 
 
 def too_rare_to_cut(totals: Mapping[str, Floats], rules: OnlineRules) -> list[str]:
-    """Returns totals that so few users have that the quantile is 0: they are not capped."""
+    """Returns the totals that are not capped because their quantile is 0: too few users have any."""
     return [name for name, values in totals.items() if values.any() and not _most(name, values, rules)]
 
 

@@ -1,4 +1,4 @@
-"""Computes how long each item was watched: watch events add up, a heartbeat states the time so far."""
+"""Computes how long each item was watched: watch events are summed, a heartbeat states the time so far."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recdash.online.logs.hash_index import Keys, Tally, paired
 
 
 class WatchTimes:
-    """Seconds by code; a code stands for an item in a session, or outside sessions."""
+    """The watched seconds per code; a code stands for an item in a session, or outside sessions."""
 
     def __init__(self) -> None:
         self._keys = Keys()
@@ -20,8 +20,9 @@ class WatchTimes:
         return len(self._keys)
 
     def add(self, events: Events) -> tuple[Ints, Ints]:
-        """Adds watch events and heartbeats of items; returns their codes [n], and the rows with a new
-        code.
+        """Adds watch events and heartbeats of items.
+
+        Returns [n] their codes, and the rows with a new code.
         """
         code, new = self._keys.codes(paired(events.visit, events.item.astype(np.uint64)))
         n, beats = len(self), events.named(HEARTBEAT)
@@ -30,12 +31,12 @@ class WatchTimes:
         return code, new
 
     def seconds(self) -> Floats:
-        """Returns [codes] the longer of the summed events and the heartbeats."""
+        """Returns [codes] the sum of the watch events or the largest heartbeat, whichever is longer."""
         n = len(self)
         # rounded, so that ten times 0.1 s are not more than 1 s
         return np.round(np.maximum(self._summed.upto(n), self._highest.upto(n)), 6)
 
     def n_both_ways(self) -> int:
-        """Returns how many codes have both watch events and heartbeats."""
+        """Returns the number of codes that have both watch events and heartbeats."""
         n = len(self)
         return int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())

@@ -1,8 +1,8 @@
-"""Estimates what a new policy would have earned, from a log with propensities.
+"""Estimates what a new policy, the target, would have earned, from a log with propensities.
 
-Each row is weighted by how much more (or less) often the target would have shown its item than the logging
-policy: the target's probability divided by the propensity. If the log names users, standard errors are
-cluster-robust: rows of one user are not independent. Otherwise rows count as independent slots.
+Each row has a weight: the target's probability of showing its item, divided by the propensity, the logging
+policy's probability. If the log names users, standard errors are cluster-robust, because the rows of one user
+are not independent. Otherwise rows are treated as independent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
 
 LEAST_USERS = 50
-"""Smallest number of effective users: standard errors by user are too small with fewer."""
+"""Smallest number of effective users; with fewer, standard errors clustered by user are too small."""
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
 LEAST_CLICKS = 20
 LEAST_WRITTEN = 1e-6
 BINS_PER_TENFOLD = 4
 ALIKE = 1e-12
-"""A standard error below this share of the value is rounding: it would give an interval of no width."""
+"""A standard error below this share of the value is a rounding error, and would give an interval of no
+width.
+"""
 
 Verdict = Literal["usable", "refused"]
 Outcome = Literal["better", "worse", "not settled"]
@@ -44,7 +46,7 @@ class Estimated(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """Which of the conditions for a verdict fail."""
+    """The conditions for a verdict; True for each one that fails."""
 
     ess: bool
     clicks: bool
@@ -62,11 +64,11 @@ FACTS = (
 
 @dataclass(frozen=True)
 class Weights:
-    """The distribution of the weights, and whether a few rows dominate the estimate.
+    """The distribution of the weights, and how much a few rows dominate the estimate.
 
-    ``edges`` [b + 1] and ``counts`` [b]: rows by weight, in bins of equal width on a logarithmic scale;
-    ``zero`` rows have weight 0. ``carried`` {1: share, 10: share, 100: share}: the share of Σ w · reward of
-    the rows with the largest contributions, empty if that sum is 0.
+    ``counts`` [b] are rows per bin of weights, ``edges`` [b + 1] the ends of the bins, which have equal width
+    on a logarithmic scale; ``zero`` rows have the weight 0. ``carried`` maps 1, 10 and 100 to the share of Σ
+    w · reward that so many rows with the largest contributions have; empty if the sum is 0.
     """
 
     edges: tuple[float, ...]
@@ -77,13 +79,14 @@ class Weights:
 
 @dataclass(frozen=True)
 class OffPolicy:
-    """Estimates of the mean reward per slot under ``target``, whether they may be used, and why.
+    """Estimates of the mean reward per slot under ``target``, and whether they may be used.
 
-    ``observed`` is what the logging policy earned, ``gain`` the paired difference of ``dr`` from it. ``clip``
-    is the weight at which ``clipped`` is capped. ``mean_weight`` should be 1; ``ess`` = (Σ w)² / Σ w² rows.
-    ``n_users`` who have the rows, None if the log does not say; ``effective_users`` = (Σ W)² / Σ W², W being
-    a user's Σ w. ``clicks``: rows with a reward above 0; ``clicks_that_count``: rows with any reward that the
-    target might have shown, so that their weight is above 0; ``of_clicks``: every reward is 0 or 1.
+    ``observed`` is what the logging policy earned; ``gain`` is the paired difference of ``dr``, the doubly
+    robust estimate, from it. ``clip`` is the cap of the weights in ``clipped``. ``mean_weight`` should be 1;
+    ``ess`` is the effective number of rows, (Σ w)² / Σ w². ``n_users`` is None if the log has no users;
+    ``effective_users`` is (Σ W)² / Σ W², where W is a user's Σ w. ``clicks`` is the number of rows with a
+    reward above 0; ``clicks_that_count`` is the number of rows with a reward other than 0 and a weight above
+    0, which the target might have shown. ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
@@ -125,7 +128,7 @@ class OffPolicy:
 
     @property
     def reasons(self) -> list[str]:
-        """Returns why there is no verdict, in words; empty if there is one."""
+        """Returns why there is no verdict, as texts; empty if there is one."""
         clicks = "a click" if self.of_clicks else "a reward"
         mean, error = numbers.three(self.mean_weight), numbers.three(self.mean_weight_std_error or 0.0)
         users = f"{numbers.users(self.n_users or 0)} {'is' if self.n_users == 1 else 'are'}"
@@ -155,7 +158,7 @@ class OffPolicy:
 
     @property
     def errors_by(self) -> str:
-        """Returns in words what the standard errors treat as independent."""
+        """Returns text that says what the standard errors treat as independent, rows or users."""
         if self.n_users is None:
             return "rows: the log has no user column, and rows of one user are treated as independent"
         of_users = f"{self.n:,} rows of {numbers.users(self.n_users)}"
@@ -163,7 +166,7 @@ class OffPolicy:
 
     @property
     def against_log(self) -> Outcome:
-        """Returns whether the target would earn more than the logging policy did."""
+        """Returns whether the target would earn more (better) or less (worse) than the logging policy did."""
         low, high = self.gain.low, self.gain.high
         if low is None or high is None or low <= 0 <= high:
             return "not settled"
@@ -171,7 +174,7 @@ class OffPolicy:
 
     @property
     def sentence(self) -> str:
-        """Returns the verdict in words."""
+        """Returns the verdict as text."""
         if self.reasons:
             return f"No verdict on {self.target}: {'; '.join(self.reasons)}."
         outcome = self.against_log
@@ -189,7 +192,7 @@ class OffPolicy:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns plain values; ``intervals`` and ``std_errors`` by estimate."""
+        """Returns JSON-ready values; ``intervals`` and ``std_errors`` are keyed by estimate."""
         names = ("observed", "ips", "snips", "clipped", "dr", "gain")
         estimates: dict[str, Estimated] = {name: getattr(self, name) for name in names}
         return {
@@ -207,14 +210,14 @@ class OffPolicy:
 
 
 def chance(propensity: float) -> str:
-    """Returns a probability with at most three digits: ``0.000165``, ``0.0001``."""
+    """Returns a probability as text with at most three significant digits: ``0.000165``, ``0.0001``."""
     return f"{propensity:.1g}" if propensity < LEAST_WRITTEN else numbers.three(propensity).rstrip("0")
 
 
 def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> OffPolicy:
-    """Returns the estimates of ``target`` from ``log``.
+    """Returns the estimates of what ``target`` would have earned, from ``log``.
 
-    ``clip``: largest weight in the clipped estimate; by default √n (Ionides 2008), with which the bias
+    ``clip`` is the largest weight in the clipped estimate, by default √n (Ionides 2008), for which the bias
     vanishes as the log grows.
     """
     weight, reward = target.probability / log.propensity, log.reward
@@ -252,13 +255,16 @@ def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> Of
 
 
 def _mean(values: Floats, floor: float = -math.inf, user: Ints | None = None) -> Estimated:
-    """Returns the mean with its interval, which is limited to ``floor`` if the mean is above it."""
+    """Returns the mean with its interval, whose low end is at least ``floor`` if the mean is."""
     value = float(values.mean())
     return _with_interval(value, _robust_error(values - value, user, len(values)), floor, user)
 
 
 def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None) -> Estimated:
-    """Returns Σ w r / Σ w, the weighted mean reward; its error by the delta method."""
+    """Returns Σ w r / Σ w, the weighted mean reward, with a standard error by the delta method.
+
+    Its value is None if all weights are 0.
+    """
     total = float(weight.sum())
     if not total:
         return Estimated(None)
@@ -267,10 +273,10 @@ def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None)
 
 
 def _robust_error(scores: Floats, user: Ints | None, total: float) -> float | None:
-    """Returns √(G / (G − 1) · Σ (Σ score)²) / ``total`` over the G users, or over the rows if users are
-    unknown.
+    """Returns the standard error √(G / (G − 1) · Σ (Σ score)²) / ``total`` over G users.
 
-    ``scores`` [n] are each row's contribution to an estimate, minus its expectation. None for one user.
+    ``scores`` [n] are each row's contribution to an estimate, minus its expectation; the inner sum is over
+    the rows of one user. If ``user`` is None, each row counts as a user. Returns None for a single user.
     """
     by_user = scores if user is None else _by_user(scores, user)
     n = len(by_user)
@@ -278,12 +284,15 @@ def _robust_error(scores: Floats, user: Ints | None, total: float) -> float | No
 
 
 def _by_user(values: Floats, user: Ints) -> Floats:
-    """Returns [users] sums over the rows of each."""
+    """Returns [users] the sum of the values over each user's rows."""
     return np.bincount(user, values).astype(np.float64)
 
 
 def _with_interval(value: float, error: float | None, floor: float, user: Ints | None) -> Estimated:
-    """Returns the normal interval; by users that of t, as there may be few. None if all rows are equal."""
+    """Returns the value with its interval, from the normal distribution or, with users, from t.
+
+    t allows for few users. There is no interval without an error, or if all rows are equal.
+    """
     from scipy.special import stdtrit
 
     if error is None:

@@ -1,5 +1,6 @@
-"""Computes off-policy estimates from a bandit log and a target policy, in files or tables; nothing is
-stored.
+"""Computes off-policy estimates from a bandit log and a target policy, given as files or tables.
+
+Nothing is stored.
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ def ope(
 ) -> OffPolicy:
     """Returns what ``target`` would have earned per slot, estimated from a ``log`` with propensities.
 
-    ``log``: a file or table with item_id, click and propensity_score, optionally position, and whatever else
-    the target depends on. ``target``: "uniform" (each of ``n_items`` items equally likely; by default those
-    in the log), or a file or table with item_id, probability and columns of the log it depends on. ``clip``:
-    the largest weight in the clipped estimate, by default the square root of the number of rows. ``columns``
-    maps roles to columns: {"click": "reward"} for each of the two tables that has the column, {"log":
-    {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` does so for the log only. ``user_column``
-    names the log's user column, by default user_id or another usual name: standard errors are then by user,
-    since rows of one user are not independent. Raises InputError for an unusable log or target.
+    ``log`` is a file or table with item_id, click and propensity_score, optionally position, and whatever
+    else the target depends on. ``target`` is "uniform" (each of ``n_items`` items is equally likely; by
+    default the items in the log), or a file or table with item_id, probability and the columns of the log it
+    depends on. ``clip`` is the largest weight in the clipped estimate, by default the square root of the
+    number of rows. ``columns`` maps roles to columns: {"click": "reward"} for each of the two tables that has
+    the column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` does so for the log only.
+    ``user_column`` names the log's column of users, by default user_id or another usual name; standard errors
+    are then clustered by user, since the rows of one user are not independent. Raises InputError for an
+    unusable log or target.
     """
     is_uniform = isinstance(target, str) and target == UNIFORM
     if clip is not None and not (math.isfinite(clip) and clip > 0):

@@ -1,4 +1,4 @@
-"""Predicts the reward of an item in a slot from the log's other rows."""
+"""Predicts the reward of an item in a slot from other rows of the log."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from recdash.online.off_policy.target import LoggedRows, Target
 
 FOLDS = 5
 SHRINK_ROWS = 100
-"""Weight, in rows, of the overall mean in the mean of an item at a position."""
+"""Weight of the overall mean in the mean of an item at a position, as a number of rows."""
 
 
 def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
-    """Returns [n] the expected reward of the item each row shows, and [n] of what the target would show
-    instead.
+    """Returns [n] the expected reward of each row's item, and [n] of what the target would show instead.
 
     The mean reward per item and position is shrunk towards the overall mean as if by 100 more rows; an unseen
-    item has the overall mean. Cross-fitted: rows, or users if known, are randomly divided into five parts
-    (with a fixed seed), and each part is predicted from the other four, so no row is predicted by a
-    model trained on it.
+    item has the overall mean. The predictions are cross-fitted: rows, or users if known, are randomly divided
+    into five parts (with a fixed seed), and each part is predicted from the other four. No row is predicted
+    by a model trained on it.
     """
     n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1
     part = np.random.default_rng(0).permutation(n_dealt) % FOLDS
@@ -34,7 +33,10 @@ def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
 
 
 def _learnt(log: LoggedRows, rows: Ints) -> tuple[Floats, float]:
-    """Returns [items, positions] shrunk mean rewards over ``rows``, and the overall mean (0 without rows)."""
+    """Returns [items, positions] the shrunk mean rewards over ``rows``, and the overall mean.
+
+    The overall mean is 0 without rows.
+    """
     size = len(log.items) * log.n_positions
     cell = log.item[rows] * log.n_positions + log.position[rows]
     overall = float(log.reward[rows].mean()) if len(rows) else 0.0
@@ -44,7 +46,7 @@ def _learnt(log: LoggedRows, rows: Ints) -> tuple[Floats, float]:
 
 
 def _of_target(target: Target, means: Floats, overall: float) -> Floats:
-    """Returns [cases, positions] the mean of ``means`` over what the target shows."""
+    """Returns [cases, positions] the mean reward of what the target shows in each case."""
     in_log = target.entry_item >= 0
     expected = np.empty((target.n_cases, means.shape[1]))
     for place in range(means.shape[1]):

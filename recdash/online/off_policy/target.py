@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROUNDING = 1e-3
-"""Tolerance of the sum of one case's probabilities around 1: files are written with few digits."""
+"""Tolerance of the sum of a case's probabilities around 1, since files are written with few digits."""
 OWN = ("item_id", "probability")
 USER_NAMES = (
     "user_id", "unit_id", "user", "uid", "visitor_id", "customer_id", "client_id", "member_id", "account_id",
 )  # fmt: skip
-"""Column names recognised as the user's, likeliest first."""
+"""Names by which the column of users is recognised, likeliest first."""
 
 
 @dataclass(frozen=True)
 class LoggedRows:
-    """One row for each item shown.
+    """The n rows of a log, one for each item shown.
 
-    ``item`` [n] indexes into ``items`` (ids as text), ``position`` [n] 0..``n_positions`` − 1 (0 if the log
-    has none), ``reward`` [n] its outcome, ``propensity`` [n] the probability of showing the item there.
-    ``user`` [n] codes of users, from 0; None if the log has no user. ``without_user`` rows name none: each
-    has a code of its own.
+    ``item`` [n] are indexes into ``items`` (ids as text), ``position`` [n] is 0..``n_positions`` − 1 (0 if
+    the log has none), ``reward`` [n] is the outcome, ``propensity`` [n] the probability of showing the item
+    there. ``user`` [n] are codes of users, from 0; None if the log has no users. ``without_user`` is the
+    number of rows that name no user; each has a code of its own.
     """
 
     item: Ints
@@ -48,11 +48,12 @@ class LoggedRows:
 
 @dataclass(frozen=True)
 class Target:
-    """What a policy shows in each case it distinguishes; ``name`` describes it.
+    """What a policy shows in each case that it distinguishes; ``name`` describes the policy.
 
-    ``probability`` [n] of what each row of the log shows (0: never), ``case`` [n] of each row. All that it
-    may show: ``entry_probability`` [e] of the item ``entry_item`` [e] (an index into the log's items; −1 for
-    one that is never in the log) in the case ``entry_case`` [e]; they add up to 1 in each of ``n_cases``.
+    ``probability`` [n] is the policy's probability of showing the item of each row of the log, ``case`` [n]
+    the case of that row. Everything the policy may show has one of e entries: ``entry_probability`` [e] is
+    the probability of ``entry_item`` [e] in the case ``entry_case`` [e]. The item is an index into the log's
+    items, −1 if the log never shows it. The probabilities of each of the ``n_cases`` cases add up to 1.
     """
 
     name: str
@@ -65,17 +66,20 @@ class Target:
 
     @property
     def unseen(self) -> float:
-        """Returns the share of what the target shows, over the log's rows, that is never in the log: 0..1."""
+        """Returns the share of what the policy shows that the log never shows, from 0 to 1.
+
+        It is the mean over the rows of the log.
+        """
         strange = self.entry_item < 0
         shares = np.bincount(self.entry_case[strange], self.entry_probability[strange], self.n_cases)
         return float(shares[self.case].mean())
 
 
 def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
-    """Returns the log of checked rows with item_id, click, propensity_score and, if known, position.
+    """Returns the log from checked rows with item_id, click, propensity_score and optionally position.
 
-    ``user_column`` names the user, by default a column with a usual name. Raises InputError for a propensity
-    that is not above 0 and at most 1, and for a missing user column.
+    ``user_column`` names the column of users, by default the first with a usual name. Raises InputError for a
+    propensity that is not above 0 and at most 1, and if the log does not have ``user_column``.
     """
     propensity = _numbers(rows["propensity_score"])
     wrong = ~((propensity > 0) & (propensity <= 1))
@@ -93,11 +97,10 @@ def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
 
 
 def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
-    """Returns [n] a code per user, with a separate one for each row without a user; and the number of such
-    rows.
+    """Returns [n] codes of users, and the number of rows without a user, each of which has its own code.
 
-    ``column`` None: the first with a usual name that names any user; None without one. Raises InputError for
-    a column that the log does not have.
+    If ``column`` is None, the first column with a usual name that names any user is used; the codes are None
+    if there is none. Raises InputError if the log does not have ``column``.
     """
     names = rows.column_names
     by_name = {name.strip().casefold(): name for name in reversed(names)}
@@ -116,9 +119,10 @@ def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
 
 
 def uniform(log: LoggedRows, n_items: int | None = None) -> Target:
-    """Returns the policy in which all items are equally likely in every slot.
+    """Returns the policy for which all items are equally likely in every slot.
 
-    ``n_items`` to choose from, by default those that the log shows. Raises InputError if the log shows more.
+    ``n_items`` is the number of items, by default those that the log shows. Raises InputError if the log
+    shows more.
     """
     n_logged = len(log.items)
     n_choices = n_logged if n_items is None else n_items
@@ -138,11 +142,11 @@ def uniform(log: LoggedRows, n_items: int | None = None) -> Target:
 
 
 def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Target:
-    """Returns the policy in ``table``: item_id, probability, and columns of the log's ``rows`` that it
-    depends on.
+    """Returns the policy in ``table``, which has item_id, probability and the columns it depends on.
 
-    Raises InputError for a column that the log lacks, a probability below 0, an item twice in a case,
-    probabilities that do not add up to 1, and rows of the log whose case is not in the table.
+    These are columns of the log's ``rows``. Raises InputError for a column that the log lacks, a probability
+    below 0, an item that occurs twice in a case, probabilities that do not add up to 1, and rows of the log
+    whose case is not in the table.
     """
     depends_on = [column for column in table.column_names if column not in OWN]
     unknown = [column for column in depends_on if column not in rows.column_names]
@@ -169,7 +173,10 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
 
 
 def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
-    """Returns [n] the target's probability of each row's item; 0 if it is not in the table."""
+    """Returns [n] the policy's probability of each row's item.
+
+    0 if the table does not have it in that case.
+    """
     in_log = item >= 0
     keys = case[in_log] * len(log.items) + item[in_log]
     order = np.argsort(keys)
@@ -180,7 +187,10 @@ def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: F
 
 
 def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -> Ints:
-    """Returns [n] the index in ``cases`` of each row of the log."""
+    """Returns [n] the index in ``cases`` of each row of the log.
+
+    Raises InputError for a case that is not there.
+    """
     of_row, labels = _keys(rows, depends_on)
     places = {label: place for place, label in enumerate(cases)}
     missing = [label for label in labels if label not in places]
@@ -195,7 +205,7 @@ def _cases_of(rows: pa.Table, depends_on: Sequence[str], cases: Sequence[str]) -
 def _check_probabilities(
     chances: Floats, case: Ints, cases: Sequence[str], item: Ints, items: Sequence[str]
 ) -> None:
-    """Raises InputError for a probability below 0, an item twice in a case, and sums that are not 1."""
+    """Raises InputError for a probability below 0, an item twice in a case, and sums other than 1."""
     in_case = [f" for {label}" if label else "" for label in cases]
     negative = np.flatnonzero(~(chances >= 0))
     if len(negative):
@@ -217,8 +227,9 @@ def _check_probabilities(
 
 
 def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
-    """Returns each row's values of the columns as one label (``position 2, device tv``), and a code for
-    it.
+    """Returns [n] a code for each row's values in the columns, and the label of each code.
+
+    A label is text such as ``position 2, device tv``; it is empty without columns.
     """
     code, labels = np.zeros(table.num_rows, dtype=np.int64), [""]
     for column in columns:
@@ -230,8 +241,9 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
 
 
 def _codes(column: Any) -> tuple[Ints, list[str]]:
-    """Returns [n] indexes into the distinct values, and these as text; an empty cell (also NaN) is one
-    value.
+    """Returns [n] indexes into the distinct values, and these values as text.
+
+    Empty cells, including NaN, share one value, the empty text.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
