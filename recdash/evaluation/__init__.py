@@ -1,4 +1,6 @@
-"""Evaluates candidates against one truth in memory: read, score, slice, compare; nothing is stored."""
+"""Evaluates candidates against one test set in memory: reads, scores, slices and compares; nothing is
+stored.
+"""
 
 from recdash.evaluation.evaluation import Evaluation, evaluate
 

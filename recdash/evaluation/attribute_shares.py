@@ -1,8 +1,9 @@
 """Shares of a run's recommendations, and of the catalogue's items, by the values of an attribute.
 
-A text column has a row for each value. Numbers have one each, or, if there are more than ``MOST_NUMBERS``,
-bands: of a round width (decades), or of about equal weight if the largest of those would have most of the
-catalogue. A last row, ``(none)``, has items without a value.
+A text column has one row per value. A numeric column has one row per number; if there are more than
+``MOST_NUMBERS`` numbers, one per band. Bands have a round width (such as decades); if one of these would
+contain most of the catalogue, bands contain about equally many items instead. The last row, ``(none)``, has
+the items without a value.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ COLUMNS = ("value", "places", "share", "items", "catalogue_share", "values", "va
 
 
 def attributes_of(reference: Reference) -> list[str]:
-    """Returns the catalogue columns that group items: numbers, and text with shared values.
+    """Returns the catalogue columns that can group items: numbers, and texts that several items share.
 
-    Titles, descriptions and further ids are left out, and so are empty columns.
+    Leaves out titles, descriptions, further ids, and empty columns. Empty without a catalogue.
     """
     catalogue = reference.tables.get("catalogue")
     if catalogue is None:
@@ -44,7 +45,7 @@ def attributes_of(reference: Reference) -> list[str]:
 
 
 def check_attribute(reference: Reference, attribute: str) -> None:
-    """Raises InputError without a catalogue, UnknownName for a column that it lacks."""
+    """Raises InputError if there is no catalogue, and UnknownName if the catalogue lacks the column."""
     catalogue = reference.tables.get("catalogue")
     if catalogue is None:
         fix = "Add a catalogue: all items, with their attributes."
@@ -56,11 +57,13 @@ def check_attribute(reference: Reference, attribute: str) -> None:
 def attribute_share_rows(
     inputs: CatalogueInputs, reference: Reference, attribute: str, k: int
 ) -> list[dict[str, Any]]:
-    """Returns one dict per value, with the ``COLUMNS``; numbers ascending, text by the catalogue's items.
+    """Returns one dict per value with the keys ``COLUMNS``: numbers ascend, texts begin with the one of most
+    items.
 
-    ``share`` is of the recommendations within k in all lists of the run, ``catalogue_share`` of the
-    catalogue's items; an item with several values counts in each. A row is over ``values`` values of the
-    attribute, of which the run shows ``values_shown``. Raises InputError for a column that cannot be used.
+    ``share`` is the value's share of the recommendations within k in all lists of the run,
+    ``catalogue_share`` its share of the catalogue's items; an item with several values counts in each.
+    ``values`` is the number of values that the row combines, ``values_shown`` how many of them the run
+    recommends. Raises InputError for a column that cannot be used.
     """
     check_attribute(reference, attribute)
     if missing_input := needs_attribute(inputs, {"attribute": attribute}):
@@ -90,9 +93,9 @@ def attribute_share_rows(
 
 
 def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Returns the rows of several uploads of one candidate as one.
+    """Returns the rows of a candidate from the rows of each of its uploads.
 
-    Counts add up, shares are means, and ``values_shown`` is that of the upload with most of them.
+    Counts are added up, shares are averaged, and ``values_shown`` is the largest of the uploads.
     """
     return [
         {
@@ -106,7 +109,9 @@ def mean_rows(of_replicates: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict
 
 
 def _by_items(counts: ShownBy) -> tuple[list[str], Ints]:
-    """Returns a row per value, most items first, and the row of each value [V]."""
+    """Returns the labels of the rows, one per value and most items first, and the row index of each value
+    [V].
+    """
     order = sorted(range(len(counts.values)), key=lambda index: (-counts.items[index], counts.values[index]))
     row = np.empty(len(order), dtype=np.int64)
     row[order] = np.arange(len(order))
@@ -114,7 +119,9 @@ def _by_items(counts: ShownBy) -> tuple[list[str], Ints]:
 
 
 def _by_size(counts: ShownBy) -> tuple[list[str], Ints]:
-    """Returns a row per number or band, ascending, and the row of each value [V]."""
+    """Returns the labels of the rows, one per number or band in ascending order, and the row index of each
+    value [V].
+    """
     numbers = np.array(counts.values, dtype=np.float64)
     if len(numbers) > MOST_NUMBERS:
         return _bands(numbers, counts.items)
@@ -132,6 +139,6 @@ def _bands(numbers: Floats, items: Ints) -> tuple[list[str], Ints]:
 
 
 def _sums(row: Ints, numbers: Any) -> Ints:
-    """Returns [rows] sums of the values' ``numbers`` [V] by the row of each value [V]."""
+    """Returns [rows] the sums of ``numbers`` [V] per row; ``row`` [V] is the row index of each value."""
     total: Ints = np.bincount(row, numbers).astype(np.int64)
     return total

@@ -1,4 +1,4 @@
-"""Bins numbers into a few readable bands; a band is given by its top, its largest number."""
+"""Groups numbers into a few readable bands; a band is given by the largest number in it, its top."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from recdash.domain.kinds import Floats, Ints
 
 
 def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
-    """Returns the tops of about ``bands`` bands of about equal weight; a number that would fill one is a band
-    of its own.
+    """Returns the tops of about ``bands`` bands of about equal total ``weight``. A number that alone has the
+    weight of a band becomes a band of its own.
     """
     distinct, of = np.unique(numbers, return_inverse=True)
     held = np.bincount(of, weight)
@@ -21,8 +21,8 @@ def equal_tops(numbers: Floats, weight: Ints | Floats, bands: int) -> Floats:
 
 
 def round_tops(numbers: Floats, most: int) -> Floats:
-    """Returns the tops of at most ``most`` bands of one round width, such as decades; empty bands are left
-    out.
+    """Returns the tops of at most ``most`` bands that all have the same round width, such as decades. Bands
+    without numbers are left out.
     """
     distinct = np.unique(numbers)
     least = (distinct[-1] - distinct[0]) / (most - 1)
@@ -33,7 +33,9 @@ def round_tops(numbers: Floats, most: int) -> Floats:
 
 
 def range_labels(ranges: Sequence[tuple[float, float]]) -> list[str]:
-    """Returns ``1913–1985``, with as many digits as distinguish the bands."""
+    """Returns one label per range, such as ``1913–1985``, with as many digits as are needed to make the
+    labels distinct.
+    """
     for digits in (4, 17):
         labels = [_range_label(low, high, digits) for low, high in ranges]
         if len(set(labels)) == len(labels):

@@ -1,4 +1,4 @@
-"""Candidates: all uploads of one, scored as one and with their rows together."""
+"""Scores candidates, each of which may have several uploads (folds or seeds)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that was read and scored but is not stored yet; of several folds or seeds all rows together."""
+    """A candidate that was read and scored but not stored yet. With several folds or seeds, ``run`` has the
+    rows of all.
+    """
 
     run: Recommendations
     scored: Scored
 
 
 def group_by_candidate(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
-    """Returns the replicates of each candidate together, in order of first appearance; other runs alone."""
+    """Returns one tuple per candidate with all its replicates, in order of first appearance; a run that is
+    not a replicate is a candidate of its own.
+    """
     groups: dict[object, list[Recommendations]] = {}
     for place, run in enumerate(runs):
         groups.setdefault(place if run.replicate is None else run.name, []).append(run)
@@ -38,10 +42,11 @@ def score_candidate(
     kind: Replication | None = None,
     predictions: Any = None,
 ) -> Scored:
-    """Returns the uploads of one candidate scored as one; a single one is scored as it is.
+    """Returns the score of a candidate over all its uploads.
 
-    ``kind`` says how several relate; None detects it from their users. Raises InputError if that is
-    ambiguous, for folds that share users, and for rating predictions with several uploads.
+    ``kind`` says whether they are seeds or folds; with None it is detected from their users. Raises
+    InputError if that is ambiguous, for folds that share users, and for rating predictions of a candidate
+    with several uploads.
     """
     if len(runs) == 1:
         return score_run(runs[0], scoring, predictions)
@@ -56,8 +61,8 @@ def prepare_runs(
     kind: Replication | None = None,
     predictions: Any = None,
 ) -> list[PreparedRun]:
-    """Returns each candidate scored, with the rows that are stored of it; ``tell`` is called with the
-    progress (0 to 1).
+    """Returns each candidate with its score and the rows to store. Calls ``tell`` with the progress (0 to 1)
+    and a text.
 
     Raises InputError as ``score_candidate`` does.
     """
@@ -71,7 +76,7 @@ def prepare_runs(
 
 
 def prepare_predictions(name: str, rated: Upload, scoring: Scoring) -> PreparedRun:
-    """Returns a candidate without lists, scored by its predicted ratings; these rows are stored as its
+    """Returns a candidate without lists, scored by its predicted ratings; the rated rows are stored as its
     upload.
     """
 

@@ -1,4 +1,4 @@
-"""Column mappings, given for all tables of a request or for one of them."""
+"""Column mappings that a caller gives, for all tables of a request or for one of them."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from recdash.errors import InputError, Problem, UnknownName
 from recdash.ingest.columns import ROLES, SharedColumns, TableMapping, listed, near
 
 ColumnsGiven = Mapping[str, str | Mapping[str, str]]
-"""{role: column} for every table that has the column; {table: {role: column}} for one."""
+"""{role: column} for every table that has the column, or {table: {role: column}} for a single table."""
 
 TITLES = {
     "users": "user_attributes", "vectors": "item_vectors", "similarity": "item_similarity", "bandit": "log",
     "policy": "target",
 }  # fmt: skip
-"""Other names that callers use for a kind of table."""
+"""Names that callers may use for kinds of tables."""
 KINDS = {title: kind for kind, title in TITLES.items()}
 
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The given column mappings: ``shared`` for all tables, ``by_table`` for one kind or one candidate."""
+    """The given column mappings: ``shared`` for all tables, ``by_table`` for one kind of table or one
+    candidate.
+    """
 
     shared: SharedColumns
     by_table: Mapping[str, Mapping[str, str]]
 
     def of(self, kind: TableKind, *names: str, also: Mapping[str, str] | None = None) -> TableMapping | None:
-        """Returns the mapping of a table of ``kind``; what was given for ``names`` (a candidate's) takes
-        precedence.
+        """Returns the mapping of a table of this kind; None if none was given.
 
-        ``also`` is a mapping that was given for this very table. None if nothing was given.
+        Mappings for ``names`` (of a candidate) override those for the kind, and ``also``, a mapping that was
+        given with the table itself, overrides both.
         """
         own: dict[str, str] = {}
         for table in (kind, *names):
@@ -41,7 +43,9 @@ class ColumnChoice:
         return TableMapping(own, self.shared) if own or self.shared.chosen else None
 
     def check_used(self) -> None:
-        """Raises InputError for a column that no table has, with the columns of all that were read."""
+        """Raises InputError for a shared column that no table has, naming the columns of all tables that were
+        read.
+        """
         tables = self.shared.seen
         unused = [(r, c) for r, c in self.shared.chosen.items() if r not in self.shared.used]
         if not unused or not tables:
@@ -64,10 +68,11 @@ class ColumnChoice:
 def read_column_choice(
     columns: ColumnsGiven | None, kinds: Sequence[TableKind], candidates: Iterable[str] = ()
 ) -> ColumnChoice:
-    """Returns ``columns`` checked against the tables of a request: ``kinds``, and ``candidates`` by name.
+    """Returns the column choice that ``columns`` describes. ``kinds`` are the kinds of tables in the request,
+    ``candidates`` the names of its candidates.
 
-    Raises UnknownName for another table, InputError for a role that no table of the request has, and for
-    anything but ``ColumnsGiven``.
+    Raises UnknownName for any other table, and InputError for a role that no table of the request has or for
+    values that do not have the type ``ColumnsGiven``.
     """
     _check_types(columns)
     shared: dict[str, str] = {}
@@ -83,7 +88,9 @@ def read_column_choice(
 
 
 def _check_types(columns: object) -> None:
-    """Raises InputError with everything in ``columns`` that is neither a text nor a dict of texts."""
+    """Raises InputError with every key and value of ``columns`` that is neither a text nor a dict of
+    texts.
+    """
     if columns is None:
         return
     if not isinstance(columns, Mapping):
@@ -141,6 +148,6 @@ def _check_roles(shared: Mapping[str, str], kinds: Sequence[TableKind]) -> None:
 def mappings_of(
     choice: ColumnChoice, kinds: Sequence[str], also: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Mapping[str, str]]:
-    """Returns {kind: mapping} of the tables with a mapping."""
+    """Returns {kind: mapping} for the tables that have a mapping."""
     mappings = {kind: choice.of(cast("TableKind", kind), also=(also or {}).get(kind)) for kind in kinds}
     return {kind: mapping for kind, mapping in mappings.items() if mapping is not None}

@@ -1,6 +1,6 @@
 """Determines whether the numbers of several runs are comparable, and if not, why.
 
-It reads no table: what a run rests on was recorded when it was scored.
+It reads no table: all that a run's numbers depend on was recorded when the run was scored.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from recdash.errors import Problem
 from recdash.formatting.wording import listed, plural
 
 LISTED = ("both", "judged_both", "run")
-"""The population rules under which a user without a list does not count."""
+"""The population rules that leave out users without a list."""
 MOST_NAMED = 3
 NOTICEABLE = 0.01
-"""If a missing list counts as 0, shares of users without one may differ by this much without a notice."""
+"""Where users without a list count as 0, their share may differ between runs by this much without a
+notice.
+"""
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What the numbers of one run rest on.
+    """The tables and rules on which the numbers of one run depend.
 
-    ``tables`` are {kind: content hash}, missing or None without the table; ``served`` identifies *which*
-    users with a relevant item have a list (None if not recorded). ``version`` scored the run. A ``computed``
-    one is a reference candidate. ``ids``: problems of its ids.
+    ``tables`` is {kind: content hash}; a kind without a table is missing or None. ``served`` identifies which
+    users with a relevant item have a list (None if not recorded). ``version`` is the release that scored the
+    run. ``computed``: the run is a reference candidate. ``ids``: problems of its ids.
     """
 
     run: str
@@ -53,7 +55,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class DefinitionChange:
-    """A change of what a metric's stored numbers mean, from ``version`` on."""
+    """A change in the definition of a metric: stored numbers from before ``version`` mean something else."""
 
     version: str
     metric: str
@@ -61,11 +63,11 @@ class DefinitionChange:
 
 
 CHANGES: tuple[DefinitionChange, ...] = ()
-"""A release that changes what a number means adds a row; so far none did."""
+"""Changes of definitions; a release that changes what a number means adds a row. There are none so far."""
 
 
 def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) -> Basis:
-    """Returns the basis of a stored run; ``ids``: problems of its ids."""
+    """Returns what the numbers of a stored run depend on; ``ids`` are problems of its ids."""
     made, ledger = run.provenance, run.ledger
     main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     return Basis(
@@ -89,7 +91,7 @@ def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) ->
 
 
 def served_users_hash(hits: Hits) -> str:
-    """Returns a short hash of which users with a relevant item have a list."""
+    """Returns a short hash that identifies which users with a relevant item have a list."""
     with_list = hits.truth.users_who_count() & (hits.list_length > 0)
     return hashlib.sha256(np.packbits(with_list).tobytes()).hexdigest()[:16]
 
@@ -97,7 +99,7 @@ def served_users_hash(hits: Hits) -> str:
 def comparability_problems(
     bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES
 ) -> list[Problem]:
-    """Returns why the runs' numbers may not be comparable; empty if they are."""
+    """Returns the reasons why the runs' numbers may not be comparable; empty if they are."""
     differences = [
         *_different_tables(bases),
         *_different_rules(bases),
@@ -114,7 +116,7 @@ def comparability_problems(
 
 
 Differences = Iterator[tuple[str, str, str]]
-"""(code, what differs, what to do about it)."""
+"""An iterator of (problem code, what differs, what to do about it)."""
 
 _TABLES = {
     "truth": ("truths", "They answer different questions; score them in one experiment."),
@@ -174,9 +176,10 @@ _ORDERS = {
 
 
 def _different_order(bases: Sequence[Basis]) -> Differences:
-    """Returns the difference of order rules; rank and score order lists alike until scores are tied.
+    """Yields a difference if runs follow different rules for the order of lists. Orders by rank and by score
+    differ only if some scores are tied.
 
-    The order of a reference candidate is its definition: there is none to choose.
+    Reference candidates are left out: their order is part of their definition.
     """
     uploaded = [basis for basis in bases if not basis.computed]
     tied = [basis for basis in uploaded if basis.order == "score" and basis.tied_rows]
@@ -202,7 +205,7 @@ def _different_versions(bases: Sequence[Basis], changes: Sequence[DefinitionChan
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """Returns ``0.10.0`` as (0, 10, 0); a part that is not a number counts as 0."""
+    """Returns a version as numbers: (0, 10, 0) for ``0.10.0``. A part that is not a number becomes 0."""
     return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
 
 
@@ -224,7 +227,9 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
 
 
 def _missing_lists(shares: Mapping[str, float]) -> str:
-    """Returns ``up to 37 % of users get no recommendations from ALS and 5 more runs and count as 0``."""
+    """Returns a clause such as ``up to 37 % of users get no recommendations from ALS and 5 more runs and
+    count as 0``. ``shares`` is {run name: share of users without a list}.
+    """
     percents = {f"{100 * share:.0f}" for share in shares.values()}
     most = f"{100 * max(shares.values()):.0f} %"
     named = list(shares)[:MOST_NAMED]
@@ -235,22 +240,24 @@ def _missing_lists(shares: Mapping[str, float]) -> str:
 
 
 def _first_four(texts: Sequence[str], after: str = "") -> str:
-    """Returns ``a, b, c, d (and 2 more runs)``; ``after`` follows the last that is named."""
+    """Returns the first four texts, such as ``a, b, c, d (and 2 more runs)``; ``after`` is put behind the
+    last one named.
+    """
     n_more = len(texts) - 4
     more = f" (and {n_more} more run{'s' if n_more > 1 else ''})" if n_more > 0 else ""
     return f"{', '.join(texts[:4])}{after}{more}"
 
 
 def _share_without_list(basis: Basis) -> float:
-    """Returns the share of the users with a relevant item who have no list; with users=both only those with a
-    list are ``counted``.
+    """Returns the share of users with a relevant item who have no list, whether or not the population rule
+    counts them.
     """
     n_users = basis.counted + basis.without_list if basis.users in LISTED else basis.counted
     return basis.without_list / n_users if n_users else 0.0
 
 
 def _groups(bases: Sequence[Basis], values: Iterable[Any]) -> dict[Any, list[str]]:
-    """Returns the names of the runs by a value of each."""
+    """Returns {value: names of the runs that have it}; ``values`` has one value per run."""
     groups: dict[Any, list[str]] = {}
     for basis, value in zip(bases, values, strict=True):
         groups.setdefault(value, []).append(basis.run)

@@ -1,4 +1,4 @@
-"""Scores candidates against a truth without storing anything, for CLI and Python."""
+"""Scores candidates against a test set without storing anything, for the command line and Python."""
 
 from __future__ import annotations
 
@@ -142,7 +142,9 @@ def evaluate(
 def _read_each(
     sources: Mapping[str, Any], read: Callable[[str, Any], Result]
 ) -> tuple[dict[str, Result], list[InputError]]:
-    """Returns what was read, by name, and the errors of those that could not be read: all are tried."""
+    """Returns what ``read`` returned for each source, by name, and the errors of the sources that it could
+    not read.
+    """
     results: dict[str, Result] = {}
     errors = []
     for name, source in sources.items():
@@ -154,7 +156,9 @@ def _read_each(
 
 
 def _refuse(error: InputError) -> Scored:
-    """Raises the error when its candidate's turn comes."""
+    """Raises the error. Used as the scoring step of a candidate that could not be read, so that all problems
+    are raised together.
+    """
     raise error
 
 
@@ -164,8 +168,8 @@ def _set_up(
     references: str | Sequence[str],
     choice: ColumnChoice,
 ) -> tuple[Reference, list[Recommendations]]:
-    """Returns the shared tables on codes, and the reference candidates; only these keep the tables
-    themselves.
+    """Returns the tables that all candidates share, on common codes, and the requested reference
+    candidates.
     """
     tables, truth = read_coded(sources, rules.relevance, mappings_of(choice, list(sources)))
     reference = reference_of(tables, rules.threshold, truth)
@@ -193,7 +197,7 @@ def _check_unique(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Scores of several runs against one truth, with population counts and notices."""
+    """The scores of several runs against one test set, with population counts and notices."""
 
     requests: tuple[MetricRequest, ...]
     runs: tuple[Scored, ...]
@@ -203,7 +207,7 @@ class Evaluation:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields one dict per score: run, metric (as requested, without @k), k, value, std_error, n_users.
 
-        If slices were requested also slice_by and slice, both None for the whole.
+        If slices were requested, also slice_by and slice, which are None for all users.
         """
         sliced = any(run.sliced for run in self.runs)
         for run in self.runs:
@@ -212,7 +216,9 @@ class Evaluation:
                 yield from self._rows_of(run.name, part.curves, _slice_facts(part.of))
 
     def replicate_rows(self) -> Iterator[dict[str, Any]]:
-        """Yields one dict per score of a fold or seed: run, replicate, kind, and what ``rows`` has."""
+        """Yields one dict per score of a single fold or seed: run, replicate, kind, and the keys of
+        ``rows``.
+        """
         for run in self.runs:
             if run.replicated is None:
                 continue
@@ -241,7 +247,7 @@ class Evaluation:
                 }
 
     def table(self) -> pd.DataFrame:
-        """Returns the scores as a pandas frame, with the columns of ``rows``."""
+        """Returns the scores as a data frame with the columns of ``rows``."""
         import pandas as pd
 
         columns = ["run", "metric", "k", "value", "std_error", "n_users"]
@@ -251,7 +257,9 @@ class Evaluation:
         return frame.astype({"k": "Int64", "value": float, "std_error": float})
 
     def per_user(self, spec: str) -> pd.DataFrame:
-        """Returns each user's value of a metric at its cutoff (``"ndcg@10"``): run, user_id, value."""
+        """Returns a data frame of each user's value of a metric at its cutoff (``"ndcg@10"``): run, user_id,
+        value. Raises InputError for a metric without a value per user.
+        """
         import pandas as pd
 
         request = self._request_for(spec)
@@ -290,7 +298,9 @@ class Evaluation:
         return MetricRequest(parsed, define(preset(self.rules.preset).apply(parsed)))
 
     def tie_band(self, spec: str) -> pd.DataFrame:
-        """Returns the range of a metric over all orders of tied scores: the columns of ``tie_bands``."""
+        """Returns a data frame of a metric's range over all orders of tied scores, with the columns of
+        ``tie_bands``.
+        """
         import pandas as pd
 
         columns = ["run", "metric", "k", "worst", "expected", "best", "expected_error", "n_users"]
@@ -298,11 +308,12 @@ class Evaluation:
         return frame.astype({"k": "Int64"})
 
     def tie_bands(self, requests: Sequence[MetricRequest] | None = None) -> Iterator[dict[str, Any]]:
-        """Yields one dict per run, metric and cutoff that ties can change: run, metric, k, worst, expected,
-        best …
+        """Yields the range of each metric over all orders of tied scores, as one dict per run, metric and
+        cutoff: run, metric, k, worst, expected, best, expected_error, n_users.
 
-        ``n_users`` have a relevant item in a tie that begins within k. A spec without a cutoff is taken at 10
-        and at the depth.
+        ``n_users`` counts users with a relevant item in a tie that begins within k. Runs without ties and
+        metrics that ties cannot change are left out. A spec without a cutoff is evaluated at 10 and at the
+        depth.
         """
         from recdash.metrics.ties import tie_band
 
@@ -326,7 +337,8 @@ class Evaluation:
                         }
 
     def shown_by(self, attribute: str, k: int) -> pd.DataFrame:
-        """Returns the exposure of the top k by an attribute of the catalogue: the columns of ``shown_rows``.
+        """Returns a data frame of the recommendations within k by a catalogue attribute, with the columns of
+        ``shown_rows``.
 
         Raises InputError without a catalogue and for a column that it lacks.
         """
@@ -338,7 +350,9 @@ class Evaluation:
         return pd.DataFrame(list(self.shown_rows(attribute, k)), columns=columns)
 
     def shown_rows(self, attribute: str, k: int) -> Iterator[dict[str, Any]]:
-        """Yields one dict per run and value: run, attribute, k, and those of ``attribute_share_rows``."""
+        """Yields one dict per run and value of the attribute: run, attribute, k, and the keys of
+        ``attribute_share_rows``.
+        """
         from recdash.evaluation.attribute_shares import attribute_share_rows, check_attribute
 
         check_attribute(self.reference, attribute)
@@ -350,8 +364,8 @@ class Evaluation:
                     yield {"run": run.name, "attribute": attribute, "k": k, **row}
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns everything as JSON-ready values: scores, population counts, known ids, missing metrics,
-        warnings; any replicates.
+        """Returns everything as JSON-ready values: scores, population counts, known ids, missing metrics and
+        warnings; also the scores of replicates, if there are any.
         """
         replicates = list(self.replicate_rows())
         return {
@@ -364,14 +378,16 @@ class Evaluation:
         }
 
     def known_ids(self) -> dict[str, IdOverlap]:
-        """Returns for each uploaded run how many of its items and users truth, catalogue and train know."""
+        """Returns {run name: how many of its item and user ids occur in test set, catalogue and training
+        data}; without reference candidates.
+        """
         overlaps = {run.name: overlap_of(run) for run in self.runs}
         return {name: overlap for name, overlap in overlaps.items() if overlap is not None}
 
     def absences(self) -> Iterator[dict[str, Any]]:
         """Yields one dict per metric that a run lacks: run, metric, reason.
 
-        Of a slice, with slice_by and slice, only what the whole has.
+        A metric that only a slice lacks has slice_by and slice too.
         """
         for run in self.runs:
             yield from self._absences_of(run.name, run.absent, {})
@@ -387,7 +403,7 @@ class Evaluation:
                 yield {"run": name, "metric": request.spec.label, "reason": reason, **facts}
 
     def notices(self) -> list[Problem]:
-        """Returns the notices about comparability and those of tables and runs, once each."""
+        """Returns the notices about comparability, tables and runs, each once."""
         of_runs = (notice for run in self.runs for notice in run.notices)
         between = (problem for problem in self.comparability() if problem.code not in CAVEATS)
         of_preset = preset_notices(self.requests, self.rules)
@@ -396,16 +412,18 @@ class Evaluation:
         return list(dict.fromkeys([*between, *of_rows, *of_preset, *self.reference.notices, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
-        """Returns why the runs' numbers may not be comparable; empty if they are."""
+        """Returns the reasons why the numbers of these runs, or of all, may not be comparable; empty if they
+        are.
+        """
         chosen = [run for run in self.runs if names is None or run.name in names]
         return comparability_problems([basis for run in chosen if (basis := self._basis(run))])
 
     def compare(self, spec: str, baseline: str, terms: Terms | None = None) -> Compared:
-        """Returns every pair of runs by one metric at its cutoff (``"ndcg@10"``), and a verdict against the
-        baseline.
+        """Returns the comparison of all runs by one metric at its cutoff (``"ndcg@10"``), with a
+        recommendation against the baseline.
 
-        Raises UnknownName for a baseline that was not scored, InputError for a metric without a value per
-        user or without a cutoff if it needs one.
+        Raises UnknownName for a baseline that was not scored. Raises InputError for a metric without a value
+        per user, and for a spec without the cutoff that it needs.
         """
         from recdash.comparison import ComparisonQuery, Terms
         from recdash.comparison.result import compared, cutoff_of
@@ -448,14 +466,16 @@ def _band_cutoffs(request: MetricRequest, hits: Hits) -> list[int]:
 
 
 def _cutoff_of(request: MetricRequest, hits: Hits) -> int:
-    """Returns the requested cutoff, or the depth. Raises InputError for one beyond the depth."""
+    """Returns the requested cutoff, or the depth if none was requested. Raises InputError for a cutoff beyond
+    the depth.
+    """
     k = request.spec.k or hits.depth
     _check_within(k, hits.depth)
     return k
 
 
 def _check_within(k: int, depth: int) -> None:
-    """Raises InputError for an invalid k, or one beyond the depth to which the lists were read."""
+    """Raises InputError if k is invalid or beyond the depth to which the lists were read."""
     check_k(k)
     if k > depth:
         text = f"the lists were read to depth {depth}"

@@ -1,4 +1,6 @@
-"""Overlap of hits: which test items each run finds, which only one run finds, and which all together."""
+"""The overlap of runs' hits: which test items each run finds, which only one run finds, and which all find
+together.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from recdash.domain.kinds import Ints, Mask, Users
 
 
 def hit_rows(hits: Hits, k: int, relevant: Mask) -> Mask:
-    """Returns [T] True where a ``relevant`` row of the truth is in the top k of its user's list."""
+    """Returns a mask [T] of the relevant truth rows whose item is in the top k of the user's list."""
     is_hit = np.zeros(len(hits.truth.item), dtype=bool)
     is_hit[hits.row[hits.rank <= k]] = True
     return is_hit & relevant
@@ -21,10 +23,10 @@ def hit_rows(hits: Hits, k: int, relevant: Mask) -> Mask:
 
 @dataclass(frozen=True)
 class HitCounts:
-    """Relevant items that one run finds within k, over all users.
+    """The number of relevant items in one run's lists within k, over all users.
 
-    ``unique``: those that no other of the runs finds. ``won`` and ``lost``: those found in addition to the
-    baseline's, and those of the baseline that are not found.
+    ``unique``: those that no other of the runs finds. ``won``: those that the baseline does not find.
+    ``lost``: those that only the baseline finds, compared with this run.
     """
 
     hits: int
@@ -34,7 +36,9 @@ class HitCounts:
 
 
 def hit_counts(hit_masks: Sequence[Mask], baseline: Mask | None) -> list[HitCounts]:
-    """Returns the counts for each run of ``hit_masks`` [T]; without a baseline nothing is won or lost."""
+    """Returns the counts of each run, from one mask [T] of hits per run. Without a baseline, ``won`` and
+    ``lost`` are 0.
+    """
     finders = np.sum(hit_masks, axis=0, dtype=np.int16)
     return [
         HitCounts(
@@ -49,10 +53,11 @@ def hit_counts(hit_masks: Sequence[Mask], baseline: Mask | None) -> list[HitCoun
 
 @dataclass(frozen=True)
 class Headroom:
-    """What all runs' lists together find, against the best of them: shares of ``n_users``, 0..1.
+    """The hit rate and recall of all runs' lists combined, next to those of each single run.
 
-    ``hit_rate`` is the share of users with a hit within k, ``recall`` the mean share of a user's relevant
-    items found within k. ``best_hit_rate`` and ``best_recall`` are indexes among the runs.
+    ``hit_rate`` is the share of the ``n_users`` with a hit within k, ``recall`` the mean share of a user's
+    relevant items found within k; both from 0 to 1. ``hit_rates`` and ``recalls`` have one value per run;
+    ``best_hit_rate`` and ``best_recall`` are the indexes of the best run.
     """
 
     n_users: int
@@ -71,8 +76,8 @@ class Headroom:
 
 
 def headroom(truth: Truth, relevant: Mask, hit_masks: Sequence[Mask], listed: Mask) -> Headroom | None:
-    """Returns the headroom over users with a ``relevant`` row [T] among those in ``listed`` [U]; None without
-    any.
+    """Returns the headroom over the users in ``listed`` [U] who have a ``relevant`` row [T]; None without
+    such users or without runs.
     """
     per_user = truth.per_user(relevant)
     counted = (per_user > 0) & listed
@@ -86,7 +91,9 @@ def headroom(truth: Truth, relevant: Mask, hit_masks: Sequence[Mask], listed: Ma
 
 
 def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
-    """Returns [U] the users who may count for every run, so that all are compared over the same users."""
+    """Returns a mask [U] of the users that count in a comparison of all runs: every user, or those with a
+    list in every run if ``users`` leaves out users without a list.
+    """
     if users in ("truth", "judged"):
         return np.ones(hits[0].truth.n_users, dtype=bool)
     return np.logical_and.reduce([own.list_length > 0 for own in hits])
@@ -94,9 +101,11 @@ def users_of_all(hits: Sequence[Hits], users: Users) -> Mask:
 
 @dataclass(frozen=True)
 class ItemsFound:
-    """Counts for each relevant test item: ``item`` [n] its code in the truth, ``users`` [n] who have it in
-    the test set, ``found`` [runs, n] in how many of their lists it is within k, ``shown`` [runs, n] in how
-    many lists of all users who count.
+    """Counts for each relevant test item: ``item`` [n] is its code in the truth, ``users`` [n] the number of
+    users with it as a relevant test item.
+
+    ``found`` [runs, n] is the number of these users whose list has it within k. ``shown`` [runs, n] is the
+    number of lists that have it within k, among the lists that the exposure counts.
     """
 
     item: Ints
@@ -118,7 +127,7 @@ def items_found(truth: Truth, hit_masks: Sequence[Mask], exposures: Sequence[Exp
 
 
 def _times_shown(exposure: Exposure, k: int, n: int) -> Ints:
-    """Returns [n] the number of lists with each of the first n items within k."""
+    """Returns [n] the number of lists that have each of the first n items within k."""
     end = int(exposure.shown.start[k])
     item, count = exposure.shown.item[:end], exposure.shown.count[:end]
     in_truth = item < n

@@ -1,4 +1,4 @@
-"""An evaluation in memory as the source of a comparison: run names serve as run ids."""
+"""Lets a comparison read an evaluation in memory; run names serve as run ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from recdash.stats.jackknife import Pulls
 
 
 class ScoredRuns(Protocol):
-    """What the source needs of an evaluation."""
+    """The part of an evaluation that the source needs."""
 
     @property
     def runs(self) -> Sequence[Scored]: ...
@@ -38,11 +38,13 @@ class ScoredRuns(Protocol):
     def reference(self) -> Reference: ...
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
-        """Returns why the runs' numbers may not be comparable; empty if they are."""
+        """Returns the reasons why the numbers of these runs, or of all, may not be comparable; empty if they
+        are.
+        """
 
 
 class EvaluationSource:
-    """Candidates that were scored from files and are still in memory."""
+    """The source of a comparison of candidates that were scored from files and are still in memory."""
 
     def __init__(self, evaluation: ScoredRuns, users: Users | None = None) -> None:
         self._evaluation, self._reference = evaluation, evaluation.reference
@@ -104,7 +106,7 @@ class EvaluationSource:
         return self._runs[run].replicates[replicated.labels.index(label) if replicated else 0]
 
     def _rule_of(self, run: str, users: Users) -> Users:
-        """Returns which users count in a replicate: in a fold those with a list."""
+        """Returns the rule by which users count in a replicate: in a fold, only users with a list."""
         replicated = self._runs[run].replicated
         return "both" if replicated and replicated.kind == "folds" else users
 
@@ -121,7 +123,7 @@ class EvaluationSource:
             ) from error
 
     def _list_source(self, run: Scored) -> ListSource:
-        """Returns the lists of a run. Raises InputError if they are missing."""
+        """Returns the lists of a run, to be read again. Raises InputError if they are missing."""
         inputs = None if run.hits is None else catalogue_inputs_of(run.hits, self._reference)
         if run.lists is None or inputs is None or run.hits is None:
             raise InputError(Problem("no-lists", f"run '{run.name}'", "its lists are missing", ""))
@@ -153,12 +155,16 @@ class EvaluationSource:
         return MetricInputs() if hits is None else metric_inputs_of(hits, self._reference, users)
 
     def _make_samples(self, run: str, users: Users) -> Sequence[RelevantHits]:
-        """Returns one sample for each seed of a run that is the mean of several; empty for other runs."""
+        """Returns one sample of relevant hits per seed if the run is the mean of seeds; empty for other
+        runs.
+        """
         scored = self._runs[run]
         return samples_of(scored, users, familiar_of(self._reference)) if scored.hits is None else ()
 
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
-        """Returns the curve, or why there is none; that of the evaluation if the population is the same."""
+        """Returns (curve, "") or (None, why there is none). Reuses the evaluation's curve if the same users
+        count.
+        """
         scored, definition = self._runs[run], define(metric)
         if isinstance(definition.metric, RatingMetric):
             return self._score_ratings(scored, definition)

@@ -1,10 +1,10 @@
-"""Checks whether a run's ids overlap with those of truth, catalogue and train; if not, finds the likely cause
-and its repair.
+"""Checks whether a run's ids occur in test set, catalogue and training data; if not, finds the likely cause
+and how to fix it.
 
-Each table is compared with the run separately: a catalogue in the run's spelling shows nothing about the
-truth. A run may recommend many items that are in no test row, so that a small overlap with the truth alone
-proves nothing. The evidence is whether many more ids would be known in another spelling, and the overlap
-expected by chance.
+Each table is compared with the run separately: a catalogue in the run's spelling shows nothing about the test
+set. A run may recommend many items that are in no test row, so a small overlap with the test set alone proves
+nothing. The evidence is how many more ids would match in another spelling, and how many matches chance alone
+would give.
 """
 
 from __future__ import annotations
@@ -23,22 +23,26 @@ from recdash.formatting.numbers import share
 from recdash.formatting.wording import listed
 
 LEAST_KNOWN = 0.1
-"""Below this share of positions (users) that catalogue or train should know, a run is not scored."""
+"""A run is not scored if less than this share of its positions (or users) occurs in catalogue or training
+data.
+"""
 REPAIRABLE = 0.2
-"""From this share of the known ids that another spelling would add, a run is not scored."""
+"""A run is not scored if another spelling would add at least this share of all ids that then match."""
 EXPECTED = 20
-"""If chance alone gives this many positions with items of the truth, having hardly any is suspicious."""
+"""If chance alone gives at least this many positions with an item of the test set, hardly any such position
+is suspicious.
+"""
 PERFECT = 0.95
-"""From this share of relevant positions on, lists look like the truth itself."""
+"""If at least this share of positions is relevant, the lists look like the test set itself."""
 LEAST_PLACES = 20
-"""Fewer positions than this may all be relevant, or nearly all be unknown, by chance."""
+"""With fewer positions than this, all may be relevant, or nearly all unknown, by chance."""
 HALF = 0.5
-"""Share of matching ids from which the spelling counts as the same."""
+"""If at least this share of ids matches, the spelling counts as the same."""
 FEWEST_PLACES = 5
-"""Up to this many positions may all be unknown: the run is scored, with a notice."""
+"""A run with at most this many positions is scored even if all their items are unknown; there is a notice."""
 
 DO_NOT_MEET = "ids-do-not-meet"
-"""The code of such a problem in a comparison, unless the ids were accepted."""
+"""The code that a comparison uses for problems that prevent scoring, unless the ids were accepted."""
 SPELLED, NONE_KNOWN, FEW_KNOWN = "ids-spelled-otherwise", "no-common-item", "few-known-ids"
 TRUTH_SPELLED = "truth-spelled-otherwise"
 STOPPING = (SPELLED, NONE_KNOWN, FEW_KNOWN, TRUTH_SPELLED)
@@ -48,7 +52,7 @@ TABLE_SPELLED, TABLE_UNMET = "table-spelled-otherwise", "table-not-met"
 OF_TABLES = (TABLE_SPELLED, TABLE_UNMET)
 TRUTH_AS_RUN = "truth-as-run"
 CAVEATS = (*STOPPING, SOME_SPELLED, SOME_OF_TRUTH, HARDLY_KNOWN, TRUTH_AS_RUN)
-"""Codes of notices that a comparison repeats with a run's numbers."""
+"""Codes of notices on a run that a comparison repeats next to the run's numbers."""
 ACCEPT = (
     "If these ids are correct, accept them: --accept-unknown-ids, accept_unknown_ids=True, or the "
     "box in the file's details on the page Add data."
@@ -63,7 +67,7 @@ TABLES = {"truth": "the truth", "catalogue": "the catalogue", "train": "the trai
 
 @dataclass(frozen=True)
 class _Kind:
-    """Words for items or users: their column, the rows of a run, and the ids of the truth."""
+    """Words for items or for users: the name of their column, the rows of a run, the ids of the test set."""
 
     column: str
     rows: str
@@ -71,7 +75,9 @@ class _Kind:
     whose: str = "run '{}'"
 
     def known_to(self, tables: Iterable[str]) -> str:
-        """Returns ``positions … with an item that the truth or the catalogue knows``."""
+        """Returns the run's rows with a known id, in words such as ``positions in its lists have an item that
+        the truth or the catalogue knows``.
+        """
         return self.rows.format(_either([TABLES[name] for name in tables]))
 
 
@@ -82,9 +88,9 @@ PREDICTED_USERS = replace(USERS, whose="predictions of '{}'")
 
 
 def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[Problem]:
-    """Returns the problems of the run's ids, and whether it is the truth itself.
+    """Returns the problems of the run's ids, and a notice if the run seems to be the test set itself.
 
-    Of a reference candidate only which of its items train and catalogue lack.
+    For a reference candidate, only notices on items that training data or catalogue lack.
     """
     overlap = None if run.reference else hits.overlap
     problems = [] if overlap is None else overlap_problems(run.name, overlap, reference)
@@ -95,7 +101,7 @@ def id_problems(run: Recommendations, hits: Hits, reference: Reference) -> list[
 
 
 def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> list[Problem]:
-    """Returns the problems of a run's ids, and of those of the tables given with it."""
+    """Returns the problems of a run's ids, and of the ids of the tables with which it was compared."""
     return [
         *_side_problems(name, overlap.items, overlap.truth_items, ITEMS, _expected_share(reference)),
         *(_side_problems(name, overlap.users, overlap.truth_users, USERS, None) if overlap.users else ()),
@@ -103,8 +109,8 @@ def overlap_problems(name: str, overlap: IdOverlap, reference: Reference) -> lis
 
 
 def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
-    """Returns problems of predicted ratings whose ids truth, catalogue or train would know in another
-    spelling.
+    """Returns a problem for items and for users of rating predictions, if their ids would match the tables in
+    another spelling.
     """
     sides = ((overlap.items, PREDICTED_ITEMS), (overlap.users, PREDICTED_USERS))
     problems = (_of_run(name, known, kind, None, False) for known, kind in sides if known is not None)
@@ -114,17 +120,19 @@ def predicted_problems(name: str, overlap: IdOverlap) -> list[Problem]:
 
 
 def stopping(problems: Iterable[Problem]) -> list[Problem]:
-    """Returns the problems that prevent scoring unless the ids are accepted."""
+    """Returns those problems that prevent scoring unless the ids are accepted."""
     return [problem for problem in problems if problem.code in STOPPING]
 
 
 def caveats(notices: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Returns the notices of a run that a comparison repeats."""
+    """Returns those of a run's notices that a comparison repeats."""
     return tuple(notice for notice in notices if notice.code in CAVEATS)
 
 
 def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Problem, ...]:
-    """Returns problems of a run that was scored before ids were counted: of its items, from its hits."""
+    """Returns the id problems of a stored run that was scored before ids were counted. They are found from
+    the items in its hits.
+    """
     if hits.exposure is None:
         return ()
     overlap = stored_overlap(hits.exposure, reference)
@@ -139,7 +147,9 @@ def stored_problems(name: str, hits: Hits, reference: Reference) -> tuple[Proble
 
 
 def unmet_tables(exposure: Exposure, reference: Reference) -> dict[str, str]:
-    """Returns {table: reason} of catalogue and training data that know hardly any recommended item."""
+    """Returns {table: reason} for catalogue and training data, if they contain hardly any recommended
+    item.
+    """
     if reference.catalogue is None and reference.train_users is None:
         return {}
     places, by_table = places_by_table(exposure, reference)
@@ -151,7 +161,7 @@ def unmet_tables(exposure: Exposure, reference: Reference) -> dict[str, str]:
 
 
 def unmet_by_truth(reference: Reference) -> str:
-    """Returns why the popularity of the test items in train is unavailable; empty if it is available."""
+    """Returns why the popularity of test items in the training data cannot be used; empty if it can."""
     n_items = len(reference.truth.items)
     if reference.train_users is None or n_items < LEAST_PLACES:
         return ""
@@ -162,8 +172,8 @@ def unmet_by_truth(reference: Reference) -> str:
 
 
 def _expected_share(reference: Reference) -> float:
-    """Returns the share of positions that would have an item of the truth by chance; 0 without a table of all
-    items.
+    """Returns the share of positions that would have an item of the test set by chance; 0 if neither
+    catalogue nor training data are given.
     """
     in_catalogue = 0 if reference.catalogue is None else len(reference.catalogue)
     in_train = 0 if reference.train_users is None else int((reference.train_users > 0).sum())
@@ -174,8 +184,8 @@ def _expected_share(reference: Reference) -> float:
 def _side_problems(
     name: str, known: KnownIds, of_truth: KnownIds | None, kind: _Kind, expected: float | None
 ) -> list[Problem]:
-    """Returns problems of the items or of the users: one that prevents scoring, or a notice and those of the
-    tables.
+    """Returns the problems of either items or users: a single one if it prevents scoring, else notices on the
+    run and on the tables.
     """
     are_alike = of_truth is not None and _are_written_alike(known, of_truth)
     problem = _of_run(name, known, kind, expected, are_alike) or _of_truth(name, of_truth, kind)
@@ -188,8 +198,8 @@ def _side_problems(
 
 
 def _are_written_alike(known: KnownIds, of_truth: KnownIds) -> bool:
-    """Returns whether run and truth certainly spell ids alike: the run has half of the truth's ids, or
-    another table knows half of both.
+    """Returns whether run and test set certainly use the same spelling of ids: the run contains half of the
+    test set's ids, or another table contains half of both.
     """
     if of_truth.by_table["run"] >= HALF * of_truth.rows:
         return True
@@ -204,8 +214,8 @@ def _knows_half(known: KnownIds, table: str) -> bool:
 def _of_run(
     name: str, known: KnownIds, kind: _Kind, expected: float | None, are_alike: bool
 ) -> Problem | None:
-    """Returns the problem of ids spelled otherwise, or hardly known; the latter is a notice if
-    ``are_alike``.
+    """Returns the problem of a run whose ids have another spelling, or hardly occur in the tables; None if
+    there is neither. The latter is only a notice if ``are_alike``.
     """
     gained = {table: _gained(known, table) for table in known.respelled}
     for table, rows in gained.items():
@@ -225,9 +235,9 @@ def _known_to(known: KnownIds, table: str) -> int:
 
 
 def _gained(known: KnownIds, table: str) -> int:
-    """Returns the number of rows that would be known to the table in another spelling.
+    """Returns the number of additional rows that would match the table in another spelling.
 
-    Rows of ids that the table distinguishes do not count, unless no ids match at all.
+    Rows whose id the table has in both spellings are not counted, unless no id matches at all.
     """
     respelled = known.respelled.get(table)
     if respelled is None:
@@ -236,10 +246,12 @@ def _gained(known: KnownIds, table: str) -> int:
 
 
 def _hardly_known(known: KnownIds, expected: float | None) -> tuple[str, list[str]]:
-    """Returns (code, the tables that hardly know the rows); the code is empty if enough rows are known.
+    """Returns (problem code, tables that contain hardly any of the rows); the code is empty if enough rows
+    match.
 
-    The truth hardly knows them if it knows none, or far fewer than chance gives. Truth, catalogue and train
-    together hardly know them below ``LEAST_KNOWN``; with a truth alone any share but 0 may be correct.
+    The test set contains too few if it contains none, or far fewer than chance would give. Test set,
+    catalogue and training data together contain too few below the share ``LEAST_KNOWN``. If only a test set
+    is given, any share above 0 may be correct.
     """
     none_known = NONE_KNOWN if known.rows > FEWEST_PLACES else HARDLY_KNOWN
     tables = list(known.by_table)
@@ -277,7 +289,7 @@ def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gai
 def _unknown(
     code: str, name: str, known: KnownIds, kind: _Kind, tables: list[str], are_alike: bool
 ) -> Problem:
-    """Returns the problem of hardly known ids that no other spelling explains."""
+    """Returns the problem of ids that hardly occur in the tables and that no other spelling explains."""
     table = tables[0] if len(tables) == 1 else ANY
     rows = known.by_table[table] if len(tables) == 1 else known.known
     example = _quoted(known.unknown.get(table, ()))
@@ -305,8 +317,8 @@ def _either(names: list[str]) -> str:
 
 
 def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
-    """Returns the problem of a part of the truth that is spelled differently than the run and the other
-    tables.
+    """Returns the problem of a test set in which some ids have another spelling than in the run and the other
+    tables; None if there is none.
     """
     respelled = None if known is None else known.respelled.get(ANY)
     if known is None or respelled is None or respelled.rows < REPAIRABLE * (known.known + respelled.rows):
@@ -326,7 +338,9 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
 
 
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
-    """Yields problems of a catalogue or training data that is spelled otherwise, or hardly knows the run."""
+    """Yields problems of a catalogue or training data whose ids have another spelling, or that contain hardly
+    any id of the run.
+    """
     for table, rows in known.by_table.items():
         if table == "truth" or not known.rows:
             continue
@@ -352,8 +366,8 @@ def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
 
 
 def perfect_problems(name: str, hits: Hits) -> list[Problem]:
-    """Returns a notice if (nearly) every position has a relevant item of its user, which no recommender
-    reaches.
+    """Returns a notice if (nearly) every position has a relevant item, which no recommender achieves; else
+    empty.
     """
     counted = hits.truth.users_who_count()
     places = int(hits.list_length[counted].sum())
@@ -375,7 +389,9 @@ def perfect_problems(name: str, hits: Hits) -> list[Problem]:
 
 
 def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Problem]:
-    """Returns notices if no item of the lists is in train, or if some are not in the catalogue."""
+    """Returns a notice if no recommended item is in the training data, and one if some are not in the
+    catalogue.
+    """
     if hits.exposure is None:
         return []
     place = f"run '{name}', column 'item_id'"

@@ -1,4 +1,4 @@
-"""Collects the inputs of the metrics of a run, and of its slices."""
+"""Collects the inputs that metrics need, for a run and for its slices."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def metric_inputs_of(
     predictions: Predictions | None = None,
     ideals: Ideals | None = None,
 ) -> MetricInputs:
-    """Returns the inputs of all lists, or of a slice: accuracy from the hits of all, the rest from the
-    exposure of ``hits``.
+    """Returns the inputs for all users or for a slice (``part``). Accuracy is computed from ``hits``,
+    catalogue-level metrics from their exposure.
 
-    Intermediate results are shared between the metrics; ``ideals`` also with other runs.
+    Metrics share intermediate results through these inputs; ``ideals`` are shared with other runs too.
     """
     catalogue = catalogue_inputs_of(hits, reference, is_part=part is not None)
     only, rows = (None, None) if part is None else (part.users, part.rows)
@@ -43,25 +43,25 @@ def metric_inputs_of(
 
 
 def slice_users(slices: Sequence[Slice]) -> list[Mask]:
-    """Returns the users of each slice of users; slices of items are left out."""
+    """Returns the mask of users of each slice of users; slices of items are left out."""
     return [part.users for part in slices if part.users is not None]
 
 
 def hits_by_slice(hits: Hits, slices: Sequence[Slice]) -> list[Hits]:
-    """Returns the hits with the exposure of each slice's users; a slice of items has none, nor one that was
-    not counted.
+    """Returns the hits once per slice, each with the exposure of the slice's users. The exposure is None for
+    slices of items, and if it was not counted.
     """
     exposures = iter(hits.shown_to)
     return [hits_in_slice(hits, None if part.users is None else next(exposures, None)) for part in slices]
 
 
 def hits_in_slice(hits: Hits, exposure: Exposure | None) -> Hits:
-    """Returns the hits of all, with the exposure of some users of the truth."""
+    """Returns the hits of all users, with ``exposure`` (of the slice's users) in place of theirs."""
     return replace(hits, exposure=exposure, other_exposure=None, shown_to=())
 
 
 def familiar_of(reference: Reference) -> Familiar | None:
-    """Returns how expected each item of the truth is, by its popularity in the training data; None
+    """Returns how expected each item of the test set is, from its popularity in the training data; None
     without training data.
     """
     if reference.train_users is None:
@@ -73,9 +73,10 @@ def familiar_of(reference: Reference) -> Familiar | None:
 
 
 def catalogue_inputs_of(hits: Hits, reference: Reference, *, is_part: bool = False) -> CatalogueInputs | None:
-    """Returns the exposure, if it was counted, with the reference's item data.
+    """Returns the exposure with the data of the reference on its items; None if exposure was not counted.
 
-    ``is_part``: the exposure covers some users of the truth, and lists of other users are not included.
+    ``is_part``: the exposure is that of a slice of the truth's users, so that lists of other users do not
+    belong to it.
     """
     if hits.exposure is None:
         return None
@@ -109,7 +110,9 @@ def catalogue_inputs_of(hits: Hits, reference: Reference, *, is_part: bool = Fal
 
 
 def labels_of(reference: Reference) -> tuple[list[str], Callable[[str], Labels]]:
-    """Returns the names of the catalogue's attributes, and a function that reads one of them."""
+    """Returns the names of the catalogue's attributes, and a function that reads the attribute of a name.
+    Without a catalogue there are no names.
+    """
     catalogue = reference.tables.get("catalogue")
     if catalogue is None:
         return [], no_labels

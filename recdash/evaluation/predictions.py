@@ -1,4 +1,4 @@
-"""Checks whether the rows of rating predictions match the truth and those of other candidates."""
+"""Checks whether the rows of rating predictions match the test set and the rows of other candidates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ APART, ROWS_DIFFER = "predictions-apart", "different-rows-predicted"
 
 
 def prediction_notices(name: str, rated: Upload, reference: Reference) -> list[Problem]:
-    """Returns notices of a candidate's predictions, and how many of their rows are in the truth."""
+    """Returns notices on a candidate's rating predictions; one of them says if few of their rows are in the
+    test set.
+    """
     place, table = f"predictions of '{name}'", rated.table
     notices = [replace(notice, place=f"{place}, {notice.place}") for notice in rated.notices]
     problems = predicted_problems(name, predicted_overlap(table, reference))
@@ -44,7 +46,9 @@ def prediction_notices(name: str, rated: Upload, reference: Reference) -> list[P
 
 
 def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
-    """Returns what the tables know of the items and users of predicted rows; each user counts once."""
+    """Returns how many items and users of predicted rows occur in the tables. Items count once per row, each
+    user once.
+    """
     users, items = reference.users.copy(), reference.items.copy()
     user, item = users.codes(table["user_id"]), items.codes(table["item_id"])
     has_rows = np.bincount(user, minlength=len(users)) > 0
@@ -53,7 +57,7 @@ def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
 
 
 def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
-    """Returns the number of rows whose pair of user and item is in the truth."""
+    """Returns the number of rows whose pair of user and item is in the test set."""
     truth = reference.truth
     n_items = len(truth.items)
     user = reference.users.codes(table["user_id"], grow=False)
@@ -64,8 +68,8 @@ def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
 
 
 def rows_differ(tables: Mapping[str, pa.Table], reference: Reference) -> list[Problem]:
-    """Returns a problem if candidates predict different rows: their errors are then over different
-    ratings.
+    """Returns a problem if candidates predict different rows, because their errors are then over different
+    ratings; else empty. ``tables`` is {candidate's name: its rating predictions}.
     """
     if len(tables) < 2:
         return []

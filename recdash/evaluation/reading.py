@@ -1,4 +1,4 @@
-"""Reads the tables of an evaluation together, checks them and puts them on shared codes."""
+"""Reads and checks the tables of an evaluation together, and encodes their ids with shared codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
 TABLES: tuple[TableKind, ...] = ("truth", "train", "catalogue", *OTHER_TABLES, "run", "predictions")
-"""The kinds of tables of an evaluation."""
+"""All kinds of tables of an evaluation."""
 
 
 def read_setup(
@@ -35,7 +35,7 @@ def read_setup(
     threshold: float | None = None,
     others: Mapping[str, Any] | None = None,
 ) -> Reference:
-    """Returns the tables that all runs share. Problems of all of them are raised together."""
+    """Returns the tables that all runs share. Raises InputError with the problems of all tables."""
     tables, coded = read_coded(sources_of(truth, train, catalogue, others), relevance)
     return reference_of(tables, threshold, coded)
 
@@ -53,7 +53,9 @@ def read_tables(
     mappings: Mapping[str, Mapping[str, str]] | None = None,
     limits: Limits | None = None,
 ) -> dict[TableKind, Upload]:
-    """Returns the tables that are given (not None). Raises InputError with the problems of all of them."""
+    """Returns the tables that were given, by kind; sources that are None are left out. Raises InputError with
+    the problems of all tables.
+    """
     from recdash.ingest import read_upload
 
     def read(kind: TableKind, source: Any) -> Upload:
@@ -70,7 +72,9 @@ def read_coded(
     relevance: str | None = None,
     mappings: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[TableKind, Upload], CodedTruth]:
-    """Returns the tables like ``read_tables``, with the truth, the largest, coded while it is read."""
+    """Returns the tables as ``read_tables`` does, but the truth separately: it is the largest and is encoded
+    while it is read.
+    """
     from recdash.ingest import read_stream, read_upload
 
     def read(kind: TableKind, source: Any) -> Upload | CodedTruth:
@@ -108,9 +112,9 @@ def _read_all(
 def reference_of(
     tables: Mapping[TableKind, Upload], threshold: float | None, coded: CodedTruth | None = None
 ) -> Reference:
-    """Returns the tables on shared codes, with all their notices.
+    """Returns the tables with shared codes for their ids, and all their notices.
 
-    A truth that is coded already is passed as ``coded`` and is not among ``tables``.
+    If the truth is encoded already, it is given as ``coded`` instead of in ``tables``.
     """
     truth = coded or tables["truth"]
     others = {kind: tables[kind] for kind in OTHER_TABLES if kind in tables}
@@ -132,8 +136,8 @@ def reference_of(
 def read_runs(
     name: str, source: Any, mapping: Mapping[str, str] | None = None, order: Order | None = None
 ) -> Iterator[Recommendations]:
-    """Yields the candidates in ``source``; ``order`` says what orders the lists, None uses what the table
-    has.
+    """Yields the candidates in ``source``. ``order`` says by what lists are ordered; with None, by what the
+    table has. A single candidate gets the name ``name``.
     """
     if isinstance(source, Recommendations):
         yield source
@@ -153,14 +157,16 @@ def open_predictions(
 
 
 class RatedPairs:
-    """Codes of users and items that the predictions of several runs share."""
+    """Encodes the users and items of several runs' rating predictions with shared codes."""
 
     def __init__(self, reference: Reference) -> None:
         self._users, self._items = reference.users.copy(), reference.items.copy()
         self._lock = Lock()
 
     def rows(self, table: pa.Table) -> RatedRows:
-        """Returns the rows of a checked table that have a prediction; of a repeated pair, the first."""
+        """Returns the rows of a checked table that have a prediction; if a pair occurs several times, its
+        first row.
+        """
         with self._lock:
             user, item = self._users.codes(table["user_id"]), self._items.codes(table["item_id"])
         rating, guess = (table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))
@@ -170,11 +176,11 @@ class RatedPairs:
 
 
 _ITEM_BITS = 32
-"""Codes of users and items are 32 bits wide."""
+"""Number of bits of an item's code in a key; the user's code has the other bits."""
 
 
 def predictions_of(upload: Upload) -> Predictions:
-    """Returns the rows with their users as codes."""
+    """Returns the rows that have a prediction, with users as codes, and the number of rows without one."""
     from recdash.engines.ids import IdIndex
 
     rating, guess = (upload.table[name].to_numpy().astype(np.float64) for name in ("rating", "prediction"))

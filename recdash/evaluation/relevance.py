@@ -1,8 +1,9 @@
-"""Suggests from which grade a row of the test set is relevant, by the scale of its grades.
+"""Suggests from which grade a row of the test set counts as relevant, by the scale of its grades.
 
-Grades of 1 to 10 hold dislikes: a 1 is no hit. The rule is one line: from seven tenths of the scale's end on,
-rounded up to a whole grade (4 of 5, 7 of 10, 70 of 100). There is no suggestion where every row above 0 means
-"chosen": yes and no, counts (plays, quantities), and the short scales of judged documents (0 to 3).
+Grades from 1 to 10 include dislikes: an item with a 1 should not count as a hit. The suggested threshold is
+seven tenths of the scale's end, rounded up to a whole grade (4 of 5, 7 of 10, 70 of 100). Where every row
+above 0 means "chosen" there is no threshold: yes and no, counts (plays, quantities), and the short scales of
+judged documents (0 to 3).
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Ints, Numbers
 
 SCALES = (5, 10, 100)
-"""The ends of usual rating scales."""
+"""The highest grades of the usual rating scales."""
 SHARE = 0.7
-"""From this share of the scale on a grade counts as liked."""
+"""The share of the highest grade from which a grade counts as liked."""
 MOST_GRADES = 101
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``scale`` says what the grades are, ``threshold`` from which on a row counts (None: above 0)."""
+    """A suggested threshold: ``scale`` describes the grades, ``threshold`` is the lowest relevant grade
+    (None: every grade above 0).
+    """
 
     scale: str
     threshold: float | None
@@ -32,7 +35,9 @@ class Suggestion:
 
 
 def suggest(gains: Numbers) -> Suggestion | None:
-    """Returns the suggestion for the grades of a test set; None with fewer than two grades above 0."""
+    """Returns the suggestion for the grades of a test set; None if there are fewer than two distinct grades
+    above 0.
+    """
     grades, rows = np.unique(gains, return_counts=True)
     above = grades[grades > 0]
     if len(above) < 2:
@@ -54,13 +59,15 @@ def suggest(gains: Numbers) -> Suggestion | None:
 
 
 def _are_counts(grades: Numbers, rows: Ints) -> bool:
-    """Returns whether values are counts: whole from 1 on, the smallest the most frequent, and falling."""
+    """Returns whether values look like counts: whole numbers from 1 on, of which 1 is the most frequent and
+    higher ones are rarer.
+    """
     is_whole = bool((np.mod(grades, 1) == 0).all()) and grades[0] == 1
     falls = bool((np.diff(rows[:3]) < 0).all())
     return is_whole and falls and bool(rows[0] == rows.max())
 
 
 def kept(truth: Truth, threshold: float | None) -> tuple[int, int]:
-    """Returns (rows, users) that count as relevant from the threshold on."""
+    """Returns (rows, users) that count as relevant with this threshold."""
     under = truth.under(threshold)
     return int(under.relevant().sum()), int(under.users_who_count().sum())

@@ -1,6 +1,4 @@
-"""Computes a candidate's values per user, and the mean of its several uploads as a curve with its standard
-error.
-"""
+"""Computes the mean of a candidate's several uploads, per user and as a curve with its standard error."""
 
 from __future__ import annotations
 
@@ -21,10 +19,11 @@ from recdash.metrics.sample import RelevantHits, relevant_items
 def mean_curve(
     definition: Definition, samples: Sequence[RelevantHits], curves: Sequence[Curve | None]
 ) -> Curve | None:
-    """Returns the candidate's curve, from the samples and curves of its replicates; None if one has no curve.
+    """Returns the candidate's curve, from the samples and curves of its replicates; None if one of them has
+    no curve.
 
-    For accuracy metrics it is the mean of the users' means; for others the mean of the replicates' values,
-    whose standard error is at most the mean of theirs, which is given.
+    An accuracy metric is the mean over users of each user's mean. Any other metric is the mean of the
+    replicates' values; as its standard error the mean of theirs is given, which the true one does not exceed.
     """
     present = [curve for curve in curves if curve is not None]
     if len(present) < len(curves):
@@ -37,11 +36,10 @@ def mean_curve(
 
 
 def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int) -> UserValues | None:
-    """Returns the users' values at k, or their means over several replicates; None if one lacks the metric.
+    """Returns the users' values at k, as means over the replicates; None if a replicate lacks the metric.
 
-    Users who are not in the truth are left out: whatever they are shown, they have 0.
-
-    Raises InputError for a metric without a value per user, and for a k beyond the depth.
+    Users outside the test set are left out, because they have 0 whatever is recommended to them. Raises
+    InputError for a metric without a value per user, and for a k beyond the depth.
     """
     formula = definition.formula()
     if any(definition.missing_input(sample) for sample in samples):
@@ -61,7 +59,9 @@ def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int)
 
 
 def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
-    """Returns the users' pulls on a metric of predicted ratings; None if the rows do not allow it."""
+    """Returns the users' contributions to a metric of predicted ratings; None if it is another metric, or if
+    these rows do not suffice.
+    """
     metric = definition.metric
     if not isinstance(metric, RatingMetric):
         return None
@@ -70,8 +70,8 @@ def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
 
 
 def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Returns users [n], ascending, and each one's mean over the parts (users, values) in which the user
-    counts.
+    """Returns users [n], ascending, and the mean [n] of each over the parts in which the user counts; a part
+    is (users, values).
     """
     parts = list(parts)
     if len(parts) == 1:
@@ -81,8 +81,8 @@ def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
 
 
 def _union(parts: Sequence[Ints]) -> tuple[Ints, Ints, Ints]:
-    """Returns users of any part [n], the index among them of each user of all parts, how often each occurs
-    [n].
+    """Returns the users of all parts [n], ascending; the index among them of each entry of the concatenated
+    parts; and in how many parts each user occurs [n].
     """
     if all(np.array_equal(users, parts[0]) for users in parts[1:]):
         n = len(parts[0])
@@ -123,9 +123,10 @@ def _curve_of_user_means(
 def _as_one_sample(
     formula: MetricFormula, samples: Sequence[RelevantHits]
 ) -> tuple[MetricFormula, RelevantHits] | None:
-    """Returns the formula and the sample whose curve is that of the users' means; None if there is none.
+    """Returns a formula and a single sample whose curve equals that of the users' means over ``samples``;
+    None if there is none.
 
-    The samples have the same users, in the same order.
+    The samples must have the same users in the same order.
     """
     if isinstance(formula, OverJudged):
         return _merged(formula.ratio, [sample.of_judged() for sample in samples])
@@ -137,8 +138,8 @@ def _as_one_sample(
 
 
 def _merged(ratio: RatioFormula, samples: Sequence[RelevantHits]) -> tuple[RatioFormula, RelevantHits] | None:
-    """Returns all hits in one sample, the credit of each as its gain; None if the norm depends on the
-    list.
+    """Returns a formula and a sample with the hits of all samples, whose gains are the hits' credits divided
+    by the number of samples. None if the norm depends on the list.
     """
     if ratio.number is not relevant_items or ratio.view is not None:
         return None

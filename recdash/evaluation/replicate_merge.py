@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABEL = "replicate"
-"""The column of a stored upload with the replicate's label."""
+"""The column in which a stored upload has the replicate's label."""
 
 
 def merge_replicates(runs: Sequence[Recommendations], *, labelled: bool = False) -> Recommendations:
-    """Returns the rows of all, one upload after the other; ``labelled`` adds a column with the replicate's
-    label.
+    """Returns the rows of all uploads, one upload after the other; ``labelled`` adds a column with the
+    replicate's label.
 
-    Raises InputError if only some have ranks, or scores: their lists would be ordered by different rules.
+    Raises InputError if only some uploads have ranks or scores, because their lists would be ordered by
+    different rules.
     """
     _check_alike(runs)
     first = runs[0]
@@ -62,8 +63,8 @@ def _check_alike(runs: Sequence[Recommendations]) -> None:
 def _of_one_type(
     runs: Sequence[Recommendations], columns: Sequence[str]
 ) -> Iterator[tuple[Recommendations, pa.RecordBatch]]:
-    """Yields the batches of all; if files write ids differently, as numbers and as text, all ids become
-    text.
+    """Yields each upload's batches, together with the upload. If some uploads have numbers as ids and others
+    texts, all ids become texts.
     """
     first = [next(iter(run.batches(columns)), None) for run in runs]
     schemas = [batch.schema for batch in first if batch is not None]

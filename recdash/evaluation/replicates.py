@@ -1,16 +1,15 @@
-"""Scores a candidate that was uploaded several times, as folds or training seeds, as one.
+"""Scores a candidate that was uploaded several times, as folds or as training seeds.
 
-Every replicate is scored against the truth of the experiment. How they add up depends on their users:
+Every replicate is scored against the experiment's test set. How they are combined depends on their users.
 
-**Seeds** recommend to the same users again. Each replicate is a whole run, under the population rule as
-usual: with ``users=truth`` a user without a list in it is a miss there. The candidate's value of a user is
-the mean of the user's values in the replicates in which the user counts, its score the mean of those over
-users.
+**Seeds** recommend to the same users again. Each seed is scored like a run of its own: with ``users=truth`` a
+user without a list in it counts as 0 there. A user's value for the candidate is the mean over the seeds in
+which the user counts; the candidate's score is the mean of these values over users.
 
-**Folds** divide the users: each has a list in one fold only. The candidate's lists are those of all folds
-together, and it is scored as a run that was uploaded once: users without a list in any fold follow the
-population rule, once. A fold's own score is the mean over the users that it has lists for; no user counts as
-a miss in another user's fold.
+**Folds** divide the users: each user has a list in only one fold. The candidate has the lists of all folds
+together and is scored like a run that was uploaded once; the population rule applies to users without a list
+in any fold. The score of a single fold is the mean over the users with a list in that fold, whatever the
+rule.
 """
 
 from __future__ import annotations
@@ -39,11 +38,13 @@ if TYPE_CHECKING:
     from recdash.domain.results import Slice
 
 SAME_USERS = 0.9
-"""From this share of the users with lists who have several on, replicates count as seeds."""
+"""Replicates count as seeds if at least this share of the users with lists has lists in several of them."""
 
 
 def check_replicates(runs: Sequence[Recommendations], predictions: Any = None) -> None:
-    """Raises InputError for two of one label, and for rating predictions with several uploads."""
+    """Raises InputError if two replicates have the same label, or if rating predictions are given for several
+    uploads.
+    """
     name, labels = runs[0].name, [run.replicate for run in runs]
     twice = sorted({str(label) for label in labels if labels.count(label) > 1})
     if twice:
@@ -57,7 +58,9 @@ def check_replicates(runs: Sequence[Recommendations], predictions: Any = None) -
 def score_replicates(
     runs: Sequence[Recommendations], parts: Sequence[Scored], scoring: Scoring, kind: Replication | None
 ) -> Scored:
-    """Returns the candidate, from its uploads and the score of each: ``parts``."""
+    """Returns the candidate's score from its uploads and the score of each (``parts``). With ``kind`` None,
+    detects from their users whether they are seeds or folds.
+    """
     name, noun = runs[0].name, runs[0].noun
     kind = kind or replication_of(name, noun, [hits_of(part) for part in parts])
     replicated = Replicated(kind, noun or kind[:-1], tuple(str(run.replicate) for run in runs))
@@ -76,7 +79,7 @@ def score_replicates(
 
 
 def _titled(part: Scored, name: str, label: str, replicated: Replicated) -> Scored:
-    """Returns the replicate under a name such as ``ALS, fold 1``, also in its notices."""
+    """Returns the replicate with a name such as ``ALS, fold 1``, which is also put into its notices."""
     title = f"{name}, {replicated.noun} {label}"
     notices = [
         replace(notice, place=notice.place.replace(f"'{name}'", f"'{title}'")) for notice in part.notices
@@ -85,7 +88,7 @@ def _titled(part: Scored, name: str, label: str, replicated: Replicated) -> Scor
 
 
 def hits_of(scored: Scored) -> Hits:
-    """Returns the hits of a run with lists. Raises ValueError for a run without."""
+    """Returns the hits of a run that has lists. Raises ValueError for a run without lists."""
     if scored.hits is None:
         raise ValueError(f"run '{scored.name}' has no lists")
     return scored.hits
@@ -95,9 +98,9 @@ def hits_of(scored: Scored) -> Hits:
 
 
 def replication_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
-    """Returns seeds if (nearly) all users with lists have several, folds if none has.
+    """Returns *seeds* if (nearly) all users with lists have several, *folds* if no user has several.
 
-    Raises InputError in between, where either reading would count users wrongly.
+    Raises InputError for any share in between, for which both would count users wrongly.
     """
     times = replicates_per_user(hits)
     several, served = int((times > 1).sum()), int((times > 0).sum())
@@ -111,7 +114,7 @@ def replication_of(name: str, noun: str, hits: Sequence[Hits]) -> Replication:
 
 
 def replicates_per_user(hits: Sequence[Hits]) -> Ints:
-    """Returns [U] the number of replicates in which each user of the truth has a list."""
+    """Returns [U] in how many replicates each user of the truth has a list."""
     times: Ints = np.sum([of_replicate.list_length > 0 for of_replicate in hits], axis=0)
     return times
 
@@ -130,7 +133,9 @@ def _check_apart(name: str, parts: Sequence[Scored]) -> None:
 
 
 def _of_its_users(part: Scored, scoring: Scoring) -> Scored:
-    """Returns a fold scored over the users that it has lists for, whatever the rule for the whole."""
+    """Returns the fold scored over the users with a list in it, whatever the population rule of the
+    candidate.
+    """
     hits = hits_of(part)
     curves, absent = score_hits(hits, scoring.reference, scoring.definitions, "both")
     return replace(part, curves=curves, absent=absent, ledger=population_counts(hits, "both"), sliced=())
@@ -160,7 +165,7 @@ def mean_slice(
     reference: Reference,
     users: Users,
 ) -> SliceScores:
-    """Returns the mean over a candidate's replicates in one slice, from their hits and their scores there."""
+    """Returns the mean over a candidate's replicates in one slice, from their hits and their scores in it."""
     familiar = familiar_of(reference)
     samples = [sample_of(own, users, cut.users, cut.rows, familiar) for own in hits]
     return SliceScores(cut, *mean_scores(definitions, samples, parts))
@@ -169,9 +174,8 @@ def mean_slice(
 def mean_scores(
     definitions: Sequence[Definition], samples: Sequence[RelevantHits], parts: Sequence[Scored | SliceScores]
 ) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Returns curves and reasons of absence of the mean over replicates, by canonical spec.
-
-    A metric that one of the replicates lacks is unavailable.
+    """Returns {canonical spec: curve} of the mean over replicates, and {canonical spec: reason} for metrics
+    that a replicate lacks.
     """
     results: list[Curve | Unavailable] = []
     for definition in definitions:
@@ -183,12 +187,16 @@ def mean_scores(
 
 
 def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[RelevantHits]:
-    """Returns the relevant hits of the users who count: one sample, or one per seed; none without lists."""
+    """Returns the relevant hits of the users who count: a list with one sample, or one per seed; empty for a
+    run without lists.
+    """
     return [sample_of(hits_of(part), users, familiar=familiar) for part in scored.with_lists]
 
 
 def lists_of(scored: Scored) -> Hits | None:
-    """Returns the lists of a run; of seeds those of the first, with each user's longest list length."""
+    """Returns the hits of a run; for the mean of seeds those of the first seed, with each user's longest list
+    length over all seeds. None without lists.
+    """
     hits = [hits_of(part) for part in scored.with_lists]
     if not hits:
         return None
@@ -196,21 +204,23 @@ def lists_of(scored: Scored) -> Hits | None:
 
 
 def overlap_of(scored: Scored) -> IdOverlap | None:
-    """Returns how many ids of a run are known; for seeds, of the seed whose items are known least."""
+    """Returns how many of a run's ids occur in the tables; for the mean of seeds, those of the seed with the
+    smallest share of known items. None if not counted.
+    """
     overlaps = [hits_of(part).overlap for part in scored.with_lists]
     counted = [overlap for overlap in overlaps if overlap is not None]
     return min(counted, key=lambda overlap: overlap.items.share, default=None)
 
 
 ROWS = ("rows", "duplicates", "tied_rows")
-"""Counts of rows add up over replicates; of counts of users the largest is given."""
+"""Counts that are added up over replicates; for all others the largest count is used."""
 
 
 def mean_population_counts(
     ledgers: Sequence[PopulationCounts], samples: Sequence[RelevantHits], hits: Sequence[Hits]
 ) -> PopulationCounts:
-    """Returns counts of the users who count in any of the replicates, and of those without a list in all of
-    them.
+    """Returns the counts of a candidate with seeds: users who count in any of them, and users without a list
+    in all of them.
     """
     first, counts = ledgers[0], [ledger.as_dict() for ledger in ledgers]
     facts = {
@@ -238,8 +248,8 @@ def _replicates_notice(name: str, replicated: Replicated) -> Problem:
 
 
 def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem]:
-    """Returns notices of all replicates, once under the candidate's name if they are equal; the rest by
-    replicate.
+    """Returns the notices of all replicates. A notice that all of them have is given once, under the
+    candidate's name.
     """
     if whole.hits is not None:
         return list(whole.notices)
@@ -255,7 +265,9 @@ def _gathered(name: str, parts: Sequence[Scored], whole: Scored) -> list[Problem
 
 
 def _lists_missing(name: str, parts: Sequence[Scored]) -> list[Problem]:
-    """Returns a notice if seeds do not recommend to the same users: those are a miss there, or left out."""
+    """Returns a notice if seeds do not recommend to the same users: no user has lists in two seeds, or some
+    users have lists in only some of the seeds. Else empty.
+    """
     hits = [hits_of(part) for part in parts]
     times = replicates_per_user(hits)
     if not (times > 1).any():

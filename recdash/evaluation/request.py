@@ -1,4 +1,4 @@
-"""The scoring request: metrics as specs, and the rules of counting, under a preset."""
+"""The request for scoring: metrics as specs, and the rules of counting, under a preset."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from recdash.metrics.agreement import preset_agreement
 from recdash.metrics.presets import EVERY_ROW
 
 DEEPEST = 10_000
-"""The largest depth, since all counts are kept by rank."""
+"""The largest depth that can be requested; it is limited because all counts are kept per rank."""
 
 
 @dataclass(frozen=True)
 class CountingRules:
-    """How to count: population, order, ties, duplicates and relevance, after the preset and the request.
+    """The rules of counting: population, order, ties, duplicates and relevance.
 
-    ``accept_unknown_ids`` scores a run even if its ids hardly overlap with those of the tables.
+    ``order`` None: by what the upload has. ``relevance`` and ``threshold``: the truth's column of grades, and
+    the lowest relevant grade. ``accept_unknown_ids``: a run is scored even if its ids hardly occur in the
+    tables.
     """
 
     depth: int = DEFAULT_DEPTH
@@ -36,14 +38,16 @@ class CountingRules:
 
 @dataclass(frozen=True)
 class MetricRequest:
-    """A metric as it was requested and its definition under the preset."""
+    """A metric as it was requested, and its definition under the preset."""
 
     spec: Spec
     definition: Definition
 
 
 def with_relevance(rules: CountingRules, relevance: str | None, threshold: float | None) -> CountingRules:
-    """Returns the rules with the truth's relevance column and threshold: those given, else the preset's."""
+    """Returns the rules with the truth's relevance column and threshold: those given, else those of the
+    preset.
+    """
     convention = preset(rules.preset)
     if relevance is None and threshold is None:
         relevance = convention.relevance
@@ -62,7 +66,10 @@ def read_question(
     *,
     duplicates: Duplicates | None = None,
 ) -> tuple[list[MetricRequest], CountingRules]:
-    """Returns specs and rules under a preset; explicit arguments take precedence over the preset."""
+    """Returns the requested metrics and the rules of counting. Arguments that are given override the preset.
+
+    Raises InputError if no metric is named, and for an unknown metric, preset or rule.
+    """
     convention = preset(preset_name)
     specs = parse_list(naming.SCORED if metrics is None else metrics)
     if not specs:
@@ -87,7 +94,7 @@ def read_question(
 
 
 def preset_notices(requests: Sequence[MetricRequest], rules: CountingRules) -> list[Problem]:
-    """Returns which of the requested numbers are not those of the preset's library, and why."""
+    """Returns notices on requested numbers that are not those of the preset's library, and why."""
     place = f"preset '{rules.preset}'"
     agreements = dict.fromkeys(
         preset_agreement(rules.preset, str(request.definition)) for request in requests
@@ -116,7 +123,9 @@ def check_choice(name: str, value: str | None, known: Sequence[str]) -> None:
 
 
 def check_depth(depth: int, deepest: int = 1) -> None:
-    """Raises InputError for a depth below the largest cutoff, or above ``DEEPEST``."""
+    """Raises InputError if ``depth`` is below ``deepest``, the largest requested cutoff, or above
+    ``DEEPEST``.
+    """
     if deepest > DEEPEST:
         fix = f"Use a whole number up to {DEEPEST:,}."
         raise InputError(Problem("bad-cutoff", "cutoff", f"k = {deepest}", fix))

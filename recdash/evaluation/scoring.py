@@ -1,4 +1,6 @@
-"""Scores one run: a pass over its lists, then every metric from its hits; and the same for slices."""
+"""Scores one run: reads its lists once and computes every metric from the hits, for all users and for
+slices.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How all candidates of an evaluation are scored: the reference, metrics, rules and slices."""
+    """The reference tables, metrics, rules and slices with which all candidates of an evaluation are
+    scored.
+    """
 
     reference: Reference
     requests: Sequence[MetricRequest]
@@ -45,12 +49,12 @@ class Scoring:
 
 @dataclass(frozen=True)
 class Scored:
-    """One run, scored: its hits (None with predictions only), curves, absences and notices.
+    """One scored run: its hits, curves, missing metrics (``absent``: {metric: reason}) and notices.
 
-    ``predictions`` is the checked table of rating predictions, if there was one; ``reference`` names the
-    reference candidate that the run is, if any. A candidate of several folds or seeds says in ``replicated``
-    how they relate and has their own scores in ``replicates``; the mean of seeds has no hits of its own.
-    ``lists`` are those that were scored, to be read again.
+    ``hits`` is None for a run with predictions only, and for the mean of seeds. ``predictions`` is the
+    checked table of rating predictions, if there is one. ``reference`` is the name of the reference candidate
+    that the run is; None for others. If the candidate has several folds or seeds, ``replicated`` says how
+    they relate, and ``replicates`` has the score of each. ``lists`` can be read again.
     """
 
     name: str
@@ -68,15 +72,15 @@ class Scored:
 
     @property
     def with_lists(self) -> tuple[Scored, ...]:
-        """Returns the runs with lists: the run itself, of seeds each replicate; none with predictions
-        only.
+        """Returns the scored runs that have lists: the run itself, or each of its seeds; empty with
+        predictions only.
         """
         return self.replicates if self.hits is None else (self,)
 
 
 @dataclass(frozen=True)
 class SliceScores:
-    """The curves of one slice, and the reasons of missing ones."""
+    """The curves of one slice, and {metric: reason} for those that it lacks."""
 
     of: Slice
     curves: Mapping[str, Curve]
@@ -87,11 +91,11 @@ class SliceScores:
 
 
 def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -> Scored:
-    """Scores a run in one pass, with every requested metric.
+    """Returns the run with every requested metric, from one pass over its lists.
 
-    A reference candidate is ordered by its ranks, whatever the rules say: it has no scores. Raises InputError
-    for an unusable run, such as one whose ids hardly overlap with those of the tables, unless the rules
-    accept them.
+    A reference candidate is ordered by its ranks whatever the rules say, because it has no scores. Raises
+    InputError for an unusable run, such as one whose ids hardly occur in the tables, unless the rules accept
+    them.
     """
     reference, rules = scoring.reference, scoring.rules
     hits, of_lists = _match(run, scoring)
@@ -121,9 +125,7 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
 
 
 def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> None:
-    """Raises InputError for ids that hardly overlap with those of the tables, unless the rules accept
-    them.
-    """
+    """Raises InputError for ids that hardly occur in the tables, unless the rules accept them."""
     if (refused := stopping(problems)) and not rules.accept_unknown_ids:
         raise InputError(refused)
 
@@ -131,8 +133,8 @@ def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> No
 def score_slice(
     hits: Hits, reference: Reference, definitions: Sequence[Definition], users: Users, part: Slice
 ) -> SliceScores:
-    """Returns accuracy from the hits of all, the others from the exposure of the slice's users:
-    ``hits_in_slice``.
+    """Returns the scores of a slice: accuracy from the hits of all users, catalogue-level metrics from the
+    exposure in ``hits``, which must be that of the slice's users (see ``hits_in_slice``).
     """
     curves, absent = by_metric(score(definitions, metric_inputs_of(hits, reference, users, part)))
     reasons = {str(definition): _not_in(part, definition) for definition in definitions}
@@ -143,7 +145,7 @@ NOT_IN_SLICES = "rating predictions are scored as a whole, not in slices"
 
 
 def _not_in(part: Slice, definition: Definition) -> str:
-    """Returns why no slice of this kind has the metric; empty if one may."""
+    """Returns why slices of this kind cannot have the metric; empty if they can."""
     if isinstance(definition.metric, RatingMetric):
         return NOT_IN_SLICES
     if part.rows is not None and definition.metric in CATALOGUE:
@@ -152,7 +154,9 @@ def _not_in(part: Slice, definition: Definition) -> str:
 
 
 def _match(run: Recommendations, scoring: Scoring) -> tuple[Hits, list[Problem]]:
-    """Returns hits from one pass over the run's lists, counting their exposure if some metric needs it."""
+    """Returns the hits and notices from one pass over the run's lists. Exposure is counted if a metric needs
+    it.
+    """
     reference, definitions, rules = scoring.reference, scoring.definitions, scoring.rules
     needs_exposure = any(definition.metric in CATALOGUE for definition in definitions)
     populations = {rules.users, *(definition.parameters.get("users") for definition in definitions)}
@@ -179,13 +183,13 @@ def score_hits(
     users: Users,
     predictions: Predictions | None = None,
 ) -> tuple[dict[str, Curve], dict[str, str]]:
-    """Returns curves and reasons of absence by canonical spec, from hits alone."""
+    """Returns {canonical spec: curve} and {canonical spec: reason why it is missing}, from hits alone."""
     return by_metric(score(definitions, metric_inputs_of(hits, reference, users, predictions=predictions)))
 
 
 def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
-    """Returns a candidate that only predicts ratings. Raises InputError if their ids are spelled
-    otherwise.
+    """Returns a candidate that only predicts ratings, scored. Raises InputError if its ids are spelled
+    differently than those of the tables.
     """
     rated = open_predictions(source)
     notices = [] if rated is None else prediction_notices(name, rated, scoring.reference)
@@ -202,9 +206,10 @@ def score_predictions(name: str, source: Any, scoring: Scoring) -> Scored:
 
 
 def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest]) -> list[Problem]:
-    """Returns notices of short lists, at the smallest and the largest cutoff requested.
+    """Returns notices on users whose lists are shorter than the smallest and the largest requested cutoff.
 
-    Those of a curve are 10 and the longest list: that all lists end before the depth is no news.
+    For a curve these cutoffs are 10 and the length of the longest list: it is of no interest that all lists
+    end before the depth.
     """
     lengths = hits.list_length[hits.list_length > 0]
     longest = min(hits.depth, int(lengths.max(initial=0)))

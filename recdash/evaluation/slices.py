@@ -46,9 +46,9 @@ from recdash.metrics.catalogue import fewest_users_of_head
 Side = Literal["users", "items"]
 
 HISTORY_FROM = (0, 1, 5, 20, 100, 500)
-"""Where each band of history lengths begins."""
+"""The smallest number of train items in each band of history lengths."""
 HEAD = Fraction(1, 5)
-"""The head is this share of the train items."""
+"""The share of the train items that forms the head."""
 BANDS = 5
 MOST_SLICES = 12
 MOST_USER_RULES = 6
@@ -62,7 +62,7 @@ TABLE_WORDS = {
 
 @dataclass(frozen=True)
 class SliceMembers:
-    """Some users, or some items, of the truth: ``members`` [U] or [N]."""
+    """A group of users or of items of the truth: ``members`` is a mask [U] or [N]."""
 
     value: str
     title: str
@@ -71,7 +71,9 @@ class SliceMembers:
 
 @dataclass(frozen=True)
 class SliceRule:
-    """How users or items are grouped: the rule's name, the table it needs, and the groups it makes."""
+    """A rule that groups users or items: its name (``by``), the table that it needs, and a function that
+    makes the groups.
+    """
 
     by: str
     title: str
@@ -81,9 +83,9 @@ class SliceRule:
 
 
 def slices_of(reference: Reference, by: str) -> list[Slice]:
-    """Returns the slices in which some user counts.
+    """Returns the slices of one rule that have at least one user who counts.
 
-    Raises UnknownName for an unknown ``by``, InputError for one whose table is missing.
+    Raises UnknownName for an unknown ``by``, and InputError if the table that it needs is missing.
     """
     rule = _rule(reference, by)
     counts = _weights(reference.truth)[rule.of] > 0
@@ -96,18 +98,18 @@ def slices_of(reference: Reference, by: str) -> list[Slice]:
 
 
 def user_slices(reference: Reference, most_rules: int = MOST_USER_RULES) -> list[Slice]:
-    """Returns every slice of users, by the first ``most_rules`` rules whose table is given."""
+    """Returns all slices of users by the first ``most_rules`` rules whose table is given."""
     rules = [rule.by for rule in rules_of(reference) if rule.of == "users"]
     return [part for by in rules[:most_rules] for part in slices_of(reference, by)]
 
 
 def known_slices(reference: Reference) -> list[str]:
-    """Returns the names that ``slices_of`` accepts: those of all rules whose table is given."""
+    """Returns the rule names that ``slices_of`` accepts: those of rules whose table is given."""
     return [rule.by for rule in rules_of(reference)]
 
 
 def rules_of(reference: Reference) -> list[SliceRule]:
-    """Returns the rules whose table is given, with one rule for each column of the attribute tables."""
+    """Returns the rules whose table is given, including one for each column of the attribute tables."""
     rules = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
     return rules + [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
 
@@ -130,7 +132,7 @@ def _has(reference: Reference, kind: TableKind) -> bool:
 
 
 def _weights(truth: Truth) -> dict[Side, Ints]:
-    """Returns relevant rows of each user [U] and of each item [N]."""
+    """Returns the number of relevant rows of each user [U] and of each item [N]."""
     relevant = truth.relevant()
     return {
         "users": truth.per_user(relevant),
@@ -178,7 +180,7 @@ def _head_and_tail(reference: Reference) -> list[SliceMembers]:
 
 
 def _history(reference: Reference) -> Ints:
-    """Returns [U] how many train items each user has."""
+    """Returns [U] the number of train items of each user; 0 without training data."""
     return np.zeros(reference.truth.n_users, np.int64) if reference.history is None else reference.history
 
 
@@ -187,7 +189,9 @@ def _train_users(reference: Reference) -> Ints:
 
 
 def _popularity(reference: Reference) -> Ints:
-    """Returns [N] how many train users have each item of the truth, whose codes come first."""
+    """Returns the number of train users of each item of the truth [N]; an empty array without training
+    data.
+    """
     return _train_users(reference)[: len(reference.truth.items)]
 
 
@@ -204,7 +208,7 @@ SLICE_RULES: tuple[SliceRule, ...] = (
 
 @dataclass(frozen=True)
 class Family:
-    """The slices by the columns of one table; ``but`` names the columns that are not attributes."""
+    """The rules for the columns of one attribute table; ``but`` are the columns that are not attributes."""
 
     prefix: str
     table: TableKind
@@ -244,8 +248,8 @@ def _groups_of_column(reference: Reference, family: Family, column: str) -> list
 
 
 def _owners(codes: Ints, n: int) -> Ints:
-    """Returns which of the n users or items each row describes; −1 for others, and for a second row of one
-    id.
+    """Returns the index of the user or item that each row describes, −1 for ids beyond the ``n`` and for
+    further rows of the same id.
     """
     owner = np.full(len(codes), -1, dtype=np.int64)
     distinct, first = np.unique(codes, return_index=True)
@@ -258,8 +262,8 @@ Labelled = list[tuple[str, Mask]]
 
 
 def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
-    """Returns one group per value, the heaviest first; rare values as one group, ``other``, and ``(none)``
-    last.
+    """Returns one group per value, that with the most weight first. Rare values are combined as ``other``;
+    ``(none)`` is last.
     """
     owners, codes, names = owner[attribute.row], attribute.value, attribute.values
     owners, codes = owners[owners >= 0], codes[owners >= 0]
@@ -280,7 +284,9 @@ def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
 
 
 def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
-    """Returns one group per number, or bands of about equal weight; ascending."""
+    """Returns one group per number, or per band of about equal weight, in ascending order; ``(none)`` is
+    last.
+    """
     numbers = np.full(len(weight), np.nan)
     written = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
     numbers[owner[owner >= 0]] = written[owner >= 0]

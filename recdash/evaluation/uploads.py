@@ -1,4 +1,4 @@
-"""Reads the uploads of one candidate: one table, or several folds or seeds."""
+"""Reads the uploads of one candidate: a single table, or several folds or seeds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ def read_uploads(
     limits: Limits | None = None,
     order: Order | None = None,
 ) -> list[Recommendations]:
-    """Returns the candidates in ``source``, a table or several tables of one candidate: see ``several_of``.
-
-    ``order`` is what orders the lists, if stated.
+    """Returns the candidates in ``source``, which is one table or several tables of one candidate (see
+    ``several_of``). ``order`` says by what lists are ordered; with None, by what the table has.
 
     Raises InputError for several tables without a name, and for control characters in a name.
     """
@@ -47,8 +46,8 @@ def read_uploads(
 
 
 def _with_checked_names(run: Recommendations) -> Recommendations:
-    """Returns the run. Raises InputError for control characters in the name of the candidate, a fold or a
-    seed.
+    """Returns the run unchanged. Raises InputError for control characters in the name of the candidate, a
+    fold or a seed.
     """
     check_name("candidate", run.name)
     if run.replicate is not None:
@@ -57,18 +56,19 @@ def _with_checked_names(run: Recommendations) -> Recommendations:
 
 
 def _within(label: str, replicate: str | None) -> str:
-    """Returns the label of a fold within a file, which may hold several folds as well."""
+    """Returns the label of a replicate; if the table itself has several replicates, of the table and of the
+    one within it.
+    """
     return label if replicate is None else f"{label}, {replicate}"
 
 
 def several_of(source: Any) -> dict[str, Any] | None:
-    """Returns {label: table} if ``source`` is a mapping of tables, or a list of them; None for a single
-    table.
+    """Returns {label: table} if ``source`` is a mapping or a list of tables; None if it is a single table.
 
-    Dicts of another kind are tables: {user: {item: score}}, {user: [items]}, {column: values}, and {model:
-    {user: [items]}}, which holds several candidates unless the models are called 1, 2 or seed_1, fold 2. The
-    tables of a list are named after their files; if these are not distinct, after their folders; else 1, 2,
-    3.
+    Some dicts are single tables: {user: {item: score}}, {user: [items]}, {column: values}, and {model: {user:
+    [items]}}, which has several candidates unless its keys look like labels of replicates (1, 2 or seed_1,
+    fold 2). The tables of a list are labelled with their file names; if these are not distinct, with their
+    folders, else 1, 2, 3.
     """
     if isinstance(source, Mapping):
         is_several = bool(source) and all(map(_is_table, source.values())) and not _is_by_model(source)
@@ -79,8 +79,8 @@ def several_of(source: Any) -> dict[str, Any] | None:
 
 
 def _is_by_model(source: Mapping[Any, Any]) -> bool:
-    """Returns whether ``source`` is {model: {user: items}}, one table of several candidates, as in a JSON
-    file.
+    """Returns whether ``source`` is {model: {user: items}}, a single table of several candidates, as in a
+    JSON file.
     """
     from recdash.ingest import are_replicates
 
@@ -101,7 +101,9 @@ def _is_table(value: Any) -> bool:
 
 
 def labels_of(tables: Sequence[Any]) -> list[str]:
-    """Returns the labels of one candidate's replicates."""
+    """Returns one label per table: the distinguishing part of the file names, else of the folders, else 1, 2,
+    3.
+    """
     paths = [Path(table) for table in tables if isinstance(table, str | Path)]
     if len(paths) == len(tables) > 1:
         stems = [path.name.split(".")[0] for path in paths]
@@ -115,8 +117,8 @@ _LEADING_ON = ("seed", "fold", "split", "repeat", "run", "part", "s", "f")
 
 
 def shared_name(names: Sequence[str]) -> str:
-    """Returns the common beginning of names, without a word that leads to a number: als_seed1, als_seed2 →
-    als.
+    """Returns the common beginning of the names, without a trailing word such as seed or fold: als_seed1,
+    als_seed2 → als.
     """
     alike = _without_last_signs(names[0].removesuffix(_own_part(names)[0]))
     for word in _LEADING_ON:

@@ -21,12 +21,12 @@ from recdash.evaluation.attribute_shares import attributes_of
 from recdash.sorting import order_of
 
 MOST_ATTRIBUTES = 2
-"""Most attributes shown with a title."""
+"""Number of attributes that are shown next to a title, at most."""
 
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """An item for display: ``title`` is its id if the catalogue has none."""
+    """An item for display; ``title`` is the item's id if the catalogue has no title."""
 
     id: str
     title: str
@@ -35,7 +35,7 @@ class CatalogueItem:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A row of the truth; ``rank`` {run id: rank of the item in its list, within the depth}."""
+    """A test row of the user: the item, its gain, and whether that makes it relevant."""
 
     item: CatalogueItem
     gain: float
@@ -44,8 +44,8 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class ListPlace:
-    """One position of a list; ``before``: the item's rank in the baseline's whole list, None if it is not in
-    it.
+    """One position of a list. ``before`` is the item's rank in the baseline's whole list; None if it is not
+    in it.
     """
 
     rank: int
@@ -56,9 +56,11 @@ class ListPlace:
 
 @dataclass(frozen=True)
 class UserList:
-    """A run's list for the user, to k; ``length`` is that of the whole list to the depth (0 = no list).
+    """The beginning of a run's list for the user; ``length`` is that of the whole list up to the depth (0: no
+    list).
 
-    ``hits`` within k, ``shared`` items with the baseline's top k.
+    ``places`` are the shown positions, k at most. ``hits`` counts the relevant items within k, ``shared`` the
+    items within k that the baseline has within k too.
     """
 
     run_id: str
@@ -70,8 +72,10 @@ class UserList:
 
 @dataclass(frozen=True)
 class OneUser:
-    """A user of the truth. ``counts`` is False without any relevant row; ``history`` holds the last few of
-    ``n_history`` train items, newest first if ``dated``, else in file order.
+    """A user of the test set. ``counts`` is False for a user without a relevant row.
+
+    ``history`` has some of the user's ``n_history`` train items: the newest ones, newest first, if ``dated``;
+    else the order is that of the file.
     """
 
     user_id: str
@@ -88,7 +92,7 @@ class OneUser:
 
 
 class ItemFacts:
-    """Titles and a few attributes of items by code, from the catalogue if there is one."""
+    """Looks up titles and a few attributes of items by their codes, in the catalogue if there is one."""
 
     def __init__(self, reference: Reference) -> None:
         catalogue = reference.tables.get("catalogue")
@@ -99,8 +103,8 @@ class ItemFacts:
             self._row[reference.items.codes(self.table["item_id"], grow=False)] = np.arange(len(self.table))
 
     def of(self, codes: Ints, ids: Sequence[str]) -> list[CatalogueItem]:
-        """Returns the items with these codes; ``ids`` are those of all codes, whether the tables know them or
-        not.
+        """Returns the items with these codes. ``ids`` are the ids of all codes, including codes of items that
+        are in no table.
         """
         known = codes < len(self._row)
         row = np.where(known, self._row[np.where(known, codes, 0)], -1) if len(self._row) else codes * 0 - 1
@@ -112,11 +116,13 @@ class ItemFacts:
         return items
 
     def titles(self, codes: Ints) -> list[str]:
-        """Returns the titles; empty without one."""
+        """Returns the titles of the items with these codes; an empty text for an item without a title."""
         return self._texts("title", self._row[codes])
 
     def _texts(self, column: str, row: Ints) -> list[str]:
-        """Returns the cells of some rows of the catalogue as text; empty for the row −1."""
+        """Returns the cells of a column in these rows of the catalogue, as text; an empty text for the row −1
+        and for empty cells.
+        """
         if self.table is None or column not in self.table.column_names:
             return [""] * len(row)
         cells = self.table[column].take(pa.array(np.maximum(row, 0))).to_pylist()
@@ -138,7 +144,9 @@ def _text(cell: Any) -> str:
 
 
 class Histories:
-    """The train items of each truth user: newest first if the table has times, else in file order."""
+    """The train items of each user of the test set: newest first if the training data has times, else in file
+    order.
+    """
 
     def __init__(self, train: Upload, reference: Reference) -> None:
         table = train.table
@@ -155,7 +163,7 @@ class Histories:
         self._item = item[rows]
 
     def of(self, user: int) -> Ints:
-        """Returns item codes without repeats."""
+        """Returns the codes of the user's train items, without repeats."""
         item = self._item[self._start[user] : self._start[user + 1]]
         _, first = np.unique(item, return_index=True)
         return item[np.sort(first)]
@@ -166,7 +174,9 @@ class Histories:
 
 @dataclass(frozen=True)
 class Beside:
-    """Lists of one user side by side with that of the baseline (None: the first is the baseline)."""
+    """Makes the lists of one user comparable with the baseline's list; ``baseline`` is None while the
+    baseline's own list is made.
+    """
 
     truth: Truth
     user: int
@@ -203,7 +213,7 @@ class Beside:
 
 
 def held_out_of(truth: Truth, user: int, facts: ItemFacts) -> tuple[HeldOut, ...]:
-    """Returns relevant rows first, by gain."""
+    """Returns the user's test rows: relevant ones first, then by descending gain."""
     rows = np.arange(truth.start[user], truth.start[user + 1])
     relevant, gain = truth.relevant()[rows], truth.gain[rows].astype(np.float64)
     order = np.lexsort((-gain, ~relevant))
