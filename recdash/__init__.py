@@ -1,9 +1,9 @@
 """recdash: choose between recommender systems by evidence.
 
-``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()``
-scores candidates; ``recdash.ab_test(sessions="sessions.csv")`` reads an A/B test; ``recdash.open()`` is what
-the dashboard shows: ``.scores.curves(…)``, ``.comparisons.verdict(…)`` of a query from
-``.queries.of(…)``; ``recdash.report.reports`` writes reports on it.
+``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()`` scores
+candidates. ``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test. ``recdash.open()`` returns the
+workspace that the dashboard shows, with ``.scores.curves(…)`` and ``.comparisons.verdict(…)`` of a query from
+``.queries.of(…)``; ``recdash.report.reports`` writes reports about it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,20 @@ __all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "ope
 
 
 def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
-    """Returns the workspace that the dashboard shows: experiments, runs, scores, online tests."""
+    """Returns the workspace that the dashboard shows: experiments, runs, scores and A/B tests.
+
+    ``database_url`` and ``artifacts`` default to the settings in the environment.
+    """
     from recdash.service import Workspace
 
     return Workspace.open(database_url, artifacts)
 
 
 def __getattr__(name: str) -> Any:
-    """Imports the heavy packages only when they are asked for."""
+    """Imports the heavy packages when one of their names is first used.
+
+    Raises AttributeError for other names.
+    """
     if name in {"evaluate", "Evaluation"}:
         from recdash import evaluation
 

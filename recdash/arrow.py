@@ -1,6 +1,6 @@
-"""Loads pyarrow.compute when one of its functions is first called.
+"""Imports pyarrow.compute when one of its functions is first used.
 
-It writes its 300 functions when it is imported: 0.08 s CPU, which a file of plain whole numbers does without.
+The import generates 300 functions in 0.08 s of CPU time, which a file of plain whole numbers does not need.
 """
 
 from __future__ import annotations

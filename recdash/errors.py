@@ -1,4 +1,4 @@
-"""Errors as values that a person can act on.
+"""Errors that say what to do about them.
 
 Pages and the command line catch :class:`RecdashError`; any other error is a bug.
 """
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong or noteworthy: where it is, what was found there, and what to do.
+    """Something wrong or noteworthy: where it is (``place``), what was ``found`` there, and the ``fix``.
 
-    ``code`` is a stable slug for programs (``"missing-column"``), ``count`` how often it occurs.
-    Problems reject an upload; the same value, kept as a notice, accompanies an accepted one.
+    ``code`` is a stable name for programs (``"missing-column"``), ``count`` how often the problem occurs.
+    Problems reject an upload; as notices they accompany an accepted one.
     """
 
     code: str
@@ -32,7 +32,7 @@ class Problem:
 
 
 def other_notices(notices: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
-    """Returns the notices of facts that the known ones do not state, in whatever words."""
+    """Returns the notices that state other facts than the known notices, whatever their words."""
     stated = {(notice.code, notice.place) for notice in known}
     return [notice for notice in notices if (notice.code, notice.place) not in stated]
 
@@ -42,7 +42,7 @@ class RecdashError(Exception):
 
 
 class InputError(RecdashError):
-    """Unusable input; carries *all* problems found, not just the first."""
+    """Unusable input; it has *all* problems found, not only the first."""
 
     def __init__(self, problems: Problem | Iterable[Problem], source: str | None = None) -> None:
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
@@ -51,18 +51,21 @@ class InputError(RecdashError):
         super().__init__(f"{source}: {lines}" if source else lines)
 
     def placed(self) -> list[Problem]:
-        """Returns the problems, each with the file's name before its place."""
+        """Returns the problems, with the name of the file before each place if it is known."""
         if self.source is None:
             return list(self.problems)
         return [replace(problem, place=f"{self.source}, {problem.place}") for problem in self.problems]
 
 
 class UploadError(InputError):
-    """A file or table that was refused; none of it was stored."""
+    """A file or table that was rejected; none of it was stored."""
 
 
 def all_or_problems(steps: Iterable[Callable[[], Result]]) -> list[Result]:
-    """Returns the steps' results in order. Raises InputError with the problems of all steps that fail."""
+    """Returns the results of the steps in order.
+
+    Raises InputError with the problems of all steps that fail.
+    """
     results, refused = [], []
     for step in steps:
         try:
@@ -77,7 +80,10 @@ def all_or_problems(steps: Iterable[Callable[[], Result]]) -> list[Result]:
 
 
 class UnknownName(InputError):
-    """A metric, parameter, preset, run … that does not exist; names the nearest and the known ones."""
+    """A metric, parameter, preset, run or other name that does not exist.
+
+    Its message has the nearest and all known names.
+    """
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
@@ -99,7 +105,7 @@ class UnknownName(InputError):
 
 
 class StoreError(RecdashError):
-    """The store could not do what was asked; nothing was changed."""
+    """The store could not do what was asked, and changed nothing."""
 
 
 class NotFound(StoreError):
@@ -107,13 +113,13 @@ class NotFound(StoreError):
 
 
 def no_experiment(name: str, known: Iterable[str]) -> NotFound:
-    """Returns the error for a name that no experiment has; it lists the known names."""
+    """Returns the error for a name that no experiment has, with the names of all experiments."""
     names = ", ".join(f"'{known_name}'" for known_name in known) or "none"
     return NotFound(f"No experiment is called '{name}'. Experiments: {names}.")
 
 
 class NameTaken(StoreError):
-    """Another experiment or run already has the name."""
+    """The name already belongs to another experiment or run."""
 
 
 class StoreBusy(StoreError):
@@ -125,9 +131,9 @@ class StoreTooNew(StoreError):
 
 
 class EvidenceDamaged(StoreError):
-    """A stored file or row is not what was written; no number is computed from it.
+    """A stored file or row differs from what was written; no number is computed from it.
 
-    ``problem`` names it and how to repair it.
+    ``problem`` names it and says how to repair it.
     """
 
     def __init__(self, problem: Problem | str) -> None:

@@ -1,9 +1,9 @@
 """Settings from environment variables, whose names start with ``RECDASH_``.
 
 ``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` set where data is stored; ``RECDASH_HOST`` and
-``RECDASH_PORT`` where the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its further host names;
-``RECDASH_AUTH`` and the settings below it who may read and change data; and ``RECDASH_MAX_*`` the limits of
-uploads in the browser.
+``RECDASH_PORT`` where the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its other host names; ``RECDASH_AUTH``
+and the settings below it who may read and change data; and ``RECDASH_MAX_*`` the limits of uploads in the
+browser.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ DATA_FOLDER = "recdash-data"
 GIB = 2**30
 LEAST_SECRET, LEAST_VARIETY = 32, 10
 FoundArtifacts = Literal["ask", "leave", "adopt"]
-"""What a new database does beside files that are not its own: stop, leave them alone, or have them too."""
+"""What a new database does with files of another database in its folder.
+
+ask: stop with a message; leave: ignore them; adopt: take them over.
+"""
 Auth = Literal["local", "key", "proxy", "oidc"]
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?", re.IGNORECASE)
 
 
 class Settings(BaseSettings):
-    """Settings from the environment, validated; an unusable value is refused with its name."""
+    """The settings from the environment, validated; an error names each unusable one."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -149,27 +152,28 @@ class Settings(BaseSettings):
         return value
 
     def hosts(self) -> frozenset[str]:
-        """Returns the names in ``allowed_hosts`` in lower case."""
+        """Returns the names in ``allowed_hosts``, in lower case."""
         return frozenset(name.lower() for name in listed(self.allowed_hosts))
 
     def networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
-        """Returns the networks of trusted proxies."""
+        """Returns the networks in ``trusted_proxies``; an address is a network of one."""
         return tuple(ip_network(name) for name in listed(self.trusted_proxies))
 
     def embedders(self) -> tuple[str, ...]:
         return tuple(name.lower() for name in listed(self.embed_from))
 
     def limits(self) -> dict[str, int]:
-        """Returns the upload limits by their names without ``max_``, as keywords of ``ingest.Limits``."""
+        """Returns the upload limits as keyword arguments of ``ingest.Limits``, named without ``max_``."""
         values = self.model_dump()
         return {name.removeprefix("max_"): values[name] for name in values if name.startswith("max_")}
 
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """Returns the settings of this process, read once (``settings.cache_clear()`` reads them again).
+    """Returns the settings of this process, which are read once.
 
-    Raises ``InputError`` with every variable that cannot be used.
+    ``settings.cache_clear()`` makes the next call read them again. Raises ``InputError`` that names every
+    variable that cannot be used.
     """
     try:
         return Settings()
@@ -180,7 +184,7 @@ def settings() -> Settings:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Returns the non-empty, stripped values between the commas."""
+    """Returns the values between the commas, stripped and without empty ones."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
@@ -188,7 +192,7 @@ _HOW = "create one with python -c 'import secrets; print(secrets.token_urlsafe(3
 
 
 def refuse_weak(secret: str) -> None:
-    """Raises ValueError for a secret that could be guessed, without quoting it."""
+    """Raises ValueError, which does not quote the secret, if the secret is easy to guess."""
     if len(secret) < LEAST_SECRET or len(set(secret)) < LEAST_VARIETY:
         raise ValueError(
             f"Use at least {LEAST_SECRET} hard-to-guess characters, {LEAST_VARIETY} of them different: {_HOW}"
@@ -196,7 +200,7 @@ def refuse_weak(secret: str) -> None:
 
 
 def _problem(where: tuple[int | str, ...], value: object, wanted: str) -> Problem:
-    """Returns the problem of a setting; the value of a secret is never quoted, not even a wrong one."""
+    """Returns the problem of a setting. It never quotes the value of a secret, not even of an invalid one."""
     field = str(where[0]).lower().removeprefix(PREFIX.lower())
     is_secret = field.endswith("secret")
     finding = f"'{value}' cannot be used" if not is_secret else "not set" if value is None else "too weak"

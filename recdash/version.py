@@ -1,3 +1,3 @@
-"""The version of recdash; pyproject.toml says the same."""
+"""The version of recdash, which pyproject.toml repeats."""
 
 __version__ = "0.1.0"

@@ -1,5 +1,6 @@
-"""Reference candidates computed from train, catalogue and truth: the floor and ceiling of every
-comparison.
+"""Reference candidates, which set the floor and the ceiling of every comparison.
+
+They are computed from the training data, the catalogue and the test set.
 """
 
 from recdash.references.candidates import (

@@ -1,4 +1,4 @@
-"""The reference candidates by name: what each is, which tables it needs, and its lists as a stream."""
+"""The reference candidates by name: what each is, which tables it needs, and how its lists are computed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ Tables = Mapping[TableKind, Upload]
 
 @dataclass(frozen=True)
 class ReferenceCandidate:
-    """A computed candidate: ``label`` is its short name, ``meaning`` its description.
+    """A candidate that recdash computes itself, such as "Most popular" or "Oracle".
 
-    ``needs`` says in words which tables it is computed from; ``missing_table`` returns the missing one, or an
-    empty text.
+    ``label`` is its short name, ``meaning`` its description, ``needs`` the tables it is computed from, in
+    words. ``missing_table`` returns the missing table in words, empty if there is none; ``rank`` yields its
+    lists.
     """
 
     name: str
@@ -39,7 +40,7 @@ class ReferenceCandidate:
 
     @property
     def title(self) -> str:
-        """Returns the name of its run."""
+        """Returns the name of the candidate's run."""
         return f"{self.label} (reference)"
 
 
@@ -125,12 +126,13 @@ _ALL = (
     ),
 )
 REFERENCES: Mapping[str, ReferenceCandidate] = {candidate.name: candidate for candidate in _ALL}
-"""Every reference candidate, in display order; a row here adds one everywhere."""
+"""Every reference candidate, in display order. A row added here adds a candidate everywhere."""
 
 
 def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ...]:
-    """Returns the candidates of ``"popular, oracle"`` or a sequence of names, each once. Raises
-    UnknownName.
+    """Returns the candidates named in ``"popular, oracle"`` or in a sequence of names, each once.
+
+    Raises UnknownName.
     """
     wanted = names.split(",") if isinstance(names, str) else names
     unique = dict.fromkeys(name.strip() for name in wanted)
@@ -143,9 +145,10 @@ def references_named(names: str | Sequence[str]) -> tuple[ReferenceCandidate, ..
 def make_references(
     names: str | Sequence[str], reference: Reference, tables: Tables, depth: int
 ) -> list[Recommendations]:
-    """Returns the named candidates as runs of ``depth`` positions; lists are computed while they are read.
+    """Returns the named candidates as runs with lists of ``depth`` items.
 
-    Raises UnknownName, and InputError naming every candidate that lacks a table.
+    The lists are computed while they are read. Raises UnknownName, and InputError that names every candidate
+    for which a table is missing.
     """
     wanted = references_named(names)
     missing = {candidate.name: candidate.missing_table(tables) for candidate in wanted}
@@ -181,7 +184,7 @@ def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Rec
 
 
 def blocks_of(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
-    """Yields lists in groups of about a batch's rows; empty ones are left out."""
+    """Yields the lists in groups of about as many rows as a batch has; empty lists are left out."""
     block, rows = [], 0
     for user, items in lists:
         if len(items):
@@ -195,7 +198,7 @@ def blocks_of(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
 
 
 def id_batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
-    """Returns the columns user_id, item_id and rank of lists of codes."""
+    """Returns lists of codes as a batch with the columns user_id, item_id and rank."""
     users, items = knowledge.ids
     lengths = np.array([len(codes) for _, codes in lists])
     user = np.repeat(np.array([user for user, _ in lists]), lengths)
@@ -206,7 +209,7 @@ def id_batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBa
 
 
 def _ids(known: pa.Array, codes: Ints) -> pa.Array:
-    """Returns the ids of these codes: numbers, or text with a dictionary of those that occur."""
+    """Returns the ids of the codes as numbers, or as text with a dictionary of the ids that occur."""
     if pa.types.is_integer(known.type):
         return known.take(pa.array(codes))
     used = np.flatnonzero(np.bincount(codes, minlength=len(known)))

@@ -1,4 +1,4 @@
-"""The inputs of reference candidates: the tables of an evaluation on shared codes."""
+"""The tables from which reference candidates are computed, with common codes of users and items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from recdash.sorting import distinct
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The tables of an evaluation, on shared codes. ``U`` users of the truth, ``N`` items of all."""
+    """The tables of an evaluation, with common codes: ``U`` users of the truth, ``N`` items of all tables."""
 
     reference: Reference
     tables: Mapping[TableKind, Upload] = field(default_factory=dict)
@@ -32,14 +32,15 @@ class Knowledge:
         return len(self.reference.items)
 
     def item_codes(self, kind: TableKind) -> Ints:
-        """Returns the item of each row of a table; uses a copy of the index, so that it learns no
-        spellings.
+        """Returns the code of each row's item in a table; −1 for an item without a code.
+
+        It works on a copy of the index of items, so that the index does not change.
         """
         return self.reference.items.copy().codes(self.tables[kind].table["item_id"], grow=False)
 
     @cached_property
     def id_order(self) -> Ints:
-        """Returns [N] the index of each item among all ids sorted as text, which breaks ties."""
+        """Returns [N] the position of each item's id among all ids sorted as text, which breaks ties."""
         place = np.empty(self.n_items, dtype=np.int64)
         ids = list(self.reference.items.ids())
         place[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
@@ -47,16 +48,18 @@ class Knowledge:
 
     @cached_property
     def users_by_id(self) -> list[int]:
-        """Returns [U] the users with their ids sorted as text, so that draws do not depend on the order of
-        rows.
+        """Returns [U] the users sorted by id as text.
+
+        Random lists then do not depend on the order of rows.
         """
         ids = list(self.truth.users)
         return sorted(range(len(ids)), key=ids.__getitem__)
 
     @cached_property
     def history(self) -> tuple[Ints, Ints]:
-        """Returns start [U + 1], item: user u has ``item[start[u]:start[u + 1]]`` in train, ascending, each
-        once.
+        """Returns ``start`` [U + 1] and ``item``: what each user of the truth has in the training data.
+
+        User u has the items ``item[start[u]:start[u + 1]]``, ascending and each once.
         """
         if "train" not in self.tables:
             return np.zeros(self.truth.n_users + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -67,11 +70,11 @@ class Knowledge:
         return start, pairs % self.n_items
 
     def seen(self, user: int) -> Ints:
-        """Returns the items that a user has in train."""
+        """Returns the items that a user has in the training data, ascending."""
         start, item = self.history
         return item[start[user] : start[user + 1]]
 
     @cached_property
     def ids(self) -> tuple[pa.Array, pa.Array]:
-        """Returns the users' and the items' ids, by code."""
+        """Returns the ids of the users and the ids of the items, in the order of their codes."""
         return self.reference.users.ids().to_arrow(), self.reference.items.ids().to_arrow()

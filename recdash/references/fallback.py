@@ -1,4 +1,4 @@
-"""A candidate completed: its own lists, and the most popular items for users without one."""
+"""Completes a candidate: users without a list get the most popular items."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ Mask = npt.NDArray[np.bool_]
 def completed(
     run: Recommendations, name: str, has_list: Mask, knowledge: Knowledge, facts: dict[str, Any]
 ) -> Recommendations:
-    """Returns the run's lists as they are, then a list of popular items for every user without one.
+    """Returns the run's own lists, followed by a list of popular items for every user without one.
 
-    ``has_list`` [U] marks the users of the truth that the run serves. The added lists have
-    ``knowledge.depth`` items, those with most users in train, without those the user has there; they are
-    ordered by the columns that the run has, with minus the rank as the score. ``facts``: the provenance.
+    ``has_list`` [U] marks the users of the truth that have a list in the run. The added lists have
+    ``knowledge.depth`` items: those with the most users in the training data, without those the user has
+    there. They are ordered by the columns that the run has, with −rank as the score. ``facts`` says where the
+    lists come from.
     """
 
     def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -47,7 +48,10 @@ def _popular_for_others(knowledge: Knowledge, has_list: Mask) -> Lists:
 
 
 def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns user, item and rank as rows of the schema: in its types, with a score where it has one."""
+    """Returns user, item and rank in the columns and types of the schema.
+
+    If the schema has a score, it is −rank.
+    """
     rank = batch.column("rank")
     known = {
         "user_id": batch.column("user_id"),

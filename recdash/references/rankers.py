@@ -1,7 +1,7 @@
-"""Ranks items for each reference candidate: from the tables to (user, items best first), one user at a time.
+"""Ranks items for each reference candidate, one user at a time.
 
-Except for the oracle, users are not shown items that they have in train. Ties are ordered by id, as text, so
-that the same tables always give the same lists.
+Except for the oracle, users do not get items that they have in the training data. Ties are ordered by id as
+text, so that the same tables always give the same lists.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Lists = Iterator[tuple[int, Ints]]
 
 SEED = 0
 VOTES_QUANTILE = 0.9
-"""Quantile of the items' numbers of ratings at which an item keeps half of its own mean rating."""
+"""Quantile over the items' numbers of ratings; an item with that many keeps half of its own mean rating."""
 _USERS_PER_PRODUCT = 256
 _DECIMALS = 12
 _ROUNDING = 10.0**-_DECIMALS
@@ -38,7 +38,7 @@ _ROUNDING = 10.0**-_DECIMALS
 class CommonList:
     """Items in one order for all users, of which each user skips some.
 
-    ``place`` [N]: the index of an item, or −1.
+    ``place`` [N] is the index of each item in ``items``, −1 if it is not among them.
     """
 
     items: Ints
@@ -57,7 +57,7 @@ class CommonList:
 
 @dataclass(frozen=True)
 class Remaining:
-    """A common list without the items at some indexes (``gone``, ascending)."""
+    """A common list without the items at the indexes ``gone``, which are ascending."""
 
     common: CommonList
     gone: Ints
@@ -66,13 +66,16 @@ class Remaining:
         return len(self.common.items) - len(self.gone)
 
     def at(self, places: Ints) -> Ints:
-        """Returns the items at these indexes, counted from 0 without those that are gone."""
+        """Returns the items at these indexes of the remaining list."""
         left_before = self.gone - np.arange(len(self.gone))
         return self.common.items[places + np.searchsorted(left_before, places, side="right")]
 
 
 def _first(knowledge: Knowledge, items: Ints) -> Lists:
-    """Yields for each user the first of the ``items`` that they do not have yet."""
+    """Yields for each user the first ``depth`` of the items that the user does not have yet.
+
+    Users have the items of their rows in the training data.
+    """
     common = CommonList.of(items, knowledge.n_items)
     for user in range(knowledge.truth.n_users):
         left = common.without(knowledge.seen(user))
@@ -80,7 +83,10 @@ def _first(knowledge: Knowledge, items: Ints) -> Lists:
 
 
 def _best_first(value: Floats, place: Ints) -> Ints:
-    """Returns the best first; values are rounded, so that equal ones summed in another order stay equal."""
+    """Returns the indexes that sort by value, best first, and then by ``place``.
+
+    Values are rounded, so that equal values remain equal if they were summed in another order.
+    """
     return np.lexsort((place, -value.round(_DECIMALS)))
 
 
@@ -99,7 +105,11 @@ def weighted_rating(knowledge: Knowledge) -> Lists:
 
 
 def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
-    """Returns (v / (v + m)) R + (m / (v + m)) C: few votes leave an item near the overall mean."""
+    """Returns (v / (v + m)) R + (m / (v + m)) C.
+
+    R is the mean of an item's v ratings (``votes``), C the overall mean. An item with few ratings stays near
+    C.
+    """
     return (votes * mean + m * overall) / (votes + m)
 
 
@@ -112,14 +122,17 @@ def random(knowledge: Knowledge) -> Lists:
 
 
 def _pool(knowledge: Knowledge) -> Ints:
-    """Returns the catalogue, or without one the items of train, by id, so that file order does not matter."""
+    """Returns the items of the catalogue, or of the training data if there is none, sorted by id.
+
+    Random lists therefore do not depend on the order of rows.
+    """
     catalogue = knowledge.reference.catalogue
     items = np.flatnonzero(_train_users(knowledge)) if catalogue is None else catalogue
     return items[np.argsort(knowledge.id_order[items])]
 
 
 def _train_users(knowledge: Knowledge) -> Ints:
-    """Returns [N] how many users of train have each item."""
+    """Returns [N] the number of training users of each item."""
     users, known = np.zeros(knowledge.n_items, dtype=np.int64), knowledge.reference.train_users
     if known is not None:  # items that only a later table has are not in it
         users[: len(known)] = known
@@ -127,7 +140,10 @@ def _train_users(knowledge: Knowledge) -> Ints:
 
 
 def _ratings(knowledge: Knowledge) -> tuple[Floats, Floats]:
-    """Returns [N] how many ratings each item has in train, and their mean (0 without any)."""
+    """Returns [N] the number of ratings of each item in the training data, and [N] their mean.
+
+    The mean is 0 for an item without ratings.
+    """
     rating = knowledge.tables["train"].table["rating"].to_numpy().astype(np.float64)
     is_rated = ~np.isnan(rating)
     item = knowledge.item_codes("train")[is_rated]
@@ -174,8 +190,9 @@ def _most_alike(knowledge: Knowledge, user: int, items: Ints, likeness: Floats) 
 
 
 def _vectors(knowledge: Knowledge) -> csr_matrix:
-    """Returns [N, terms] the TF-IDF vector of each item, of length 1; of length 0 for items without a
-    description.
+    """Returns [N, terms] the TF-IDF vector of each item, of length 1; 0 for items without a description.
+
+    Raises InputError if no item has a word in any column.
     """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -193,8 +210,9 @@ def _vectors(knowledge: Knowledge) -> csr_matrix:
 
 
 def descriptions(catalogue: pa.Table) -> list[str]:
-    """Returns one text per row: the words of its text columns, and one word for each number
-    (``year_1994``).
+    """Returns one text per row of the catalogue: the words in its columns of text, and one word per number.
+
+    The word of a number has the column's name, such as ``year_1994``.
     """
     columns = [_words(name, catalogue[name]) for name in catalogue.column_names if name != "item_id"]
     return [" ".join(words) for words in zip(*columns, strict=True)]

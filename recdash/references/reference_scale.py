@@ -1,4 +1,4 @@
-"""Places runs between the floor and the ceiling that reference candidates set."""
+"""Places the values of runs between the floor and the ceiling that reference candidates set."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FLOOR, CEILING, USUAL = "random", "oracle", "popular"
-"""The reference candidates that a run's value is compared with."""
+"""The reference candidates with which a run's value is compared."""
 _EQUAL = 1e-12
-"""Values closer than this are equal: only rounding separates them."""
+"""Values closer than this are equal, because they differ only by rounding errors."""
 _Row = Mapping[Hashable, Any]
 _Rows = Mapping[str, _Row]
 
 
 @dataclass(frozen=True)
 class Level:
-    """The value that a reference candidate reaches."""
+    """The value of a reference candidate."""
 
     label: str
     value: float
@@ -34,11 +34,12 @@ class Level:
 
 @dataclass(frozen=True)
 class Standing:
-    """Runs relative to the reference candidates, by the metric called ``title``.
+    """The values of runs relative to those of the reference candidates, on the metric called ``title``.
 
-    ``share`` {run id: of the distance from floor to ceiling, 0..1; below 0 under the floor} if both exist;
-    ``times`` {run id: multiple of the usual, Most popular}; both of references too. Runs whose mean is over
-    other users than the reference's are left out.
+    ``share`` maps run ids to the share of the distance from floor to ceiling (0 to 1; below 0 under the
+    floor); empty unless both exist. ``times`` maps run ids to the multiple of the value of Most popular,
+    ``usual``. Both include the reference candidates. Runs whose mean is over another number of users than the
+    reference's are left out.
     """
 
     title: str
@@ -50,8 +51,9 @@ class Standing:
     times: Mapping[str, float]
 
     def sentence(self, run_id: str) -> str:
-        """Returns ``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``; may be
-        empty.
+        """Returns ``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``.
+
+        Empty if the run has neither number.
         """
         parts = [part for part in (self._way(run_id), self._multiple(run_id)) if part]
         return f"{self.names[run_id]} {' and '.join(parts)}." if parts else ""
@@ -73,11 +75,11 @@ class Standing:
 
 
 def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
-    """Returns the standing from the scoreboard of the runs with their references; None if these do not define
-    one.
+    """Returns the values of the runs relative to the reference candidates; None if these do not suffice.
 
-    ``metric`` must be one by which the ideal list is best: for others the oracle is no ceiling. If a run of
-    another experiment is above it all the same, there is no share of the distance to it.
+    ``scores`` is the scoreboard of the runs, including the reference candidates. The ideal list must be the
+    best by ``metric``, because the oracle is no ceiling otherwise. There is no ``share`` if a run is above
+    the oracle nevertheless, as one from another experiment may be.
     """
     rows = {row["run_id"]: row for row in scores[scores["metric"] == metric].to_dict("records")}
     known = {run.reference: rows[run.id] for run in reversed(runs) if run.reference and run.id in rows}
@@ -104,6 +106,6 @@ def _shares(rows: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, 
 
 
 def _over(rows: _Rows, level: _Row, change: Callable[[float], float]) -> dict[str, float]:
-    """Returns the changed values of the runs whose mean is over as many users as that of the level."""
+    """Returns run id → ``change(value)`` for runs whose mean is over as many users as that of ``level``."""
     same = {run_id: row["value"] for run_id, row in rows.items() if row["n_users"] == level["n_users"]}
     return {run_id: change(value) for run_id, value in same.items() if not np.isnan(value)}
