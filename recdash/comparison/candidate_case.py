@@ -84,6 +84,11 @@ class CandidateCase:
         return self.case == "inconclusive" and not all(lift.is_complete for lift in self.evidence.lifts)
 
     @property
+    def has_ended(self) -> bool:
+        """Returns whether its A/B test has all users that were planned, and shows nothing significant."""
+        return self.case == "inconclusive" and not self.is_running
+
+    @property
     def is_out_of_reach(self) -> bool:
         """Returns whether a significant offline difference would need more than ``MANY`` times as many users
         as it has.
@@ -214,6 +219,12 @@ def online_words(lift: OnlineLift) -> str:
     """Returns a lift in words, such as ``session watch time rose by 5.1 % in the A/B test``."""
     verb = "rose" if lift.change > 0 else "fell"
     return f"{lift_name(lift)} {verb} by {two(100 * abs(lift.change))} % in the A/B test"
+
+
+def interval_of(lift: OnlineLift) -> str:
+    """Returns ``−2.00 to +4.00 % (95 % CI)``: the changes that a test does not rule out."""
+    low, high = (100 * end for end in lift.interval)
+    return f"{numbers.interval(low, high, numbers.places([low, high]), ' %')} (95 % CI)"
 
 
 def against_online(lift: OnlineLift) -> RichText:

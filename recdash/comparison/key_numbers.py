@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
@@ -12,6 +13,9 @@ from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.wording import shown
 from recdash.metrics.naming import metric_at
+
+if TYPE_CHECKING:
+    from recdash.comparison.recommendation import Recommendation
 
 MOST = 3
 FEW = 100
@@ -46,6 +50,13 @@ def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
     if not telling:
         chosen += [_of_pair(evidence, metric_at(metric, k), other) for metric, other in evidence.metrics[:1]]
     return (*chosen, _of_users(pair))[:MOST]
+
+
+def whose_numbers(recommendation: Recommendation) -> str:
+    """Returns whose numbers they are: ``ALS v3 against Popular``, of the best one where none is shipped."""
+    evidence = recommendation.evidence
+    is_kept = recommendation.action == "keep"
+    return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}"
 
 
 def _of_pair(evidence: VerdictEvidence, title: str, pair: Pair) -> KeyNumber:

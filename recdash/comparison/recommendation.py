@@ -16,6 +16,7 @@ from recdash.comparison.candidate_case import (
     CandidateCase,
     Case,
     correction_note,
+    interval_of,
     offline_words,
     online_words,
     relation,
@@ -36,7 +37,7 @@ from recdash.comparison.verdict import OfflineVerdict, decide
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, rounded, why_not
 from recdash.errors import Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed, named_number
+from recdash.formatting.wording import listed, many, named_number
 
 Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -75,7 +76,17 @@ class Recommendation:
     @property
     def sentences(self) -> tuple[RichText, ...]:
         """Returns the reasons and the most serious risk: at most three sentences."""
-        return (*self.why, *self.risks[:1])
+        return (*self.why, *self.gravest_risk)
+
+    @property
+    def gravest_risk(self) -> tuple[RichText, ...]:
+        """Returns the first risk as a sentence, which says how many others there are; empty without one."""
+        if len(self.risks) < 2:
+            return self.risks
+        *words, end = self.risks[0]
+        more = len(self.risks) - 1
+        others = f"; there {'is' if more == 1 else 'are'} {many(more, 'more risk')}."
+        return ((*words, replace(end, text=f"{end.text.removesuffix('.')}{others}")),)
 
     @property
     def text(self) -> str:
@@ -126,6 +137,18 @@ def recommend(source: Source, comparison: Comparison, *, intervals: bool = True)
 
 
 def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
+    """Returns what to do with which candidate: the first of these that applies.
+
+    1. Ship what won an A/B test: a valid result for a weaker candidate counts more than a higher score.
+    2. Ship the best without a risk, where no candidate was tested.
+    3. Where the best of those that wait for a test is in one that runs, or in one whose split is broken
+       (SRM), run that test on, or again. A broken split says nothing about the candidate: a weaker one must
+       not take its place only because its own test is valid or still to come.
+    4. Test the most promising that have no result. A test that reached its planned sample size has one, even
+       if it is not significant: making it longer after a look at it finds an effect by chance.
+    5. Collect data on a candidate that is ahead, unless a better one has been through a whole test.
+    6. Keep the baseline.
+    """
     is_tested = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
     for case in cases:
@@ -136,13 +159,13 @@ def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
     if sound and not is_tested:
         return _ship(_unbeaten(sound), cases)
     waiting = [case for case in cases if case.case in ("sound", "invalid test") or case.is_running]
-    if waiting and _unbeaten(waiting).is_running:  # it is ended before a weaker one is tested
-        return _test([_unbeaten(waiting)], cases)
+    if waiting and (best := _unbeaten(waiting)).case != "sound":
+        return _test([best] if best.is_running else by_case[best.case], cases)
     for kind in TO_TEST:
-        if to_test := by_case.get(kind):
+        if to_test := [case for case in by_case.get(kind, ()) if not case.has_ended]:
             return _test(to_test, cases)
     unsure = [case for case in by_case.get("unsure", ()) if case.gain > 0 and not case.is_out_of_reach]
-    if unsure:
+    if unsure and not any(case.has_ended for case in cases):
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
     return _keep(cases)
 
@@ -218,7 +241,7 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
         headline = f"Run a longer A/B test of {first.name}{more}"
         end = ", but its A/B test shows no significant lift yet"
     if first.case == "invalid test":
-        headline = f"Repeat the A/B test of {first.name}"
+        headline = f"Run the A/B test of {names} again: its split is broken"
         end = ", but the A/B test split its users unevenly (SRM) and has no valid result"
     own = first.evidence.comparison.query.where
     of_which = f"{own} of {first.name}" if len(chosen) > 1 else own
@@ -257,12 +280,17 @@ def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
     first, n = cases[0], len(cases)
     base = first.evidence.base
     why = [_declined(case) for case in sorted(cases, key=lambda case: not case.evidence.lost_online)]
-    if n > FEW and not first.evidence.lost_online:
+    if n > FEW and not any(case.evidence.finding == "better" for case in cases):
         why.insert(
             0, _linked(f"None of the {named_number(n).lower()} candidates beats {base}.", "leaderboard")
         )
     mixed = [case for case in cases if case.case == "mixed"]
     unless = [_linked(_unless(case), "offline-online") for case in mixed[:1]]
+    ended = [case for case in cases if case.has_ended]
+    unless += [
+        _linked(f"If a smaller lift matters to you, plan a larger A/B test of {case.name}.", "ab-results")
+        for case in ended[: 1 - len(unless)]
+    ]
     run = first.pair.baseline
     reasons = tuple(why[:MOST_REASONS])
     return Recommendation("keep", run, f"Keep {base}", reasons, tuple(unless), cases, first.evidence)
@@ -301,6 +329,10 @@ def _declined(case: CandidateCase) -> RichText:
     if case.evidence.lost_online:
         offline = "wins offline, but " if case.evidence.finding == "better" else ""
         return (Piece(f"Don't ship {case.name} yet: it {offline}"), *case.risks[0], Piece("."))
+    if case.has_ended:
+        goals = [f": {lift_name(lift)} {interval_of(lift)}" for lift in case.evidence.lifts if lift.is_goal]
+        text = f"{case.name} wins offline, but its A/B test ended without a significant lift"
+        return _linked(f"{text}{''.join(goals[:1])}.", "ab-results")
     if case.case == "no gain":
         margin = case.evidence.comparison.query.terms.margin
         return _linked(f"{case.name} differs from {base} by less than the margin of {margin}.", "leaderboard")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recdash.comparison.evidence import metrics_beside
@@ -42,13 +43,23 @@ class WhatIf:
     """A question about another query, its answer in a few words, and URL parameters of the view that shows
     it.
 
-    ``matters``: whether the recommendation would change.
+    ``matters``: whether the recommendation would change; ``is_open``: there are too few data to say.
     """
 
     question: str
     answer: str
     matters: bool
     params: tuple[tuple[str, str], ...] = ()
+    is_open: bool = False
+
+
+def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
+    """Returns the heading of the answers, which claims no more than they say; ``what`` would be changed."""
+    if any(what_if.matters for what_if in what_ifs):
+        return f"What would change {what}"
+    if any(what_if.is_open for what_if in what_ifs):
+        return f"Nothing below is known to change {what}"
+    return f"Nothing below would change {what}"
 
 
 def changes(source: Source, today: Recommendation, depth: int, users: Users) -> list[WhatIf]:
@@ -181,5 +192,6 @@ def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
         return None
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
+    is_open = word == "not settled"
     answer = f"{capital(shown(word))}{_users_needed(part.pair)} (n = {n_users})"
-    return WhatIf(f"Only {slice_words(part)}", answer, word != "not settled", (("by", part.by),))
+    return WhatIf(f"Only {slice_words(part)}", answer, not is_open, (("by", part.by),), is_open)

@@ -218,7 +218,7 @@ def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistIt
         return ChecklistItem("Agreement", HOLDS, reason, lines)
     same = [_small(side.title) for side in sides if side.quadrant.endswith("both")]
     if same:
-        return ChecklistItem("Agreement", HOLDS, f"Both point in the same direction: {some(same)}.", lines)
+        return ChecklistItem("Agreement", HOLDS, f"Offline and online agree on {some(same)}.", lines)
     return ChecklistItem("Agreement", UNKNOWN, "No metric is significant both offline and online.", lines)
 
 

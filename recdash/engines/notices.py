@@ -57,7 +57,7 @@ def notices(
     first = "The higher score" if run.has_score else "The earlier row"
     table = (
         (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the truth",
-         "Their lists count for catalogue-level metrics, not for accuracy (unless users=run)."),
+         "They have no test items: their lists count for catalogue-level metrics, not for accuracy."),
         (counts.duplicates, "duplicate-pairs",
          f"{counts.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
          _DUPLICATES[duplicates]),

@@ -31,6 +31,7 @@ LARGER = replace(WIN, lift=0.081, low=0.05, high=0.11)
 CUT = OnlineLift("Homepage", "Session watch time", -0.122, -0.157, -0.086)
 ENGAGED = OnlineLift("Homepage", "Engagement rate", 0.068, 0.04, 0.09)
 OPEN = OnlineLift("Homepage", "Session watch time", 0.01, -0.02, 0.04)
+ENDED = replace(OPEN, is_complete=True)
 HELD = OnlineLift("Homepage", "Sessions per user", -0.005, -0.009, -0.001, margin=0.02)
 """A guardrail that lost significantly, but for certain less than its margin of 2 %."""
 BROKEN = replace(HELD, lift=-0.05, low=-0.07, high=-0.03)
@@ -47,6 +48,7 @@ SHORT_OF_COVERAGE = "lowers catalogue coverage by 40 %, which exceeds your 20 % 
 ROSE = "session watch time rose by 5.1 % in the A/B test"
 FELL = "time to first click fell by 10 % in the A/B test"
 CUT_SESSIONS = "cut sessions per user by 5.0 % in the A/B test, which exceeds its 2 % margin."
+NO_LIFT = "Tower wins offline, but its A/B test ended without a significant lift: "
 CUT_TIME = "cut session watch time by 12 % in the A/B test."
 
 
@@ -97,10 +99,12 @@ BETTER, UNDECIDED, WORSE = CLEAR, UNSURE, LOSS
         # nothing significant online: a guardrail that improves is no win
         (only(BETTER, tests=[OPEN]), "inconclusive", "test", "Run a longer A/B test of ALS"),
         (only(BETTER, tests=[OPEN, SAVED]), "inconclusive", "test", "Run a longer A/B test of ALS"),
+        # it ended at its planned size: making it longer now would find an effect by chance
+        (only(BETTER, tests=[ENDED]), "inconclusive", "keep", "Keep Popular"),
         (only(UNDECIDED, tests=[OPEN]), "unsure", "collect data", "Not enough data: about "),
         (only(WORSE, tests=[OPEN]), "worse", "keep", "Keep Popular"),
         # a test with a broken split says nothing, and offline alone does not ship what was to be tested
-        (only(BETTER, broken={"ALS": ["Homepage"]}), "invalid test", "test", "Repeat the A/B test of ALS"),
+        (only(BETTER, broken={"ALS": ["Homepage"]}), "invalid test", "test", "Run the A/B test of ALS again"),
         (only(WORSE, broken={"ALS": ["Homepage"]}), "worse", "keep", "Keep Popular"),
     ],
 )
@@ -140,9 +144,10 @@ def test_one_candidate(table: Table, case: str, action: str, headline: str) -> N
             "Ship ALS",
             "gained less in the A/B test.",
         ),
+        # the test of the best is broken, and the other one won a valid test
         (
-            two(CLEAR, BEST, broken={"Tower": ["Homepage"]}),
-            "Run an A/B test of ALS",
+            two(CLEAR, BEST, broken={"Tower": ["Homepage"]}, lifts={"ALS": [WIN]}),
+            "Ship ALS",
             "has no valid A/B test.",
         ),
     ],
@@ -151,6 +156,35 @@ def test_a_leader_that_is_passed_over(table: Table, headline: str, passed_over: 
     result = recommendation(table)
     assert (result.headline, result.run) == (headline, "ALS")
     assert told(result)[1] == f"Tower scores higher offline, but {passed_over}"
+
+
+@pytest.mark.parametrize("als", [[], [OPEN], [ENDED]])
+def test_a_broken_split_does_not_promote_a_weaker_candidate(als: list[OnlineLift]) -> None:
+    """Whatever is known of ALS but a win: the test of Tower, which is better, has to be repeated."""
+    lifts = {"ALS": als} if als else {}
+    result = recommendation(two(CLEAR, BEST, broken={"Tower": ["Homepage"]}, lifts=lifts))
+    assert (result.action, result.run) == ("test", "Tower")
+    assert result.headline == "Run the A/B test of Tower again: its split is broken"
+
+
+def test_an_inconclusive_test_that_ended_keeps_the_baseline_and_says_what_it_rules_out() -> None:
+    lifts = {"Tower": [ENDED]}
+    result = recommendation(two(UNSURE, BEST, lifts=lifts))
+    assert result.headline == "Keep Popular"
+    assert told(result) == [
+        f"{NO_LIFT}session watch time −2.00 to +4.00 % (95 % CI).",
+        "ALS does not beat Popular: its nDCG@10 is 5.0 % above Popular.",
+        "If a smaller lift matters to you, plan a larger A/B test of Tower.",
+    ]
+
+
+def test_the_gravest_risk_says_how_many_others_there_are() -> None:
+    unsure = replace(HELD, low=-0.03, high=0.01)
+    result = recommendation(only(CLEAR, catalogue=COVERAGE, tests=[WIN, unsure]))
+    assert len(result.risks) == 2
+    first = f"But ALS {SHORT_OF_COVERAGE.removesuffix('.')}; there is 1 more risk."
+    assert [plain(risk) for risk in result.gravest_risk] == [first]
+    assert result.text.endswith(first)
 
 
 def test_lifts_in_different_tests_do_not_rank_two_winners() -> None:
@@ -204,7 +238,7 @@ def test_a_loss_against_another_run_is_a_reason_to_test_before_shipping() -> Non
         ({"lifts": [OPEN]}, {}, "Run a longer A/B test of Tower"),
         ({"lifts": [OPEN]}, {"broken": ["Homepage"]}, "Run a longer A/B test of Tower"),
         # it has all its users, and shows nothing
-        ({"lifts": [replace(OPEN, is_complete=True)]}, {}, "Run an A/B test of ALS"),
+        ({"lifts": [ENDED]}, {}, "Run an A/B test of ALS"),
         # the running test is that of the weaker one
         ({}, {"lifts": [OPEN]}, "Run an A/B test of Tower"),
     ],

@@ -25,7 +25,7 @@ from recdash.comparison import (
 )
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.result import compared
-from recdash.comparison.sensitivity import WhatIf, brief, changes
+from recdash.comparison.sensitivity import WhatIf, brief, changes, title_of
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
@@ -569,6 +569,11 @@ def today(source: Table) -> Recommendation:
     return recommend(source, compare(source, ComparisonQuery(runs, "Popular", "ndcg", 10)))
 
 
+UNCHANGED = WhatIf("With exponential gain", "Same result", matters=False)
+CHANGED = WhatIf("Other k than 10", "Changes: keep Popular at k = 20", matters=True)
+UNSETTLED = WhatIf("Only new users", "Inconclusive (n = 110)", matters=False, is_open=True)
+
+
 def questions(found: Sequence[WhatIf]) -> dict[str, str]:
     return {one.question: one.answer for one in found}
 
@@ -585,6 +590,25 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
     assert [one.matters for one in asked] == [True, True, False, True]
     assert asked[0].params == (("k", "20"),)
     assert asked[1].params == (("m", "recall"),)
+
+
+@pytest.mark.parametrize(
+    ("answers", "title"),
+    [
+        ([UNCHANGED], "Nothing below would change it"),
+        ([UNCHANGED, UNSETTLED], "Nothing below is known to change it"),
+        ([UNCHANGED, UNSETTLED, CHANGED], "What would change it"),
+    ],
+)
+def test_the_heading_of_the_answers_claims_no_more_than_they_say(answers: list[WhatIf], title: str) -> None:
+    assert title_of(answers, "it") == title
+
+
+def test_a_slice_with_too_few_users_leaves_its_question_open() -> None:
+    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[100:150])])
+    (answer,) = [one for one in changes(source, today(source), depth=10, users="truth") if one.is_open]
+    assert (answer.question, answer.matters) == ("Only new users", False)
+    assert answer.answer.startswith("Inconclusive")
 
 
 def test_a_slice_of_another_mind_is_named() -> None:

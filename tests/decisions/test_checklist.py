@@ -220,11 +220,11 @@ WHY = "Most likely: it shows old films."
     [
         ((), "not known yet", NO_OFFLINE),
         ((offline(),), "not known yet", NO_TEST),
-        ((offline(), online(sides=(WON, OPEN))), "holds", "Both point in the same direction: watch time."),
+        ((offline(), online(sides=(WON, OPEN))), "holds", "Offline and online agree on watch time."),
         (
             (offline(), online(sides=(side("lost both"),))),
             "holds",
-            "Both point in the same direction: watch time.",
+            "Offline and online agree on watch time.",
         ),
         (
             (offline(), online(sides=(OPEN,))),

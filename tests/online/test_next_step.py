@@ -75,6 +75,18 @@ def test_the_lift_that_is_shown_is_that_of_the_first_goal() -> None:
     assert step(*lifts).lift.metric == "watch"
 
 
+@pytest.mark.parametrize(
+    ("lifts", "metric"),
+    [
+        ((row("new", "watch", "not settled"), row("new", "clicks", "better")), "clicks"),
+        ((row("new", "watch", "not settled"), row("new", "rail", "broken")), "rail"),
+        ((row("new", "watch", "not settled"), row("new", "clicks", "not settled")), "watch"),
+    ],
+)
+def test_a_decision_shows_the_significant_lift_it_rests_on(lifts: tuple[OnlineRow, ...], metric: str) -> None:
+    assert step(*lifts).lift.metric == metric
+
+
 def test_an_open_test_runs_as_long_as_the_observed_lift_needs() -> None:
     """70 new users a week in either variant are 20 a day: 100 more take 5 days, 8,000 more than a year."""
     lift = row("new", "clicks", "not settled", more_users=100)

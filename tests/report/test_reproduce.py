@@ -298,6 +298,19 @@ def test_a_page_of_another_version_that_shows_something_else_is_never_confirmed(
     assert not found.checked.changes
 
 
+@pytest.mark.parametrize(
+    ("cell", "outcome"), [(">0.815<", "confirmed"), (">0.915<", "data confirmed, page not compared")]
+)
+def test_a_page_in_the_words_of_an_older_recdash_is_not_refused(
+    untouched: Workspace, question: Question, tmp_path: Path, cell: str, outcome: str
+) -> None:
+    """Its layout may be that of its time, so that what it shows otherwise proves nothing."""
+    document = replace(Reports(untouched).content(question), wording=WORDING - 1)
+    file = tmp_path / "report.html"
+    file.write_text(to_html(document).replace(">0.815<", cell), encoding="utf-8", newline="")
+    assert reproduction(untouched, file).outcome == outcome
+
+
 def test_line_ends_that_git_or_mail_changed_are_no_change(
     untouched: Workspace, written: Callable[[str], Path]
 ) -> None:
@@ -322,8 +335,8 @@ def test_a_decision_of_the_same_second_is_told_alike(
 def test_the_words_that_nobody_can_check_are_named(space: Workspace, written: Callable[[str], Path]) -> None:
     file = altered(written("json"), '"author": "ann"', '"author": "The CTO"')
     found = reproduction(space, file)
-    assert found.snapshot.unchecked == ("title", "narrative", "author", "moment")
-    assert "title, narrative, author and moment are the file's own words" in found.text
+    assert found.snapshot.unchecked == ("title", "narrative", "author", "moment", "live")
+    assert "title, narrative, author, moment and live are the file's own words" in found.text
 
 
 def test_a_kept_snapshot_is_recognised_and_a_word_changed_in_it_is_named(

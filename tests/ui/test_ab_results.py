@@ -146,6 +146,7 @@ def test_a_broken_split_judges_nothing(workspace: Workspace, shown: Open) -> Non
     assert "▲" not in text
     assert text.count("– not judged") == 3
     assert "Sample ratio mismatch (SRM): no metric is judged." in app.error[0].value
+    assert app.error[0].value.count("Sample ratio mismatch") == 1
 
 
 def test_a_split_that_was_planned_so_is_judged(workspace: Workspace, shown: Open) -> None:

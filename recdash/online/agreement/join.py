@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import Problem
 from recdash.formatting.numbers import none_if_nan
+from recdash.formatting.wording import capital
 from recdash.online.agreement.agreement import UNDECIDED, quadrant
 
 if TYPE_CHECKING:
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 SPLIT_BROKEN = "sample-ratio-mismatch"
 BLOCKED = "blocked"
-SRM_BLOCKS = "Sample ratio mismatch (SRM): no metric is judged."
+SRM = "Sample ratio mismatch (SRM): "
+SRM_BLOCKS = f"{SRM}no metric is judged."
 COLUMNS = (
     "variant", "run_id", "run", "offline_value", "offline_delta", "offline_low", "offline_high",
     "online_value", "online_lift", "online_low", "online_high", "quadrant", "sentence",
@@ -24,6 +27,11 @@ COLUMNS = (
 def split_is_broken(notices: Iterable[Problem]) -> bool:
     """Returns True if the notices of a test report a sample ratio mismatch."""
     return any(notice.code == SPLIT_BROKEN for notice in notices)
+
+
+def split_counts(notice: Problem) -> str:
+    """Returns the counts of a broken split and what to do, to follow ``SRM_BLOCKS``, which has its name."""
+    return str(replace(notice, place=capital(notice.place), found=notice.found.replace(SRM, "")))
 
 
 def join_offline(

@@ -40,10 +40,10 @@ LONGEST_NAME, MOST_NAMED, MOST_TITLES = 40, 3, 3
 class NextStep:
     """What to do with one variant, and why.
 
-    ``lift`` is the variant's row of the decision metric, which is the first goal. ``more_users`` is the
-    number of users, of control and variant together, that are missing until the planned sample size, or until
-    the observed lift would be significant. ``days`` is the time this takes at the pace of the last week. Both
-    are None if unknown or not needed.
+    ``lift`` is the variant's row of the first goal; where that is not significant and another metric decides,
+    the row of that metric. ``more_users`` is the number of users, of control and variant together, that are
+    missing until the planned sample size, or until the observed lift would be significant. ``days`` is the
+    time this takes at the pace of the last week. Both are None if unknown or not needed.
     """
 
     variant: str
@@ -100,8 +100,8 @@ def _step(
         reason = f"{capital(_findings(won, lost))}.{'' if lost else _guardrails(rows)}"
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
-            return NextStep(lift.variant, "check the split", unchecked, lift)
-        return NextStep(lift.variant, "roll back" if lost else "ship", reason, lift)
+            return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
+        return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, [*lost, *won]))
     if missing:
         is_early = any(row.word in ("better", "worse", "broken") for row in rows)
         begin = "Not significant under continuous monitoring" if is_early else "No significant lift"
@@ -111,6 +111,11 @@ def _step(
     if rules.planned_users:
         return NextStep(lift.variant, "inconclusive", "No significant lift at the planned sample size.", lift)
     return _without_plan(results.control, sample, lift)
+
+
+def _deciding(lift: OnlineRow, significant: Sequence[OnlineRow]) -> OnlineRow:
+    """Returns the first goal's row if it is significant, else the first row that is."""
+    return lift if lift in significant else significant[0]
 
 
 def _without_plan(control: str, sample: SampleSummary | None, lift: OnlineRow) -> NextStep:

@@ -73,12 +73,14 @@ def _opening(document: Document) -> Iterator[str]:
     else:
         yield from (f"**{within(lead.badge)}**{within(f': {lead.why}') if lead.why else ''}", "")
     yield escaped(" ".join(lead.sentences))
+    if lead.split:
+        yield from ("", f"{escaped(f'{lead.split.run} against {lead.split.base}')}:")
     if lead.numbers or lead.split:
         yield ""
     for number in lead.numbers:
         yield f"- **{within(number.title)}**: {within(f'{number.value}, {number.finding}, {number.note}')}"
     if lead.split:
-        yield f"- **{within(f'{lead.split.run} against {lead.split.base}')}**: {within(_users(lead.split))}"
+        yield f"- **Users**: {within(_users(lead.split))}"
     if lead.risks:
         yield from ("", "## Risks", "", *(f"- {escaped(risk)}" for risk in lead.risks))
     if document.narrative:

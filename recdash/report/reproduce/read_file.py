@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from recdash.errors import InputError, Problem
-from recdash.report.document import FIRST_FORMAT, Document
+from recdash.report.document import FIRST_FORMAT, WORDING, Document
 from recdash.report.formats.json import from_json
 from recdash.report.reproduce import packed_page
 from recdash.version import __version__
@@ -68,9 +68,9 @@ class Page:
     """How an HTML file compares with the page that its own numbers give.
 
     ``differs`` is the first difference in words, "" if there is none. ``comparable`` is whether the installed
-    version made the file, so that only a later change can explain a difference. ``charts`` is the number of
-    charts that an older release drew in another way; their numbers, descriptions and texts are compared, but
-    not their coordinates.
+    version made the file in today's wording, so that only a later change can explain a difference. ``charts``
+    is the number of charts that an older release drew in another way; their numbers, descriptions and texts
+    are compared, but not their coordinates.
     """
 
     version: str
@@ -95,7 +95,8 @@ def page_of(text: str, document: Document) -> Page:
         drawings = zip(CHART.finditer(page), CHART.finditer(fresh), strict=False)
         charts = sum(drawing[2] != again[2] for drawing, again in drawings)
         page, fresh = CHART.sub(_with_texts, page), CHART.sub(_with_texts, fresh)
-    is_comparable = version == __version__ and not is_packed
+    is_of_today = document.format == FIRST_FORMAT or document.wording == WORDING
+    is_comparable = version == __version__ and is_of_today and not is_packed
     return Page(version, _difference(page, fresh), is_comparable, charts)
 
 

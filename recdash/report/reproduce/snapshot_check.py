@@ -12,7 +12,7 @@ from recdash.report.reports import Reports
 from recdash.report.reproduce.recompute import experiment_of
 from recdash.service.workspace import Workspace
 
-WORDS = ("title", "narrative", "author", "moment")
+WORDS = ("title", "narrative", "author", "moment", "live")
 CLOCKS_APART = timedelta(hours=1)
 
 

@@ -29,7 +29,7 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_is_broken
+from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_counts, split_is_broken
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
@@ -90,7 +90,9 @@ def online(context: ReportContext) -> Section | None:
         "A run keeps its position and colour on both sides. Filled bars: the CI excludes zero."
     )
     parts: list[Part] = [
-        Paragraph(f"{SRM_BLOCKS} {notice}", "worse") for notice in test.notices if notice.code == SPLIT_BROKEN
+        Paragraph(f"{SRM_BLOCKS} {split_counts(notice)}", "worse")
+        for notice in test.notices
+        if notice.code == SPLIT_BROKEN
     ]
     parts += _figures(context, sides)
     parts += [Paragraph(text) for text in rows["sentence"]]

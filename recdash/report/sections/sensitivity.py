@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recdash.comparison.sensitivity import title_of
 from recdash.report.context import ReportContext
 from recdash.report.document import VERDICT_WORDING, Answer, Answers, Section
 from recdash.report.sections.first_changes import first_changes
@@ -17,7 +18,7 @@ def changes(context: ReportContext) -> Section | None:
     if not answers:
         return None
     n_changing = sum(answer.matters for answer in answers)
-    title = "No other question would change the recommendation"
+    title = title_of(answers, "the recommendation")
     if n_changing:
         title = f"{n_changing} of {len(answers)} other questions would change the recommendation"
     items = tuple(Answer(answer.question, answer.answer, answer.matters) for answer in answers)

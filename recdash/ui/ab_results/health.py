@@ -9,11 +9,11 @@ from typing import Any, Literal
 import streamlit as st
 
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.tables import Cell, count, number_columns, text_columns
 from recdash.formatting.wording import capital, cut, cut_inside, many, span
 from recdash.online import OnlineRules
-from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS
+from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
 from recdash.online.analysis.sample import WEEK, SampleSummary
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.page import AbTest
@@ -41,7 +41,7 @@ def show(ab_test: AbTest) -> None:
     warnings = ab_test.results.health.warnings
     others = [warning for warning in warnings if warning.code != SPLIT_BROKEN]
     for problem in (warning for warning in warnings if warning.code == SPLIT_BROKEN):
-        st.error(f"**{SRM_BLOCKS}** {widgets.problem_text(problem)}")
+        st.error(f"**{SRM_BLOCKS}** {markdown(split_counts(problem))}")
     st.html(checks_html(checks(ab_test)))
     if others:
         widgets.notices(others)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.comparison.badges import badge_of
-from recdash.comparison.key_numbers import KeyNumber, key_numbers
+from recdash.comparison.key_numbers import KeyNumber, key_numbers, whose_numbers
+from recdash.comparison.sensitivity import title_of
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, tone
 from recdash.ui.app import links
@@ -26,11 +27,15 @@ SIGNS = {"better": "▲", "worse": "▼"}
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
     """Returns the decision that stands, else the recommendation; then why, one risk, and three numbers."""
     head = _decided(view, standing) if standing else _recommended(today)
-    sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.risks[:1], "rd-lead")]
+    sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
     figures = [_figure(figure) for figure in key_numbers(today.evidence)]
-    numbers = html('<div class="rd-tiles rd-figures">{figures}</div>', figures=join(figures))
+    numbers = html(
+        '<p class="rd-aside">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
+        whose=whose_numbers(today),
+        figures=join(figures),
+    )
     return html(
         '<div class="rd-decide">{head}{sentences}{numbers}</div>',
         head=head,
@@ -99,9 +104,5 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))
-    title = (
-        "What would change it"
-        if any(change.matters for change in what_ifs)
-        else "Nothing below would change it"
-    )
+    title = title_of(what_ifs, "it")
     return html('<div class="rd-cells"><h2>{title}</h2>{cells}</div>', title=title, cells=join(cells))

@@ -38,17 +38,20 @@ rules that applies decides:
    offline, such as a broken guardrail, is shown as a risk.
 2. If no candidate was tested, the best one that is better offline without any risk is **shipped**. The risk
    then reads *no A/B test has confirmed it yet*.
-3. A candidate that is better offline is **tested** if it has no valid A/B result yet, or one without a
-   significant lift, or if a risk speaks against it. If the second-best is not significantly behind, both are
-   named.
+3. A candidate that is better offline is **tested** if it has no valid A/B result yet, if its test shows no
+   significant lift and still lacks planned users, or if a risk speaks against it. If the second-best is not
+   significantly behind, both are named.
 4. If candidates are ahead without a significant difference, the answer is **not enough data**, with the
    number of users that would probably be enough.
-5. Otherwise the baseline is **kept**. A candidate that lost a goal or broke a guardrail in its A/B test is
-   never shipped. If it also won a goal, the text says what it would be a trade-off between.
+5. Otherwise the baseline is **kept**, also if the best candidate's test reached its planned sample size
+   without a significant lift: running it on until it is significant would find an effect by chance. A
+   candidate that lost a goal or broke a guardrail in its A/B test is never shipped. If it also won a goal,
+   the text says what it would be a trade-off between.
 
 A test that has a planned sample size and has not reached it counts only if its always-valid interval excludes
-zero. A test with a sample ratio mismatch (SRM) has no valid result: *repeat the A/B test*. If you look at
-one segment only, A/B tests are left out.
+zero. A test with a sample ratio mismatch (SRM) has no valid result: *run the A/B test again*. No weaker
+candidate takes the place of the one whose test was broken, unless it won a valid test. If you look at one
+segment only, A/B tests are left out.
 
 *What could change this* asks the same question at other k, by another metric or definition, with the other
 population rule, and in the segment that disagrees most. If an experiment has A/B tests but no test set,

@@ -28,7 +28,7 @@ from recdash.formatting.wording import CORRECTIONS, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN, SRM_BLOCKS, judged_by
+from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_counts
 from recdash.report.sections.online import NOT_JUDGED, QUADRANTS, disagreements, lift_row
 from recdash.ui.app import links
 from recdash.ui.app.state import View
@@ -46,7 +46,7 @@ def show_broken_split(test: OnlineTest) -> None:
     """Shows a sample ratio mismatch above everything else: nothing on the page can be trusted then."""
     for notice in test.notices:
         if notice.code == SPLIT_BROKEN:
-            st.error(f"**{SRM_BLOCKS}** {widgets.problem_text(notice)}")
+            st.error(f"**{SRM_BLOCKS}** {markdown(split_counts(notice))}")
 
 
 def show_notices(view: View, test: OnlineTest) -> None:

@@ -18,6 +18,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
 from recdash.formatting.tables import RunName, number_columns, text_columns
 from recdash.formatting.wording import count_range, listed, many, named_number, small
+from recdash.ingest.read_notices import without_how_read
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -250,9 +251,12 @@ def _nothing(view: View) -> str:
 
 
 def notes(view: View) -> Html:
-    """Data notices of the shown runs and their online tests; a tick when there are none."""
+    """Data notices of the shown runs and their online tests; a tick when there are none.
+
+    How files were read is told where they are added, and on the Runs page.
+    """
     ids = set(view.verdict_query.shown)
-    of_runs = [notice for run in view.runs if run.id in ids for notice in run.notices]
+    of_runs = without_how_read(notice for run in view.runs if run.id in ids for notice in run.notices)
     broken, others = online_tests.notices_of_tests(view)
     notices = [
         *broken,
