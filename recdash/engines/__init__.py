@@ -1,4 +1,4 @@
-"""Engines: match recommendations with the truth once and return Hits."""
+"""Engines: match recommendations with the test set once, and return the hits."""
 
 from recdash.engines.hits_tables import hits_from_tables, hits_to_tables
 from recdash.engines.list_metrics import list_metrics

@@ -1,4 +1,4 @@
-"""Attributes of items and users: the values each of them has in a column of an uploaded table."""
+"""Attributes of items and users: the values that each of them has in a column of an uploaded table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from recdash.domain.inputs import Upload
 from recdash.domain.kinds import MISSING, Ints
 
 SEPARATORS = r"[|;]"
-"""Separator of several values in a cell: ``Adventure|Action``."""
+"""Pattern of the separators between several values in a cell, such as ``Adventure|Action``."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """Pairs (row of the table, value): row ``row[p]`` has the value ``values[value[p]]``.
+    """The values of a column as pairs: row ``row[p]`` of the table has the value ``values[value[p]]``.
 
-    A row with several values has several pairs; an empty cell, or a word for a missing value, has none.
+    A cell with several values makes several pairs. An empty cell, and a text for a missing value, makes none.
     """
 
     name: str
@@ -30,18 +30,20 @@ class Attribute:
 
 
 def attribute_names(upload: Upload) -> list[str]:
-    """Returns the attribute columns: all but the ids."""
+    """Returns the names of the table's columns without its id column."""
     return [name for name in upload.table.column_names if name not in {"item_id", "user_id"}]
 
 
 def has_numbers(upload: Upload, column: str) -> bool:
-    """Returns whether a column holds numbers, which have an order and a distance."""
+    """Returns whether the column's type is numeric, so that its values have an order and a distance."""
     kind = upload.table.schema.field(column).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def attribute_of(upload: Upload, column: str) -> Attribute:
-    """Returns the sorted values of a column: numbers as text, cells with ``|`` or ``;`` as several values."""
+    """Returns the values of a column, in ascending order: numbers as texts, cells with ``|`` or ``;`` as
+    several values.
+    """
     cells = upload.table[column].combine_chunks()
     row = np.arange(len(cells))
     if pa.types.is_list(cells.type) or pa.types.is_large_list(cells.type):
@@ -63,10 +65,10 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
 
 
 def _plain(cells: pa.Array) -> pa.Array:
-    """Returns cells as text; whole numbers in a float column, which a missing value causes, as integers:
+    """Returns cells as texts. Whole numbers in a float column, which a missing value causes, become integers:
     ``1994``.
 
-    Infinite numbers and NaN are no values; a number beyond 64 bits is written as it is: ``1e+19``.
+    Infinite numbers and NaN become null; a whole number beyond 64 bits keeps its float form: ``1e+19``.
     """
     if pa.types.is_floating(cells.type):
         cells = pc.if_else(pc.is_finite(cells), cells, None)

@@ -1,4 +1,4 @@
-"""Blocks of whole lists, cut from a stream of record batches; the engine works on these."""
+"""Blocks of whole lists, cut from a stream of record batches; the engine works block by block."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ from recdash.engines.ids import IdIndex
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lists, one after the other: list b owns the rows ``start[b]:start[b+1]``.
+    """Whole lists, one after the other: list b has the rows ``start[b]:start[b+1]``.
 
-    ``user`` [B] codes, ``item`` [n] codes; ``rank`` and ``score`` [n] if they were read and tell more than
-    the row order.
-
-    ``user`` [B] codes, ``item`` [n] codes, ``rank`` and ``score`` [n] where they were read and say more than
-    the places of the rows.
+    ``user`` [B] are codes of users, ``item`` [n] codes of items. ``rank`` and ``score`` [n] are None unless
+    they were read; they are not read if the order of the rows already is that of the list.
     """
 
     user: Ints
@@ -42,7 +39,7 @@ class Block:
 
     @cached_property
     def width(self) -> int | None:
-        """Returns the length that all lists share; None if they differ."""
+        """Returns the length of the lists if all have the same length above 0; else None."""
         longest = int(self.lengths.max(initial=0))
         return longest if longest and len(self.item) == longest * self.n_lists else None
 
@@ -51,35 +48,35 @@ class Block:
 
     @cached_property
     def owner(self) -> Ints:
-        """Returns the list of each row [n]."""
+        """Returns the index of the list to which each row belongs [n]."""
         return np.repeat(np.arange(self.n_lists), self.lengths)
 
     def list_of(self, row: Ints) -> Ints:
-        """Returns the list that owns each of the given rows."""
+        """Returns the index of the list to which each of the given rows belongs."""
         if self.width:
             return row // self.width
         return np.searchsorted(self.start, row, side="right") - 1
 
     @cached_property
     def positions(self) -> Ints:
-        """Returns 0, 1, 2 … within each list [n]."""
+        """Returns each row's position in its list, from 0 [n]."""
         return np.arange(len(self.item)) - np.repeat(self.start[:-1], self.lengths)
 
     def per_row(self, of_list: Any) -> Any:
-        """Returns a value per list repeated for its rows [n].
+        """Returns one value per list, ``of_list``, repeated for each row of the list [n].
 
-        If all lists have one length, returns [lists, 1] to be broadcast (see ``by_list``): writing 16 M equal
-        values costs more than using them.
+        If all lists have the same length, returns the shape [lists, 1] for broadcasting with ``by_list``:
+        writing 16 M equal values would take longer than using them.
         """
         return of_list[:, None] if self.width else np.repeat(of_list, self.lengths)
 
     def by_list(self, values: Any) -> Any:
-        """Returns the row values [n] in a shape that broadcasts with ``per_row``."""
+        """Returns values of rows [n] in a shape that broadcasts with the result of ``per_row``."""
         return values.reshape(-1, self.width) if self.width else values
 
     @cached_property
     def counted_ranks(self) -> bool:
-        """Returns whether the ranks of each list are 1, 2, 3 …"""
+        """Returns whether the ranks in each list are 1, 2, 3 …; True if ranks were not read."""
         if self.rank is None:
             return True
         rank = self.rank
@@ -89,7 +86,7 @@ class Block:
         return bool((rank == self.positions + 1).all())
 
     def by_rank(self) -> Iterator[Ints]:
-        """Yields for rank 1, 2 … the items there, of the lists that are long enough."""
+        """Yields for rank 1, 2 … the items at that rank in all lists that are long enough."""
         if self.width:
             yield from np.ascontiguousarray(self.by_list(self.item).T)
             return
@@ -97,7 +94,9 @@ class Block:
             yield self.item[self.start[:-1][self.lengths >= rank] + (rank - 1)]
 
     def steps(self, values: Any) -> Any:
-        """Returns value minus the previous value in the list [n]; +1 or −1 (neutral) at the first row."""
+        """Returns each value minus the value before it in the same list [n]. In the first row of a list, +1
+        for ranks and −1 for scores, which is the expected direction.
+        """
         step = np.empty_like(values)
         with np.errstate(invalid="ignore"):
             step[1:] = values[1:] - values[:-1]
@@ -105,14 +104,16 @@ class Block:
         return step
 
     def ties(self, values: Any) -> npt.NDArray[np.bool_]:
-        """Returns a mask [n], true where a neighbour in the same list has an equal value."""
+        """Returns a mask [n] of the rows that have the same value as the row before or after them in the same
+        list.
+        """
         equal = np.zeros(len(values) + 1, dtype=bool)
         equal[1:-1] = values[1:] == values[:-1]
         equal[self.start] = False
         return equal[:-1] | equal[1:]
 
     def lists_with(self, marked: npt.NDArray[np.bool_]) -> int:
-        """Returns how many lists have a marked row."""
+        """Returns the number of lists that have at least one marked row."""
         lists = self.list_of(np.flatnonzero(marked))
         return int((lists[1:] != lists[:-1]).sum()) + min(len(lists), 1)
 
@@ -126,23 +127,27 @@ class Block:
         return self.take(keep, user=self.user, start=kept_before[self.start])
 
     def cut(self, depth: int) -> Block:
-        """Returns the first ``depth`` rows of each list."""
+        """Returns the block with only the first ``depth`` rows of each list."""
         if len(self.item) == 0 or self.lengths.max() <= depth:
             return self
         return self.only_rows(self.positions < depth)
 
     def sorted_by(self, *keys: Any) -> Block:
-        """Returns lists sorted by the last key first (as lexsort); equal rows keep file order."""
+        """Returns the block with each list sorted; the last key is the primary one, as in ``np.lexsort``.
+        Rows with equal keys keep file order.
+        """
         return self.take(np.lexsort((*keys, self.owner)), user=self.user, start=self.start)
 
     def take(self, rows: Any, user: Ints, start: Ints) -> Block:
-        """Returns the given rows as the lists of ``user`` that begin at ``start``."""
+        """Returns a block of the given rows: the lists of ``user``, which begin at ``start``."""
         rank = None if self.rank is None else self.rank[rows]
         score = None if self.score is None else self.score[rows]
         return Block(user, start, self.item[rows], rank, score)
 
     def repeated_items(self) -> npt.NDArray[np.bool_] | None:
-        """Returns a mask [n], true where the item occurs earlier in the list; None if no item is repeated."""
+        """Returns a mask [n] of the rows whose item occurs earlier in the same list; None if no list repeats
+        an item.
+        """
         suspects = [lists for lists in self._by_length() if _has_repeat(self._matrix(lists))]
         if not suspects:
             return None
@@ -158,7 +163,10 @@ class Block:
         return repeated if repeated.any() else None
 
     def _by_length(self) -> Iterator[Ints]:
-        """Yields groups of lists of similar length (within a factor of two), so that padding stays small."""
+        """Yields groups of lists (indexes) whose lengths differ by less than a factor of two, so that little
+        padding is needed. Lists with fewer than two items are left out, unless all lists have the same
+        length.
+        """
         lengths = self.lengths
         if self.width:
             yield np.arange(self.n_lists)
@@ -168,7 +176,9 @@ class Block:
             yield np.flatnonzero((magnitude == size) & (lengths > 1))
 
     def _matrix(self, lists: Ints) -> Ints:
-        """Returns the items as [lists, longest], padded with distinct numbers that are no item."""
+        """Returns the items of these lists as [lists, longest]. Shorter lists are padded with distinct
+        negative numbers, which are no codes.
+        """
         lengths = self.lengths[lists]
         longest = int(lengths.max())
         if self.width and len(lists) == self.n_lists:
@@ -179,8 +189,8 @@ class Block:
 
 
 def _has_repeat(items: Ints) -> bool:
-    """Returns whether a row has a repeated item; sorting short rows of small integers is faster than
-    hashing.
+    """Returns whether any row of the matrix repeats an item. Sorting short rows of small integers is faster
+    than hashing.
     """
     items = np.sort(items, axis=1)
     return bool((items[:, 1:] == items[:, :-1]).any())
@@ -190,7 +200,9 @@ def _has_repeat(items: Ints) -> bool:
 
 
 def grouped_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
-    """Yields blocks from rows grouped by user; the last list of a batch is kept for the next."""
+    """Yields blocks from batches in which each user's rows are contiguous. The last list of a batch is held
+    back, because it may continue in the next batch.
+    """
     held: Block | None = None
     held_id: object = None
     for batch in batches:
@@ -216,7 +228,7 @@ def _block_of(batch: pa.RecordBatch, users: IdIndex, items: IdIndex) -> tuple[Bl
 
 
 def _raw(column: pa.Array) -> Ints:
-    """Returns numbers that are equal where the ids are."""
+    """Returns an array of numbers in which two rows are equal exactly if their ids are."""
     if pa.types.is_integer(column.type):
         return column.to_numpy(zero_copy_only=False)
     if not pa.types.is_dictionary(column.type):
@@ -238,7 +250,9 @@ def _lists(block: Block, begin: int, end: int) -> Block:
 
 
 def _join(held: Block, block: Block, same_list: bool) -> Block:
-    """Returns the held list followed by the block; a list split between them becomes one."""
+    """Returns the held-back list followed by the block; with ``same_list`` the block's first list continues
+    it.
+    """
     shift = len(held.item)
     start = np.concatenate((held.start[:-1], block.start + shift))
     user = np.concatenate((held.user, block.user))
@@ -254,5 +268,5 @@ def _join(held: Block, block: Block, same_list: bool) -> Block:
 
 
 def joined(parts: tuple[Any, ...]) -> Any:
-    """Returns a column of several blocks concatenated; None if it was not read."""
+    """Returns the concatenated column of several blocks; None if the column was not read."""
     return None if parts[0] is None else np.concatenate(parts)

@@ -1,10 +1,11 @@
-"""Computes diversity (1 − the mean similarity of two items of a list) at every k while lists stream through.
+"""Computes diversity (1 − the mean similarity of two items of a list) at every k while lists are streamed.
 
-For each further item only its similarities with earlier ones are added. For a cosine this is the product with
-the sum of the earlier vectors, so that the work grows with the length of a list rather than its square.
+For each further item of a list, only its similarities with earlier items are added. With cosine similarity
+this is a product with the sum of the earlier vectors, so that the work is linear in the length of the list
+instead of quadratic.
 
-Items without data (no attribute, no vector or a zero vector, in no pair of the table) are left out, and so
-are lists with fewer than two other items so far.
+Items without data (without an attribute or vector, with a zero vector, in no pair of the similarity table)
+are left out. A list has no value at a k at which it has fewer than two items with data.
 """
 
 from __future__ import annotations
@@ -26,15 +27,20 @@ from recdash.engines.reference import Reference
 from recdash.metrics.catalogue import EVERY_CATEGORY
 
 _CELLS = 1 << 21
-"""Numbers held at a time (16 MiB), which limits how many lists are processed together."""
+"""The most numbers that are kept in memory at a time (16 MiB); limits how many lists are processed
+together.
+"""
 _SQUARE = 1 << 24
-"""Up to this many (item, item) cells similarities are a square table (128 MiB); beyond, sorted by pair."""
+"""Up to this many (item, item) cells, similarities are kept as a square matrix (128 MiB); above, as sorted
+pairs.
+"""
 
 
 class Alike(Protocol):
-    """Similarities of items. ``known`` [N] marks items with data.
+    """Adds up the similarities (or distances) of the items of lists, item by item.
 
-    ``memory`` is the state of n lists, ``width`` numbers each.
+    ``known`` [N] marks the items with data. ``memory`` is the state of n lists, with ``width`` numbers for
+    each.
     """
 
     @property
@@ -46,11 +52,13 @@ class Alike(Protocol):
     def memory(self, n_lists: int) -> Any: ...
 
     def add(self, memory: Any, lists: Ints, item: Ints, place: int, /) -> Floats:
-        """Adds one known item to each of the lists; returns the sum of its similarities with earlier ones."""
+        """Adds one item with data to each of the lists. Returns the sum of its similarities with the earlier
+        items of the list.
+        """
 
 
 def unlike(similarity: Floats) -> Floats:
-    """Returns 1 − the mean similarity, clipped to 0 to 2 because of rounding."""
+    """Returns 1 − similarity, clipped to 0..2 because of rounding errors."""
     return np.clip(1.0 - similarity, 0.0, 2.0)
 
 
@@ -59,8 +67,10 @@ def as_it_is(distance: Floats) -> Floats:
 
 
 class Diversity:
-    """Diversity of lists: ``value`` of the mean over pairs of what ``alike`` adds; a list keeps its value
-    after its end.
+    """The mean diversity of streamed lists at every k.
+
+    ``alike`` adds up similarities, ``value`` turns the mean over pairs into the diversity. A list that is
+    shorter than k has the value of the whole list there.
     """
 
     def __init__(self, alike: Alike, depth: int, value: Callable[[Floats], Floats] = unlike) -> None:
@@ -75,21 +85,25 @@ class Diversity:
             self.moments.add(place + 1, value)
 
     def of_lists(self, block: Block) -> Floats:
-        """Returns the value of each whole list; NaN if fewer than two items can be compared."""
+        """Returns the diversity of each whole list of a block; NaN if the list has fewer than two items with
+        data.
+        """
         values = np.full(block.n_lists, np.nan)
         for begin, _, lists, value in self._walks(block):
             values[begin + lists] = value
         return values
 
     def _walks(self, block: Block) -> Iterator[tuple[int, int, Ints, Floats]]:
-        """Yields groups of lists: the index of the first, then position by position as ``_walk``."""
+        """Yields (index of a group's first list, position, lists, values) for groups of lists that are
+        processed together; the last three are those of ``_walk``.
+        """
         at_once = max(_CELLS // max(self.alike.width, 1), 1)
         for begin in range(0, block.n_lists, at_once):
             for place, lists, value in self._walk(block.start[begin : begin + at_once + 1], block.item):
                 yield begin, place, lists, value
 
     def _walk(self, start: Ints, item: Ints) -> Iterator[tuple[int, Ints, Floats]]:
-        """Yields for each position the lists that have a value up to it, and their values."""
+        """Yields for each position: the position, the lists that have a value there, and the values."""
         begin, lengths = start[:-1], np.diff(start)
         memory = self.alike.memory(len(begin))
         n_known, alike = np.zeros(len(begin), dtype=np.int64), np.zeros(len(begin))
@@ -114,8 +128,9 @@ class Diversity:
 
 @dataclass(frozen=True)
 class SharedValues:
-    """Cosine of sets, |A ∩ B| / √(|A|·|B|): item i has the values ``value[start[i]:start[i + 1]]``, each a
-    number below ``width``.
+    """Cosine similarity of items as sets of attribute values, |A ∩ B| / √(|A|·|B|).
+
+    Item i has the values ``value[start[i]:start[i + 1]]``; each is a number below ``width``.
     """
 
     start: Ints
@@ -130,8 +145,8 @@ class SharedValues:
         return np.zeros(n_lists * self.width)
 
     def _cells(self, item: Ints, offset: Ints) -> tuple[Ints, Ints, Ints]:
-        """Returns the cell of each value of the items, offset per list, where the values of an item begin,
-        and their counts.
+        """Returns the memory cell of each value of the items, shifted by ``offset`` (one number per item's
+        list), the index at which each item's cells begin, and the number of values of each item.
         """
         first, count = self.start[item], self.start[item + 1] - self.start[item]
         begin = np.cumsum(count) - count
@@ -151,11 +166,13 @@ class SharedValues:
 
 @dataclass(frozen=True)
 class DifferentValues(SharedValues):
-    """Hamming distance of sets, |A ∪ B| − |A ∩ B|: the number of values that only one of two items has."""
+    """Hamming distance of items as sets of attribute values, |A ∪ B| − |A ∩ B|: the number of values that
+    only one of the two has.
+    """
 
     def memory(self, n_lists: int) -> Floats:
-        """Returns the state [n · (width + 2)]: how many earlier items have each value, the items, and their
-        values so far.
+        """Returns the state [n · (width + 2)] of n lists: for each value the number of earlier items with it,
+        then the number of earlier items, and the number of their values.
         """
         return np.zeros(n_lists * (self.width + 2))
 
@@ -173,8 +190,8 @@ class DifferentValues(SharedValues):
 
 
 def shared_values(reference: Reference, catalogue: Upload, column: str) -> SharedValues:
-    """Returns the items' values in the requested column, or those of every category, numbered
-    consecutively.
+    """Returns the items' values in one column of the catalogue, or in all columns that group items. The
+    values of all columns are numbered consecutively.
     """
     names = [name for name in attribute_names(catalogue) if name == column]
     chosen = (
@@ -198,10 +215,11 @@ def different_values(reference: Reference, catalogue: Upload, column: str) -> Di
 
 
 def categories(catalogue: Upload) -> list[Attribute]:
-    """Returns text columns that group items: at least half of the items with a value share it with another
-    item.
+    """Returns the text columns that group items: at least half of the items with a value share one with
+    another item.
 
-    Titles, descriptions and further ids do not; number columns are compared only on request.
+    Leaves out titles, and thereby also descriptions and further ids, which items do not share. Numeric
+    columns are compared only on request.
     """
     names = attribute_names(catalogue)
     texts = [name for name in names if name != "title" and not has_numbers(catalogue, name)]
@@ -221,7 +239,9 @@ def categories(catalogue: Upload) -> list[Attribute]:
 
 @dataclass(frozen=True)
 class UnitVectors:
-    """Cosine of vectors: ``unit`` [V, d] have length 1, ``row`` [N] is each item's vector (−1: none)."""
+    """Cosine similarity of item vectors: ``unit`` [V, d] are vectors of length 1, ``row`` [N] is the index of
+    each item's vector (−1: it has none).
+    """
 
     unit: Floats
     row: Ints
@@ -262,10 +282,10 @@ def unit_vectors(reference: Reference, vectors: Upload) -> UnitVectors:
 
 @dataclass(frozen=True)
 class PairTable:
-    """Similarities from a table, 0 for a missing pair; ``row`` [N] numbers the items in the table (−1: not in
-    it).
+    """Similarities from an uploaded table; a pair that is missing in it has 0.
 
-    ``between`` looks up pairs of these numbers; ``no_item``, the number after the last, stands for no item.
+    ``row`` [N] is the number of each item in the table (−1: not in it), ``between`` looks up pairs of these
+    numbers. ``no_item`` is a number beyond the last, for an empty position.
     """
 
     between: Lookup
@@ -292,7 +312,7 @@ class Lookup(Protocol):
 
 @dataclass(frozen=True)
 class Square:
-    """All similarities as a flat square matrix: ``cell`` [span · span]."""
+    """All similarities as a flattened square matrix: ``cell`` [span · span]."""
 
     cell: Floats
     span: int
@@ -303,10 +323,10 @@ class Square:
 
 @dataclass(frozen=True)
 class SortedPairs:
-    """Similarities by ``key`` = smaller · span + larger, ascending.
+    """Similarities of pairs with the keys ``key`` = smaller number · span + larger number, which ascend.
 
-    Most pairs are missing in a sparse table; one look at ``taken``, a bit set by the key's last digits,
-    rejects most of them before the search.
+    Most pairs are missing in a sparse table. ``taken`` has a bit for the last digits of each key; it excludes
+    most missing pairs before the search.
     """
 
     key: Ints
@@ -353,7 +373,9 @@ _TABLES: Mapping[str, TableKind] = {
 
 
 def diversity(reference: Reference, parameters: Mapping[str, str], depth: int) -> Begin | None:
-    """Returns a function that starts observing a pass's lists; None if the table to compare by is missing."""
+    """Returns a function that starts a ``Diversity`` for one pass over the lists; None if the table that it
+    needs is missing.
+    """
     by, attribute = parameters["by"], parameters["attribute"]
     table = reference.tables.get(_TABLES[by])
     if table is None:

@@ -1,4 +1,4 @@
-"""Counts exposure: how many lists hold each item at each rank."""
+"""Counts exposure: how many lists have each item at each rank."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ from recdash.engines.buffers import GrowingColumn
 from recdash.engines.list_means import Begin
 
 _DENSE_CELLS = 1 << 26
-"""Up to this many (rank, item) cells are counted in a table (256 MiB at most); beyond, by sorting."""
+"""Up to this many (rank, item) cells, counts are kept in a table (256 MiB at most); above, rows are sorted
+and counted.
+"""
 _HELD_ROWS = 1 << 22
-"""Number of rows held before they are counted, 4 bytes each."""
+"""Number of rows that are collected (4 bytes each) before they are counted together."""
 
 
 def no_lists(items: Sequence[str], depth: int) -> Exposure:
-    """Returns the exposure without any list."""
+    """Returns the exposure of a run without lists."""
     nothing = RankCounts(np.zeros(depth + 1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int32))
     return Exposure(items, nothing, nothing, 0)
 
 
 class Audience:
-    """What some ``users`` [U] are shown: the counts, and the metrics of their lists.
+    """The exposure of items in the lists of some users, and the metrics of these lists.
 
-    It is one of ``n_audiences``, which share the memory for counting.
+    ``users`` [U] is a mask. ``n_audiences`` is the number of such objects in a pass, which share the memory
+    for counting.
     """
 
     def __init__(
@@ -42,14 +45,14 @@ class Audience:
         self.list_metrics = {spec: begin() for spec, begin in list_metrics.items()}
 
     def see(self, block: Block, n_items: int) -> None:
-        """Counts the lists of these users; lists are already cut at the depth."""
+        """Counts the block's lists that belong to these users. Lists must already be cut at the depth."""
         belongs = self.users[block.user]
         if belongs.any():
             self.see_all(block if belongs.all() else block.only_lists(belongs), n_items)
 
     def see_all(self, block: Block, n_items: int) -> None:
-        """Counts all lists of the block, for users who are not in the truth; lists are already cut at the
-        depth.
+        """Counts all lists of the block, whatever their users; also those of users who are not in the truth.
+        Lists must already be cut at the depth.
         """
         self.n_lists += int((block.lengths > 0).sum())
         self.shown.add(enumerate(block.by_rank(), start=1), n_items)
@@ -60,13 +63,13 @@ class Audience:
             metric.see(block)
 
     def exposure(self, items: Sequence[str]) -> Exposure:
-        """Returns the exposure of all lists seen, and releases them."""
+        """Returns the exposure of all lists that were counted, and frees their memory."""
         means = {spec: metric.mean() for spec, metric in self.list_metrics.items()}
         return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, means)
 
 
 def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:
-    """Yields each list length with the items of all lists of that length."""
+    """Yields (length, items of all lists of this length) for each list length in the block."""
     length = np.repeat(block.lengths, block.lengths)
     order = np.argsort(length, kind="stable")
     sizes = np.bincount(length)
@@ -76,10 +79,10 @@ def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:
 
 
 class _Cells:
-    """Counts per (rank, item), in a table that widens as items appear.
+    """Counts per (rank, item), in a table that widens when further items appear.
 
-    Rows are held by rank until there are many: counting them rank by rank then stays within the processor's
-    cache, which takes a third of the time of counting each row as it arrives.
+    Rows are collected by rank until there are many, and then counted rank by rank. This stays within the
+    processor's cache and takes a third of the time of counting each row when it arrives.
     """
 
     def __init__(self, depth: int, n_audiences: int) -> None:
@@ -90,7 +93,7 @@ class _Cells:
         self.sparse: list[list[tuple[Ints, Ints]]] = [[] for _ in range(depth)]
 
     def add(self, ranked: Iterable[tuple[int, Ints]], n_items: int) -> None:
-        """Adds items by rank, from 1; ``n_items`` codes are known so far."""
+        """Adds pairs of (rank from 1, items at this rank). ``n_items`` is the number of item codes so far."""
         self.n_items = n_items
         for rank, items in ranked:
             self.held[rank - 1].append(items)
@@ -112,7 +115,7 @@ class _Cells:
         self.n_held = 0
 
     def counts(self) -> RankCounts:
-        """Returns the counts of all items added; frees the counts by rank, since both are large."""
+        """Returns the counts of all items that were added, and frees the table, because both are large."""
         self._count_held()
         item, count, start = GrowingColumn(np.int32), GrowingColumn(np.int32), [0]
         for row in range(self.depth):
@@ -123,7 +126,9 @@ class _Cells:
         return RankCounts(np.array(start), item.whole(), count.whole())
 
     def _counts_at(self, row: int) -> tuple[Ints, Ints]:
-        """Returns items at rank ``row`` + 1, ascending, and how often each occurs; releases them."""
+        """Returns the items at rank ``row`` + 1, ascending, and how often each occurs there; then frees the
+        counts of this rank.
+        """
         counts_of_item, self.table[row] = self.table[row], np.zeros(0, dtype=np.int32)
         item = np.flatnonzero(counts_of_item > 0).astype(np.int32)
         parts = [(item, counts_of_item[item]), *self.sparse[row]]

@@ -1,4 +1,6 @@
-"""Converts hits to tables and back: these are stored with a run so that no page needs the upload again."""
+"""Converts hits to tables and back. The tables are stored with a run, so that no page needs the upload
+again.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ _TIE_COLUMNS = ("user", "row", "first", "last")
 
 
 def hits_to_tables(hits: Hits) -> dict[str, pa.Table]:
-    """Returns the tables ``hits`` (user, rank, row), ``lists`` (length per truth user), ``exposure``,
-    ``items``, ``ties`` if lists were ordered by score, and ``other_exposure`` and ``unknown_lists`` (length)
-    if other users have lists.
+    """Returns the tables to store: ``hits`` (user, rank, row), ``lists`` (length per truth user),
+    ``exposure`` and ``items``. Also ``ties`` if lists are ordered by score, and ``other_exposure`` and
+    ``unknown_lists`` (length) if users without a relevant item have lists.
 
     Raises ValueError for hits without exposure, which are incomplete.
     """
@@ -64,7 +66,9 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
 
 
 def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
-    """Returns the Hits stored by ``hits_to_tables``; ``truth`` must be the one they were made with."""
+    """Returns the hits that ``hits_to_tables`` stored. ``truth`` must be the one with which they were
+    matched.
+    """
     facts = json.loads(tables["hits"].schema.metadata[b"recdash"])
     column = {name: tables["hits"][name].to_numpy() for name in ("user", "rank", "row")}
     ties = tables.get("ties")
@@ -86,10 +90,10 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
 
 
 def _of_others(hits: Hits, tables: Mapping[str, pa.Table]) -> dict[str, Any]:
-    """Returns the stored counts of lists of users without a relevant item.
+    """Returns the fields of ``Hits`` on lists of users without a relevant item.
 
-    A run without these tables has no such lists, or is older than them; its population counts then tell
-    which.
+    A run without these tables either has no such lists, or was stored before they were counted; its
+    population counts decide which. In the latter case returns {}.
     """
     if "other_exposure" in tables:
         exposure = _exposure(tables["other_exposure"], tables["items"], hits.depth)

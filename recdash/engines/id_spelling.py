@@ -1,9 +1,9 @@
-"""Finds whether unknown ids match the known ones in another spelling: the likely cause, its repair, and
+"""Finds out whether unknown ids match known ones in another spelling; if so, the likely cause, the fix, and
 examples.
 
 Both sides are normalised: quotes, invisible characters, letter case and so on are removed. Then prefixes and
-suffixes that many unknown, or all known, ids share are removed or added. The step that makes ids match is the
-cause.
+suffixes that many unknown ids, or nearly all known ids, share are removed or added. The step that makes ids
+match is the cause.
 """
 
 from __future__ import annotations
@@ -27,27 +27,33 @@ End = Literal["prefix", "suffix"]
 QUOTES = "\"'`´“”„‘’«»"
 INVISIBLE = r"[\x{00ad}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}\x{feff}\x{0000}-\x{001f}]"
 AFFIXES = 4
-"""Number of most frequent prefixes (and suffixes) tried per side."""
+"""Number of prefixes (and of suffixes) that are tried on each side, the most frequent ones."""
 FEW_USE_IT = 0.01
-"""Largest share of known ids with a prefix of the unknown ones; above it the prefix distinguishes ids."""
+"""Largest share of known ids that may have a prefix of the unknown ids; with more, the prefix distinguishes
+known ids.
+"""
 NEARLY_ALL = 0.99
-"""Share of known ids from which a prefix belongs to all of them."""
+"""Smallest share of known ids with a prefix for which the prefix counts as common to all of them."""
 AFFIX_SAMPLE = 2_000
 LEAST_MEETING, LEAST_EXCHANGED = 3, 20
-"""Number of ids that must match: numbers behind an exchanged prefix (``x1`` for ``i1``) also match by chance.
+"""Numbers of ids that must match so that this is no coincidence: in general, and if one prefix was exchanged
+for another (``x1`` for ``i1``), where numbers easily match by chance.
 """
 EXACT_FLOAT32 = 1 << 24
 LEAST_ROUNDED = 8
-"""Fewer numbers than this may fit float32 by chance."""
+"""Fewest numbers that must all fit into float32 for rounding to be the likely cause; fewer may fit by
+chance.
+"""
 
 
 @dataclass(frozen=True)
 class Repair:
-    """Another spelling: ``known_at`` [n] is the index of each unknown id among the known, -1 if none matches.
+    """Another spelling in which unknown ids match known ones.
 
-    ``cause`` ends a sentence that begins with "they differ by". ``fix`` says what to do about {column}, the
-    column of the unknown ids, or {other}, that of the known. From ``least`` matching ids on, the match is not
-    a coincidence.
+    ``cause`` ends a sentence that begins with "they differ by". ``fix`` says how to change {column}, the
+    column of the unknown ids, or {other}, that of the known ids. ``known_at`` [n] is the index of the known
+    id that each unknown id matches, −1 if none. With at least ``least`` matching ids, the match is no
+    coincidence.
     """
 
     cause: str
@@ -57,19 +63,21 @@ class Repair:
 
     @property
     def meets(self) -> Mask:
-        """Returns [n] the unknown ids that are known in the other spelling."""
+        """Returns a mask [n] of the unknown ids that match in the other spelling."""
         return self.known_at >= 0
 
     @property
     def is_exchange(self) -> bool:
-        """Returns whether one prefix (suffix) replaces another, as those of two kinds of items do."""
+        """Returns whether one prefix (or suffix) was exchanged for another, which two kinds of items can have
+        too.
+        """
         return self.least == LEAST_EXCHANGED
 
 
 def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
-    """Returns the spelling in which most of the unknown ids are known; None if none of them is in any.
+    """Returns the spelling in which most unknown ids match a known id; None if none matches in any spelling.
 
-    ``known``: int64 or text, each id once.
+    ``known`` are int64 or texts, each id once.
     """
     if not len(unknown) or not len(known):
         return None
@@ -84,7 +92,7 @@ def likely_repair(unknown: Sequence[str], known: pa.Array) -> Repair | None:
 
 
 def _best(repairs: Sequence[Repair | None]) -> Repair | None:
-    """Returns the repair that makes most unknown ids known, the first of equals."""
+    """Returns the repair with the most matching ids, the first of equals; None without a repair."""
     possible = [repair for repair in repairs if repair is not None]
     return max(possible, key=lambda repair: int(repair.meets.sum()), default=None)
 
@@ -113,7 +121,9 @@ def _composed(ids: pa.Array) -> pa.Array:
 
 
 def _without_variants(ids: pa.Array) -> pa.Array:
-    """Returns ids composed, with full-width letters, ligatures and similar as plain letters."""
+    """Returns the ids in the Unicode form NFKC: full-width letters, ligatures and similar become plain
+    letters.
+    """
     return pc.utf8_normalize(ids, form="NFKC")
 
 
@@ -122,23 +132,25 @@ def _in_small_letters(ids: pa.Array) -> pa.Array:
 
 
 def _as_whole_numbers(ids: pa.Array) -> pa.Array:
-    """Returns ``12.0`` and ``1,234`` as ``12`` and ``1234``."""
+    """Returns the ids with numbers such as ``12.0`` and ``1,234`` as ``12`` and ``1234``."""
     plain = pc.replace_substring_regex(ids, r"^([+-]?[\d,]*\d)\.0*$", r"\1")
     has_thousands = pc.match_substring_regex(plain, r"^\d{1,3}(,\d{3})+$")
     return pc.if_else(has_thousands, pc.replace_substring(plain, ",", ""), plain)
 
 
 def _without_zeros(ids: pa.Array) -> pa.Array:
-    """Returns numbers without leading zeros: the engine treats both spellings as one id."""
+    """Returns the ids, with numbers stripped of leading zeros; the engine treats both spellings as one id."""
     return pc.replace_substring_regex(ids, r"^0+(\d+)$", r"\1")
 
 
 Way = tuple[str, str, Step]
-"""Cause, repair, and the function that removes the difference."""
+"""A difference between spellings: its cause, its fix, and the function that removes it."""
 
 
 def _ways(unicode_form: Way) -> tuple[Way, ...]:
-    """Returns the ways in which ids that mean the same come to differ."""
+    """Returns the usual differences between spellings of the same id, with ``unicode_form`` as the one for
+    letters.
+    """
     return (
         ("characters that are not visible, such as a zero-width space or a byte-order mark",
          "Remove the invisible characters from {column}.", _without_invisible),
@@ -162,14 +174,14 @@ WITH_NFKC = _ways(
 
 
 def _plain(ids: pa.Array, ways: Sequence[Way] = WITH_NFKC, without: int | None = None) -> pa.Array:
-    """Returns the ids after all steps, or after all but one."""
+    """Returns the ids after all normalisation steps, except the one with the index ``without``."""
     for place, (_, _, step) in enumerate(ways):
         ids = ids if place == without else step(ids)
     return _without_zeros(ids)
 
 
 def _effective(ids: pa.Array, ways: Sequence[Way]) -> set[int]:
-    """Returns the indexes of the steps that change an id; without the others the plain form is the same."""
+    """Returns the indexes of the normalisation steps that change at least one id."""
     effective = set()
     for index, (_, _, step) in enumerate(ways):
         after = step(ids)
@@ -180,8 +192,10 @@ def _effective(ids: pa.Array, ways: Sequence[Way]) -> set[int]:
 
 
 def _in_plain_form(written: pa.Array, known: pa.Array, with_nfkc: Ints) -> Repair | None:
-    """Returns the best repair by normalisation; ``with_nfkc`` [n] is the index of each id under NFKC, -1 for
-    none. The weaker Unicode form is named if it repairs as much.
+    """Returns the best repair by normalisation alone. ``with_nfkc`` [n] is the index of the known id that
+    each unknown id matches under NFKC, −1 if none.
+
+    If the weaker Unicode form NFC gives as many matches, the repair names that one.
     """
     is_ascii = pc.all(pc.string_is_ascii(written)).as_py() and pc.all(pc.string_is_ascii(known)).as_py()
     with_nfc = with_nfkc if is_ascii else _known_at(written, known, WITH_NFC)  # both leave ASCII as it is
@@ -205,23 +219,25 @@ def _known_at(written: pa.Array, known: pa.Array, ways: Sequence[Way], without: 
 
 
 def _positions(written: pa.Array, known: pa.Array) -> Ints:
-    """Returns [n] the index of each id among the known, -1 if it is not there."""
+    """Returns [n] the index of each id among the known ids, −1 if it is not among them."""
     return _places(pc.index_in(written, value_set=known))
 
 
 def _places(indexes: pa.Array) -> Ints:
-    """Returns [n] indexes, with -1 for null."""
+    """Returns the indexes [n] as an array, with −1 for null."""
     return np.asarray(pc.fill_null(indexes, -1)).astype(np.int64)
 
 
 def _changes(step: Step, ids: pa.Array, rows: Mask) -> bool:
-    """Returns whether a step changes any of the ids; otherwise the other side has the different spelling."""
+    """Returns whether the step changes any of the marked ids. If not, it is the other side that has to be
+    changed.
+    """
     some = ids.filter(pa.array(rows))
     return not step(some).equals(some)
 
 
 def distinguishable(written: str, known: str) -> tuple[str, str]:
-    """Returns both ids, with code points for letters that look alike."""
+    """Returns both ids, with code points in place of special letters if the two would look the same."""
     same = unicodedata.normalize("NFC", written).strip() == unicodedata.normalize("NFC", known).strip()
     hidden = not (written.isprintable() and known.isprintable())
     if not (same or hidden):
@@ -235,7 +251,9 @@ def distinguishable(written: str, known: str) -> tuple[str, str]:
 def _with_other_end(
     end: Any, written: pa.Array, plain: pa.Array, known: pa.Array, plain_known: pa.Array
 ) -> Repair | None:
-    """Returns the best exchange of one prefix (or suffix) for another; either may be empty."""
+    """Returns the best repair that exchanges one prefix (or suffix) for another, either of which may be
+    empty; None if it gives no match.
+    """
     theirs = [text for text in _ends(end, plain_known) if _share(end, text, plain_known) >= NEARLY_ALL]
     ours = [text for text in _ends(end, plain) if _share(end, text, plain_known) <= FEW_USE_IT]
     best: tuple[int, str, str, Any] = (0, "", "", None)
@@ -254,7 +272,9 @@ def _with_other_end(
 
 
 def _ends(end: End, ids: pa.Array) -> list[str]:
-    """Returns the most frequent prefixes (suffixes) of ids, longest first among equals; never only digits."""
+    """Returns the most frequent prefixes (or suffixes) of the ids, the longest first among equally frequent
+    ones. None of them consists of digits only.
+    """
     some = _sample(ids).to_pylist()
     counted = Counter(part for text in some for part in _possible_ends(end, text))
     turned = [text if end == "prefix" else text[::-1] for text in some]
@@ -278,7 +298,9 @@ _BORDER = re.compile(r"(?<=\d)(?=\D)|(?<=\D)(?=\d)|(?<=\w)(?=\W)|(?<=\W)(?=\w)|(
 
 
 def _possible_ends(end: End, text: str) -> Iterator[str]:
-    """Yields beginnings (endings) that stop where letters, digits and signs meet."""
+    """Yields beginnings (or endings) of the text that stop where letters, digits or signs change into another
+    kind, except those of digits only.
+    """
     for border in _BORDER.finditer(text[:64] if end == "prefix" else text[-64:]):
         index = border.start() + (0 if end == "prefix" else max(len(text) - 64, 0))
         part = text[:index] if end == "prefix" else text[index:]
@@ -298,7 +320,9 @@ def _share(end: End, text: str, ids: pa.Array) -> float:
 
 
 def _exchanged(end: End, ids: pa.Array, old: str, new: str) -> pa.Array:
-    """Returns ids that have ``old`` with ``new`` in its place; null for the others."""
+    """Returns the ids with ``new`` in place of the prefix (or suffix) ``old``; null for ids without
+    ``old``.
+    """
     if end == "prefix":
         has, rest = pc.starts_with(ids, old), pc.utf8_slice_codeunits(ids, len(old))
         exchanged = pc.binary_join_element_wise(new, rest if new else _without_zeros(rest), "")
@@ -309,7 +333,7 @@ def _exchanged(end: End, ids: pa.Array, old: str, new: str) -> pa.Array:
 
 
 def _as_written(end: End, plain: str, ids: pa.Array) -> str:
-    """Returns a prefix (suffix) in the spelling that most ids have."""
+    """Returns a normalised prefix (or suffix) as most ids spell it."""
     texts = [text for text in _sample(ids).to_pylist() if len(text) > len(plain)]
     cut = [text[: len(plain)] if end == "prefix" else text[len(text) - len(plain) :] for text in texts]
     alike = Counter(text for text in cut if text.lower() == plain)
@@ -328,7 +352,9 @@ def _cause_and_fix(end: End, old: str, new: str) -> tuple[str, str]:
 
 
 def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
-    """Returns a match of large whole numbers up to float32 rounding; it cannot be undone."""
+    """Returns the repair for large whole numbers that were rounded to float32; None if they were not. The
+    rounding cannot be undone.
+    """
     ours, theirs = _numbers(written), _numbers(known)
     large = np.abs(ours) >= EXACT_FLOAT32
     fits = ours.astype(np.float32).astype(np.float64) == ours
@@ -349,7 +375,7 @@ def _rounded(written: pa.Array, known: pa.Array) -> Repair | None:
 
 
 def _numbers(ids: pa.Array) -> Any:
-    """Returns [n] float64; 0 for anything but whole numbers of up to 15 digits."""
+    """Returns the ids as float64 [n]; 0 for all but whole numbers of up to 15 digits."""
     if pa.types.is_integer(ids.type):
         return ids.to_numpy(zero_copy_only=False).astype(np.float64)
     is_number = pc.match_substring_regex(ids, r"^-?\d{1,15}$")

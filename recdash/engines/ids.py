@@ -1,7 +1,7 @@
-"""Maps ids to dense codes. Ids are text whatever the column type: 12 and "12" are the same id.
+"""Maps ids to consecutive codes. Ids are texts whatever the column's type: 12 and "12" are the same id.
 
-Two spellings of one number (``0110912`` and ``110912``, after a spreadsheet dropped the zero) are one id
-unless the reference tables contain both; every such match is counted, so that it can be reported.
+Two spellings of one number (``0110912``, and ``110912`` after a spreadsheet dropped the zero) are the same
+id, unless the reference tables contain both. Such matches are recorded, so that they can be reported.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from recdash.sorting import distinct, first_of_equals
 UNKNOWN = -1
 _MARKED = -2
 _DIRECT = 1 << 24
-"""Numbers below this are looked up in one array (64 MiB at most); others through a dict."""
+"""Numbers below this are looked up in an array (64 MiB at most), all others in a dict."""
 
 
 class IdList(Sequence[str]):
-    """Ids as text, by code. Numbers become text only when accessed."""
+    """The ids as texts, by code. Numbers are converted to texts only when they are accessed."""
 
     def __init__(self, numbers: Ints, spelling: dict[int, str]) -> None:
         self._numbers, self._spelling = numbers, spelling
@@ -48,14 +48,14 @@ class IdList(Sequence[str]):
         return (self._spelling.get(code, text) for code, text in enumerate(texts))
 
     def to_arrow(self) -> pa.Array:
-        """Returns int64 if every id is a plain number, else text."""
+        """Returns the ids as int64 if all are plain numbers, else as texts."""
         return pa.array(self, pa.string()) if self._spelling else pa.array(self._numbers, pa.int64())
 
 
 class IdIndex:
-    """A growing map from id to code; codes are assigned in order of appearance.
+    """A growing map from ids to codes, which are assigned in order of appearance.
 
-    ``spellings_met`` holds (as written here, as known) for ids that matched in another spelling.
+    ``spellings_met`` is {id as written: id as known} for ids that matched in another spelling.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class IdIndex:
         return self._size
 
     def copy(self) -> IdIndex:
-        """Returns a copy that can grow independently."""
+        """Returns a copy that grows independently."""
         twin = IdIndex()
         vars(twin).update((name, copy.copy(value)) for name, value in vars(self).items())
         twin.spellings_met = {}
@@ -83,12 +83,14 @@ class IdIndex:
         return IdList(np.array(self._numbers, dtype=np.int64), self._spelling)
 
     def add(self, column: pa.Array | pa.ChunkedArray) -> Ints:
-        """Returns codes [n] of a reference column; different spellings inside one column stay distinct."""
+        """Returns the codes [n] of a reference column; numbers that this column spells in two ways are
+        different ids.
+        """
         self.tell_apart(column)
         return self.codes(column)
 
     def tell_apart(self, column: pa.Array | pa.ChunkedArray) -> None:
-        """Makes numbers that one reference column spells in two ways different ids from now on."""
+        """Makes numbers that this column spells in two ways different ids from now on."""
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         spelled: dict[int, str] = {}
         for chunk in chunks:
@@ -101,12 +103,10 @@ class IdIndex:
         self._last = None
 
     def codes(self, column: pa.Array | pa.ChunkedArray, grow: bool = True, rows: Any = ...) -> Ints:
-        """Returns codes [n] int32 of int64 or (dictionary-encoded) text ids; −1 for unknown ids unless
-        ``grow``.
+        """Returns the codes [n], as int32, of ids that are int64 or (dictionary-encoded) texts. An unknown id
+        gets a new code with ``grow``, else −1.
 
-        ``rows`` selects some rows of an array.
-
-        ``rows`` picks some rows of an array.
+        ``rows`` selects some rows; it works for an array, not for a chunked array.
         """
         if isinstance(column, pa.ChunkedArray):
             coded, end = np.empty(len(column), dtype=np.int32), 0
@@ -122,7 +122,9 @@ class IdIndex:
         return by_entry[column.indices.to_numpy(zero_copy_only=False)[rows]]
 
     def code_apart(self, text: str) -> int:
-        """Returns the code of exactly this text, distinct from other spellings of its number known so far."""
+        """Returns the code of exactly this text, which differs from the code of any other spelling of the
+        same number.
+        """
         number = number_of(text)
         if number is not None and text not in self._texts and number not in self._spelled_apart:
             code = self._code_of_number(number, grow=False)
@@ -133,8 +135,8 @@ class IdIndex:
         return self._code_of_text(text, grow=True) if known is None else known
 
     def _codes_of_entries(self, dictionary: pa.Array, grow: bool) -> Ints:
-        """Returns codes of dictionary entries; a row group comes in several blocks, whose dictionary is
-        looked up once.
+        """Returns the codes of a dictionary's entries. Several batches in a row share a dictionary, so the
+        last result is kept.
         """
         if grow and self._last is not None and self._last[0].equals(dictionary):
             return self._last[1]
@@ -225,8 +227,8 @@ class IdIndex:
         return self._size - 1
 
     def _free_number(self, number: int) -> None:
-        """Gives the code of a number kept apart to its plain spelling; other spellings keep their own
-        codes.
+        """Binds the number's code to the spelling that it was first found in, so that other spellings get
+        codes of their own.
         """
         code = self._code_of_number(number, grow=False)
         if code in self._spelling:
@@ -235,7 +237,7 @@ class IdIndex:
 
 
 class SharedIndex(IdIndex):
-    """An index whose copies are itself, so that several passes assign the same codes."""
+    """An index whose ``copy`` returns itself, so that several passes assign the same codes."""
 
     def __init__(self, known: IdIndex) -> None:
         super().__init__()
@@ -246,11 +248,11 @@ class SharedIndex(IdIndex):
 
 
 class FirstColumn:
-    """The first column that an index reads, batch after batch, with the same result as ``add`` of the whole
-    column.
+    """Encodes the first column that an index reads, batch by batch, with the same result as ``add`` of the
+    whole column.
 
-    The index knows only ids of this column, so that another spelling of a number is kept distinct at once.
-    Dictionary entries that no row uses are no ids.
+    The index knows only ids of this column, so that other spellings of a number become different ids at once.
+    Dictionary entries that no row uses get no code.
     """
 
     def __init__(self, index: IdIndex) -> None:
@@ -258,7 +260,7 @@ class FirstColumn:
         self._last: tuple[pa.Array, Ints] | None = None
 
     def codes(self, column: pa.Array) -> Ints:
-        """Returns codes [n] int32 of int64 or (dictionary-encoded) text ids."""
+        """Returns the codes [n], as int32, of ids that are int64 or (dictionary-encoded) texts."""
         if pa.types.is_integer(column.type):
             return self._codes_of_runs(column)
         if not pa.types.is_dictionary(column.type):
@@ -273,14 +275,16 @@ class FirstColumn:
         return codes
 
     def _codes_of_runs(self, column: pa.Array) -> Ints:
-        """Returns codes where each run of equal numbers, such as user ids, is looked up once."""
+        """Returns the codes of a column of numbers. Each run of equal numbers, as user ids have them, is
+        looked up once.
+        """
         begins = np.flatnonzero(first_of_equals(column.to_numpy(zero_copy_only=False)))
         codes = self._index.codes(column, rows=begins)
         return np.repeat(codes, np.diff(np.append(begins, len(column))))
 
     def _by_entry(self, dictionary: pa.Array) -> Ints:
-        """Returns the code of each dictionary entry so far; the batches of a row group share their
-        dictionary.
+        """Returns the code of each dictionary entry, ``UNKNOWN`` for entries not used so far. Kept while
+        batches share the dictionary.
         """
         if self._last is None or not self._last[0].equals(dictionary):
             self._last = dictionary, np.full(len(dictionary), UNKNOWN, dtype=np.int32)
@@ -288,7 +292,9 @@ class FirstColumn:
 
 
 def number_of(text: str) -> int | None:
-    """Returns the number that a text spells in plain digits (and a sign) if it fits 64 bits, else None."""
+    """Returns the number that a text spells in plain digits, with or without a minus; None if it does not, or
+    if the number exceeds 64 bits.
+    """
     digits = text[1:] if text[:1] == "-" else text
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 32:
         return None

@@ -1,5 +1,5 @@
-"""Counts how many ids of a run the truth, catalogue and training data know, and how many ids of the truth the
-run and the other tables know. Ids that would match in another spelling are reported.
+"""Counts how many ids of a run occur in the truth, the catalogue and the training data, and how many ids of
+the truth occur in the run and the other tables. Also finds ids that would match in another spelling.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from recdash.engines.ids import UNKNOWN, IdIndex, IdList
 from recdash.engines.reference import Reference
 
 SAMPLE = 5_000
-"""Number of unknown ids, evenly sampled, that are tried in other spellings."""
+"""Number of unknown ids, sampled evenly, that are tried in other spellings."""
 WELL_KNOWN = 0.8
-"""Share of known rows above which a table is assumed to spell ids alike."""
+"""If a table contains more than this share of rows, it is assumed to spell ids alike."""
 N_EXAMPLES = 3
 _PLAIN_NUMBER = r"^(0|-?[1-9]\d{0,17})$"
 ANY = "any"
-"""Stands for all tables together in place of a table's name."""
+"""The key that stands for all tables together in place of one table's name."""
 
 
 class IdTexts:
-    """Ids by code, converted to an array once."""
+    """The ids by code; they are converted to an array only once."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
@@ -39,7 +39,7 @@ class IdTexts:
         return self._ids[code]
 
     def at(self, codes: Ints) -> pa.Array:
-        """Returns the ids of some codes: int64 if all are plain numbers, else text."""
+        """Returns the ids of some codes: int64 if all are plain numbers, else texts."""
         some = self._whole.take(pa.array(codes))
         is_number = pa.types.is_integer(some.type)
         if is_number or not pc.all(pc.match_substring_regex(some, _PLAIN_NUMBER)).as_py():
@@ -53,11 +53,12 @@ class IdTexts:
 
 @dataclass(frozen=True)
 class IdCounts:
-    """Ids of one side by code, and the tables in which they are looked up.
+    """The ids of one side by their codes, and the tables in which they are looked up.
 
-    ``rows`` [N] is how often each occurs; ``has`` [n] which of the first n codes any table has, ``tables``
-    {name: [n] which it has}. ``separately`` names tables that are also compared one by one. Two spellings
-    within one table of ``telling`` are two ids; so are two prefixes among the ids themselves.
+    ``rows`` [N] is how often each id occurs. ``has`` [n] marks which of the first n codes occur in at least
+    one table, ``tables`` is {name: mask [n] of those in this table}. ``separately`` are the tables that are
+    also compared one by one. If a table in ``telling`` has two spellings, they are two ids, not one; the same
+    holds for two prefixes that occur among the ids themselves.
     """
 
     ids: IdTexts
@@ -68,7 +69,7 @@ class IdCounts:
     telling: Mapping[str, Mask]
 
     def known(self) -> KnownIds:
-        """Returns how many of the occurring ids the tables know."""
+        """Returns how many of the occurring ids are in the tables."""
         counted = self.rows[: len(self.has)]
         by_table = {name: int(counted[has].sum()) for name, has in self.tables.items()}
         masks = {ANY: self.has, **{name: self.tables[name] for name in self.separately}}
@@ -88,12 +89,12 @@ class IdCounts:
 
     @cached_property
     def _present(self) -> Ints:
-        """Returns the codes of ids that occur."""
+        """Returns the codes of the ids that occur."""
         return np.flatnonzero(self.rows)
 
     def _respelled(self, by_table: Mapping[str, int], unknown: Mapping[str, Ints]) -> dict[str, Respelled]:
-        """Returns possible respellings for each table that does not know nearly all ids, and for all tables
-        together.
+        """Returns {table: ids that match in another spelling}, for tables that lack a notable share of the
+        ids and, under ``ANY``, for all tables together. Tables without such a match are left out.
         """
         enough = WELL_KNOWN * self.rows.sum()
         tables = {name: self.tables[name] for name in self.separately if by_table[name] <= enough}
@@ -140,7 +141,7 @@ class IdCounts:
 
 
 def _in(codes: Ints, has: Mask) -> Mask:
-    """Returns which of the codes a table has; ``has`` [n] marks the first n codes."""
+    """Returns a mask of the codes that are in a table; ``has`` [n] marks which of the first n codes are."""
     inside: Mask = codes < len(has)
     inside[inside] = has[codes[inside]]
     return inside
@@ -150,8 +151,8 @@ def _in(codes: Ints, has: Mask) -> Mask:
 
 
 def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: UsersMet | None) -> IdOverlap:
-    """Returns the overlap of a run that shows item ``ids[code]`` at ``places`` [N] positions; ``users`` None:
-    unknown.
+    """Returns the overlap of a run that recommends the item ``ids[code]`` at ``places[code]`` positions.
+    ``users`` is None if the run's users are not known.
     """
     n_truth, n_known = len(reference.truth.items), len(reference.items)
     texts = IdTexts(ids)
@@ -173,12 +174,14 @@ def item_overlap(places: Ints, ids: Sequence[str], reference: Reference, users: 
 
 
 def stored_overlap(exposure: Exposure, reference: Reference) -> IdOverlap:
-    """Returns the item overlap of a run scored before, whose users are not known."""
+    """Returns the overlap of items of a stored run, whose users are not known."""
     return item_overlap(places_of(exposure), exposure.items, reference, None)
 
 
 def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict[str, int]]:
-    """Returns the number of recommended positions, and {table: the number with an item it knows}."""
+    """Returns the number of recommended positions, and {table: number of positions with an item of this
+    table}.
+    """
     places = places_of(exposure)
     return int(places.sum()), {
         name: int(places[codes].sum()) for name, codes in _codes_by_table(reference).items()
@@ -186,14 +189,14 @@ def places_by_table(exposure: Exposure, reference: Reference) -> tuple[int, dict
 
 
 def places_of(exposure: Exposure) -> Ints:
-    """Returns [N] the number of list positions at which each item is shown."""
+    """Returns [N] the number of list positions at which each item is recommended."""
     shown = exposure.shown
     weights = np.bincount(shown.item, weights=shown.count, minlength=len(exposure.items))
     return weights.astype(np.int64)
 
 
 def _codes_by_table(reference: Reference) -> dict[str, Ints]:
-    """Returns the item codes of each table present."""
+    """Returns {table: item codes} of the tables that are given."""
     codes: dict[str, Ints] = {"truth": np.arange(len(reference.truth.items))}
     if reference.catalogue is not None:
         codes["catalogue"] = reference.catalogue
@@ -209,9 +212,10 @@ def _mask(codes: Ints, size: int) -> Mask:
 
 
 class ItemWatch:
-    """Counts item positions as lists stream through, when nothing else counts exposure.
+    """Counts the positions of each item while lists are streamed; used when exposure is not counted.
 
-    ``users`` [U]: the users whose lists count; ``n_known`` items have a code before the first list.
+    ``users`` [U] is a mask of the users whose lists count. ``n_known`` is the number of items with a code
+    before the first list.
     """
 
     def __init__(self, users: Mask, n_known: int) -> None:
@@ -219,7 +223,7 @@ class ItemWatch:
         self.places: Ints = np.zeros(n_known, dtype=np.int64)
 
     def see(self, block: Block) -> None:
-        """Counts a block; lists are already cut at the depth."""
+        """Counts the items of a block, whose lists must already be cut at the depth."""
         of_counted = self.users[block.user]
         item = block.item if of_counted.all() else block.only_lists(of_counted).item
         size = int(item.max(initial=UNKNOWN)) + 1
@@ -233,9 +237,10 @@ class ItemWatch:
 
 @dataclass(frozen=True)
 class UsersMet:
-    """The users of a run, the test set and training data: ``ids`` [N], users of the test set first.
+    """The users of a run, the truth and the training data: ``ids`` [N], those of the truth first.
 
-    ``had_list`` [N] marks those of the run, ``in_train`` [N] those of train, if there is such a table.
+    ``had_list`` [N] marks users with a list in the run, ``in_train`` [N] users of the training data; None
+    without such data. ``n_truth`` is the number of users of the truth.
     """
 
     ids: IdList
@@ -244,14 +249,14 @@ class UsersMet:
     in_train: Mask | None = None
 
     def known(self) -> KnownIds:
-        """Returns how many of the run's users the truth and the training data know."""
+        """Returns how many of the run's users are in the truth and the training data."""
         tables = {"truth": self._in_truth, **self._train}
         has = np.logical_or.reduce(list(tables.values()))
         rows = self.had_list.astype(np.int64)
         return IdCounts(self._texts, rows, has, tables, list(tables), tables).known()
 
     def truth_known(self) -> KnownIds:
-        """Returns how many of the truth's users have a list, or occur in train."""
+        """Returns how many of the truth's users have a list or are in the training data."""
         others = {"run": self.had_list, **self._train}
         met = np.logical_or.reduce(list(others.values()))
         rows = self._in_truth.astype(np.int64)
@@ -271,8 +276,8 @@ class UsersMet:
 
 
 def users_met(users: IdIndex, had_list: Mask, reference: Reference) -> UsersMet:
-    """Returns the users met; ``users`` knows those of the truth, then the run's; ``had_list`` [n] marks users
-    with a list.
+    """Returns the users of all three sides. The codes in ``users`` are those of the truth, then those of the
+    run; ``had_list`` [n] marks the users with a list.
     """
     ids, n_truth = users.ids(), reference.truth.n_users
     if reference.train_ids is None or reference.history is None:
@@ -289,5 +294,5 @@ def users_met(users: IdIndex, had_list: Mask, reference: Reference) -> UsersMet:
 
 
 def written_ids(index: IdIndex) -> pa.Array:
-    """Returns each id that an index knows: int64 if all are plain numbers, else text."""
+    """Returns all ids of an index: int64 if all are plain numbers, else texts."""
     return index.ids().to_arrow()

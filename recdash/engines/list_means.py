@@ -1,4 +1,4 @@
-"""Protocol of metrics over lists, and the sums that their means are computed from."""
+"""The protocol of metrics over lists, and the sums from which their means are computed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from recdash.metrics.formulas import standard_error
 
 
 class ListMetric(Protocol):
-    """Sees every block of lists of the counted users, in order and cut at the depth; then returns the
-    mean.
+    """Computes the mean of a metric over lists: it is shown every block of the counted users' lists, in order
+    and cut at the depth.
     """
 
     def see(self, block: Block) -> None: ...
@@ -24,18 +24,18 @@ class ListMetric(Protocol):
 
 
 Begin = Callable[[], ListMetric]
-"""A function that starts observing the lists of one pass."""
+"""A function that starts a metric for one pass over the lists."""
 
 
 class Moments:
-    """Sums of a per-list value at every k; a list without a value at k is left out there."""
+    """Sums of a value per list at every k; lists without a value at a k do not count there."""
 
     def __init__(self, depth: int) -> None:
         self.total, self.squares = np.zeros(depth), np.zeros(depth)
         self.lists = np.zeros(depth, dtype=np.int64)
 
     def add(self, k: int, values: Floats) -> None:
-        """Adds values at cutoff k (from 1) of the lists that have one."""
+        """Adds the values at cutoff k (from 1) of the lists that have one."""
         self.total[k - 1] += values.sum()
         self.squares[k - 1] += values @ values
         self.lists[k - 1] += len(values)

@@ -1,4 +1,4 @@
-"""Metrics that need the lists themselves; their means are computed while a run streams through."""
+"""Metrics that need the lists themselves; their means are computed while a run is streamed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from recdash.metrics import Definition
 from recdash.metrics.catalogue import CatalogueMetric
 
 ListMetrics = Mapping[str, Begin]
-"""Functions that start observing the lists of a pass, by canonical spec without population."""
+"""{canonical spec without population: function that starts the metric for one pass}."""
 
 
 def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int) -> ListMetrics:
-    """Returns the requested metrics that need lists and whose data the reference has."""
+    """Returns the wanted metrics that need the lists themselves. Metrics for which the reference lacks data
+    are left out.
+    """
     begins = {}
     for definition in wanted:
         metric = definition.metric
@@ -32,7 +34,9 @@ def list_metrics(wanted: Iterable[Definition], reference: Reference, depth: int)
 
 
 class MeanOfTrainItems:
-    """Mean ``worth`` [N] of a list's items that occur in train; a list without any is left out."""
+    """The mean ``worth`` [N] of those items of a list that are in the training data; a list without such an
+    item has no value.
+    """
 
     def __init__(self, train_users: Ints, worth: Floats, depth: int) -> None:
         self.depth = depth
@@ -85,4 +89,6 @@ _FAMILIES: Mapping[str, Callable[[Reference, Mapping[str, str], int], Begin | No
     "diversity": _diversity,
     "popularity": _popularity,
 }
-"""How each of them starts; None if the reference lacks what it needs."""
+"""Functions that make the start function of each metric; they return None if the reference lacks the data
+that it needs.
+"""

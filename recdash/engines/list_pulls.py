@@ -1,4 +1,4 @@
-"""Computes each user's contribution to catalogue-level metrics, in one further pass over a run."""
+"""Computes each user's contribution to catalogue-level metrics, in another pass over a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME = "pulls"
 
 @dataclass(frozen=True)
 class ListSource:
-    """A run that can be read again: its lists, their exposure, and how they were ordered."""
+    """A run whose lists can be read again, with their exposure and the rules by which they were ordered."""
 
     run: Recommendations
     catalogue: CatalogueInputs
@@ -40,12 +40,11 @@ class ListSource:
 def pulls_of(
     source: ListSource, reference: Reference, users: SharedIndex, metrics: Iterable[Definition], k: int
 ) -> dict[str, Pulls]:
-    """Returns by how much groups of users pull each metric at k; metrics that do not add up by list are left
-    out.
+    """Returns {metric: how far groups of users pull its value at k}. Metrics that cannot be computed list by
+    list are left out.
 
-    ``users`` gives the users of several runs the same codes. The lists counted are those of the metric's
-    value: all lists of the run. Raises InputError for lists that can no longer be read, and if lists may
-    repeat items.
+    ``users`` gives users the same codes in several runs. All lists of the run count, as they do for the
+    metric's value. Raises InputError for lists that can no longer be read, and if lists may repeat items.
     """
     if source.duplicates == "keep":
         finding = "repeated items were kept, so lists do not add up item by item"
@@ -70,8 +69,8 @@ def pulls_of(
 def pulls_of_runs(
     runs: Iterable[Iterable[ListSource]], reference: Reference, metrics: Sequence[Definition], k: int
 ) -> list[Mapping[str, Pulls]]:
-    """Returns what ``pulls_of`` gives for each run: the mean of its replicates, without metrics that one
-    lacks.
+    """Returns what ``pulls_of`` returns for each run, as the mean over its replicates. A metric that one
+    replicate lacks is left out.
 
     Raises InputError as ``pulls_of`` does.
     """
@@ -86,8 +85,8 @@ def pulls_of_runs(
 
 @dataclass(frozen=True)
 class _Adder:
-    """``values``: the contribution of each list of a block [lists], NaN if it does not count; ``scale`` as in
-    ``ListWorth``, of n lists.
+    """Computes what each list adds to a metric. ``values`` maps a block to one value per list, NaN for lists
+    that do not count; ``scale`` is the factor of a sum over n lists, as in ``ListWorth``.
     """
 
     values: Callable[[Block], Floats]
@@ -111,8 +110,8 @@ def _adder_of(
 
 
 def _added(worth: ListWorth, block: Block) -> Floats:
-    """Returns [lists] of a block. Raises InputError for an item that did not exist when the run was
-    scored.
+    """Returns what each list of a block adds to the metric [lists]. Raises InputError for an item that was
+    not in the run when it was scored.
     """
     if block.item.max() >= len(worth.worth):
         finding = "the lists have changed since they were scored"
@@ -122,14 +121,14 @@ def _added(worth: ListWorth, block: Block) -> Floats:
 
 
 class _Totals:
-    """Sums over the lists of each group of users while the lists stream through."""
+    """Sums over the lists of each group of users, computed while the lists are streamed."""
 
     def __init__(self, adders: Sequence[_Adder]) -> None:
         self._adders = adders
         self.begin()
 
     def begin(self) -> _Totals:
-        """Starts another pass and forgets what was seen."""
+        """Resets the sums for another pass, and returns the object."""
         self._sums = np.zeros((len(self._adders), MOST_GROUPS))
         self._lists = np.zeros((len(self._adders), MOST_GROUPS))
         return self
@@ -146,7 +145,7 @@ class _Totals:
             self._lists[place] += np.bincount(group[counts], minlength=MOST_GROUPS)
 
     def mean(self) -> ListMean:
-        """Returns an empty mean: the pulls are read separately."""
+        """Returns an empty mean, which ``ListMetric`` requires; the result is read with ``pulls``."""
         return ListMean(*(np.zeros(0),) * 2, np.zeros(0, dtype=np.int64))
 
     def pulls(self, place: int) -> Pulls:

@@ -1,4 +1,4 @@
-"""Finds the rows of a block that the truth knows."""
+"""Finds the rows of a block whose user and item are in the truth."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ _SLOTS_PER_ROW = 16
 
 
 class TruthLookup:
-    """Finds the truth rows of a block's users among the rows of the block."""
+    """Looks up the rows of blocks in the truth."""
 
     def __init__(self, truth: Truth) -> None:
         self.start, self.item = truth.start, truth.item
 
     def rows(self, block: Block) -> tuple[Ints, Ints]:
-        """Returns the rows of the block that the truth knows, ascending, and the matching truth rows."""
+        """Returns the rows of the block whose user and item are in the truth, ascending, and the matching
+        truth rows.
+        """
         truth_row, owner = self._rows_of(block.user)
         item = self.item[truth_row]
         row = _possible(block, owner, item)
@@ -29,9 +31,7 @@ class TruthLookup:
         return row[is_hit], truth_row[place[is_hit]]
 
     def _rows_of(self, user: Ints) -> tuple[Ints, Ints]:
-        """Returns the truth rows of the users, and the user of each: 0 for the first user, 1 for the
-        second …
-        """
+        """Returns the truth rows of these users, and for each row the index of its user in ``user``."""
         counts = self.start[user + 1] - self.start[user]
         before = np.cumsum(counts) - counts
         row = np.repeat(self.start[user] - before, counts)
@@ -44,10 +44,10 @@ def _keys(owner: Ints, item: Ints) -> Ints:
 
 
 def _possible(block: Block, owner: Ints, item: Ints) -> Ints:
-    """Returns rows of the block whose slot is taken by some truth row of its users: a superset of the hits.
+    """Returns the rows of the block that may be hits: all hits, and about one in sixteen of the other rows.
 
-    Looking up 16 M rows in a sorted truth would take seconds; one addition and one look into a bit table that
-    fits the cache leaves about one row in sixteen.
+    Truth rows and rows of the block are hashed into slots of a bit table that fits the cache; only rows with
+    an occupied slot are returned. Looking up all 16 M rows in the sorted truth would take seconds.
     """
     size = 1 << max((len(item) * _SLOTS_PER_ROW).bit_length(), 10)
     mask = np.uint32(size - 1)

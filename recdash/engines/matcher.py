@@ -1,7 +1,7 @@
 """Matches a run with the truth in one streaming pass on one machine: Recommendations → Hits.
 
 The pass assumes that each user's rows are contiguous, and reads only the columns that the order needs. If the
-rows prove otherwise it starts again with what it has learned (:class:`_Replan`).
+rows turn out otherwise, it starts again with what it has learned (:class:`_Replan`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from recdash.engines.ungrouped import NotInPlace, placed_blocks, sorted_blocks
 from recdash.errors import InputError, Problem
 
 _NAMED = 2_000
-"""Number of user ids tried in other spellings if no user is known."""
+"""Number of user ids that are tried in other spellings if no user of the run is known."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Watch:
-    """What to observe of the lists besides the hits."""
+    """What a pass observes in the lists besides hits: exposure, metrics over lists, and both for groups of
+    users.
+    """
 
     exposure: bool
     list_metrics: ListMetrics
@@ -54,7 +56,7 @@ class _Watch:
 
 
 class _Replan(Exception):
-    """Raised if the rows are not as the plan assumed; they are read again with this plan."""
+    """Raised if the rows are not as the plan assumed; ``plan`` is the one with which to read them again."""
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
@@ -72,12 +74,13 @@ def match(
     list_metrics: ListMetrics | None = None,
     shown_to: Sequence[Mask] = (),
 ) -> tuple[Hits, list[Problem]]:
-    """Reads the run once and returns its hits in the truth, with notices about the lists.
+    """Returns the run's hits in the truth, and notices on its lists, after reading the run once.
 
-    ``exposure=False`` skips counting what was shown, a sixth of the time, and all work on lists of users who
-    are not in the truth. ``list_metrics`` see the lists as they pass. Both are also computed for each group
-    of truth users in ``shown_to`` ([U] each). Notices report duplicates, ties, gaps in the ranks and unknown
-    users. Raises InputError if the run shares no user with the truth or lacks the column to order by.
+    ``exposure=False`` saves counting the recommended items (a sixth of the time) and all work on lists of
+    users who are not in the truth. ``list_metrics`` are computed during the pass. Both are also computed for
+    each group of truth users in ``shown_to`` (masks [U]). Notices report duplicates, ties, gaps in the ranks
+    and unknown users. Raises InputError if no user of the run is in the truth, or if the run lacks the column
+    to order by.
     """
     plan, watch = _first_plan(run, order, ties, duplicates), _Watch(exposure, list_metrics or {}, shown_to)
     while True:
@@ -206,7 +209,7 @@ class _Pass:
             self._see_known(block.only_lists(known))
 
     def _see_known(self, block: Block) -> None:
-        """Processes lists of users of the truth."""
+        """Matches and counts lists of users who are in the truth."""
         if not block.n_lists:
             return
         self._check_grouped(block)
@@ -230,9 +233,10 @@ class _Pass:
             audience.see(block, len(self.items))
 
     def _see_unknown(self, block: Block) -> None:
-        """Processes lists of users who are not in the truth: they count for exposure and can have no hits.
+        """Counts lists of users who are not in the truth: they add to exposure and cannot have hits.
 
-        They are ordered like the others but not counted in the notices, which are about users of the truth.
+        They are ordered like all other lists, but do not count for the notices, which concern users of the
+        truth only.
         """
         if self.others is None:
             self.had_list[block.user] = True
@@ -271,8 +275,8 @@ class _Pass:
         return block
 
     def _sort_by_rank(self, block: Block, rank: Ints) -> Block:
-        """Returns the block sorted by rank; equal ranks are ordered by score if there is one, else by file
-        order.
+        """Returns the block sorted by rank. Rows with equal ranks are ordered by score if the run has scores,
+        else by file order. Raises _Replan if scores are needed and were not read.
         """
         if self.run.has_score and block.score is None:
             equal = block.sorted_by(rank)
@@ -294,7 +298,9 @@ class _Pass:
     # ── duplicates and hits ──────────────────────────────────────────────────────────────────
 
     def _without_duplicates(self, block: Block, seen: PassCounts) -> Block:
-        """Returns each item once per list, unless the plan keeps repeats; counts them either way."""
+        """Returns the block with each item once per list, unless the plan keeps repeated items; counts them
+        in ``seen`` either way.
+        """
         repeated = block.repeated_items()
         if repeated is None:
             return block
@@ -324,7 +330,7 @@ class _Pass:
 
 
 def _text_order(item: Ints, items: IdIndex) -> Ints:
-    """Returns [n] the position of each row's item id among the block's ids sorted as text."""
+    """Returns [n] the position of each row's item id among the block's ids, sorted as texts."""
     present, back = np.unique(item, return_inverse=True)
     names = items.ids()
     order = sorted(range(len(present)), key=lambda index: names[int(present[index])])

@@ -1,4 +1,4 @@
-"""Words what a pass noticed about a run's lists."""
+"""Puts what a pass counted in a run's lists into notices."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _DUPLICATES: Mapping[Duplicates, str] = {
     "keep": "Each counts again at its rank (duplicates=keep), so a metric can exceed 1.",
 }
 NOTICEABLE = 0.01
-"""Share of recommended items from the user's own training data from which a notice is given."""
+"""A notice is given if at least this share of recommended items is in the user's own training data."""
 
 
 @dataclass
 class PassCounts:
-    """What a pass over a run counts besides its hits."""
+    """Counts of a pass over a run besides its hits."""
 
     rows: int = 0
     unknown_users: int = 0
@@ -32,7 +32,7 @@ class PassCounts:
     cut_lists: int = 0
     trained_rows: int = 0
     rows_looked_at: int = 0
-    """Rows of users whose training rows were checked; ``trained_rows`` of them hold an item from training."""
+    """Rows that were looked up in their user's training data; ``trained_rows`` of them are in it."""
 
     def add_trained(self, trained: int, looked_at: int) -> None:
         self.trained_rows += trained
@@ -51,7 +51,9 @@ def notices(
     met: Mapping[str, Mapping[str, str]],
     duplicates: Duplicates = "first",
 ) -> list[Problem]:
-    """Returns one notice per kind that occurred; ``met``: column → {id as written: id as known}."""
+    """Returns one notice for each kind of finding that occurred. ``met`` is {column: {id as written: id as
+    known}}.
+    """
     place = f"run '{run.name}'"
     rows, tied_in, doubled_in = counts.tied_rows, users(counts.tied_users), users(counts.duplicate_users)
     first = "The higher score" if run.has_score else "The earlier row"
@@ -79,7 +81,7 @@ def notices(
 
 
 def users(count: int) -> str:
-    """Returns ``1 user``, ``40 users``."""
+    """Returns the count with its noun: ``1 user``, ``40 users``."""
     return f"{count} user{'' if count == 1 else 's'}"
 
 
@@ -90,7 +92,9 @@ def _tie_rule(ties: Ties) -> str:
 
 
 def mixed_spellings(place: str, met: Mapping[str, Mapping[str, str]]) -> list[Problem]:
-    """Returns one notice per column with ids that matched in another spelling."""
+    """Returns one notice per column whose ids matched in another spelling. ``met`` is {column: {id as
+    written: id as known}}.
+    """
     return [
         Problem(
             "mixed-id-forms",

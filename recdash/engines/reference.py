@@ -1,4 +1,6 @@
-"""Truth, catalogue and train on shared codes, which every run of an evaluation is compared with."""
+"""The truth, catalogue and training data with shared codes, against which all runs of an evaluation are
+matched.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,14 @@ from recdash.sorting import distinct, first_of_equals
 
 @dataclass(frozen=True)
 class Reference:
-    """The truth with the indexes in which runs are looked up.
+    """The truth and further tables of an evaluation, with the indexes in which runs look up their ids.
 
-    ``users`` knows the truth's users, ``items`` the items of all tables. ``catalogue`` [c] item codes or
-    None; ``train_users`` [N] how many train users have each item, or None, with ``n_train_users``;
-    ``history`` [U] how many train items each truth user has, or None; ``trained`` which these are, of some
-    users. ``tables`` are the other uploads as they were read, for later use (attributes, vectors,
-    similarities). ``train_ids`` knows the users of truth and train together; None without training data.
+    ``users`` has the truth's users, ``items`` the items of all tables. ``catalogue`` [c] are item codes.
+    ``train_users`` [N] is the number of train users of each item, of ``n_train_users`` in total. ``history``
+    [U] is the number of train items of each truth user; ``trained`` has the train items of a sample of users.
+    ``train_ids`` has the users of truth and training data together. These are None if the table is missing.
+
+    ``tables`` are the other uploads as they were read (attributes, vectors, similarities), for later use.
     """
 
     truth: Truth
@@ -49,9 +52,9 @@ def read_reference(
     others: Mapping[TableKind, Upload] | None = None,
     threshold: float | None = None,
 ) -> Reference:
-    """Returns the tables of an evaluation on shared codes.
+    """Returns the tables of an evaluation with shared codes.
 
-    Raises InputError if no row of the truth is relevant.
+    Raises InputError if no row of the truth is relevant, and for a threshold that is not above 0.
     """
     if threshold is not None and not threshold > 0:
         fix = "Use a number above 0; rows with relevance 0 or less are never relevant."
@@ -90,7 +93,7 @@ def read_reference(
 
 
 def _with_train(reference: Reference, train: Upload) -> Reference:
-    """Returns the reference with what the training data say about its users and items."""
+    """Returns the reference with the facts that training data give about its users and items."""
     truth, users, items = reference.truth, reference.users, reference.items
     users.tell_apart(train.table["user_id"])  # also for the runs, which know the users of the truth alone
     everyone = users.copy()
@@ -117,14 +120,14 @@ def _with_train(reference: Reference, train: Upload) -> Reference:
 
 
 MANY_REPEATS = 0.1
-"""Share of test pairs also in train from which repeats look intended."""
+"""If at least this share of test pairs is in the training data, they are assumed to be intended."""
 
 
 def _leak(name: str, count: int, n_truth: int, repeated: int) -> Problem:
-    """Returns the problem of pairs in both truth and train, with both explanations: a leaking split, or users
-    who choose the same items again, as shoppers do.
+    """Returns the problem of pairs that are in both truth and training data. It names two explanations: a
+    leaking split, and users who choose the same items again, as shoppers do.
 
-    ``repeated`` is the number of repeated pairs within train, which supports the second.
+    ``repeated`` is the number of repeated pairs within the training data, which supports the second.
     """
     share, again = count / n_truth, f" (train itself contains {repeated:,} pairs again)" if repeated else ""
     if repeated or share >= MANY_REPEATS:

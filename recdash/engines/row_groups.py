@@ -16,19 +16,17 @@ from recdash.engines.ids import IdIndex, number_of
 from recdash.sorting import distinct
 
 FEW = 8
-"""A user in more row groups than this is not looked up: the rows are not ordered by user."""
+"""If a user's rows are in more row groups than this, no lookup is used, because rows are not ordered by
+user.
+"""
 
 
 class RowGroups:
-    """The row groups of an upload as stored: Parquet, with the columns of :class:`Recommendations`.
+    """The row groups of a stored upload: a Parquet file with the columns of :class:`Recommendations`.
 
-    If ids are ordered numbers, the file's statistics tell which groups hold a user. Otherwise the user column
-    is read once and each user's groups are kept, 4 bytes each. No file stays open, so that several threads
-    may ask.
-
-    Where ids are numbers in order, the file's own statistics tell where a user is. Else the user column is
-    read once, and which groups each user stands in is kept: 4 bytes for each. Nothing stays open, so that
-    several threads may ask.
+    If user ids are numbers in ascending order, the file's own statistics show which groups have a user. Else
+    the user column is read once, and the groups of each user are kept (4 bytes each). No file stays open, so
+    that several threads can use the object.
     """
 
     def __init__(self, path: Path, users: IdIndex) -> None:
@@ -43,7 +41,9 @@ class RowGroups:
         return pq.ParquetFile(self._path, memory_map=False, metadata=metadata)
 
     def of(self, user: int, user_id: str) -> Sequence[int]:
-        """Returns the row groups that may hold rows of the truth user with this code and id."""
+        """Returns the row groups that may have rows of this truth user; all groups if rows are not ordered by
+        user.
+        """
         likely = self._within_range(user_id)
         if len(likely) <= min(FEW, self.n_groups):
             return likely
@@ -63,8 +63,8 @@ class RowGroups:
 
     @cached_property
     def _ranges(self) -> tuple[Ints, Ints] | None:
-        """Returns the smallest and largest id of each group; None if ids are text, which may be spelled
-        otherwise than in the truth.
+        """Returns the smallest and the largest user id of each group; None if the file has no such
+        statistics, or if ids are texts, which may be spelled differently than in the truth.
         """
         index = self.columns.index("user_id")
         columns = [self._metadata.row_group(group).column(index) for group in range(self.n_groups)]
@@ -79,9 +79,9 @@ class RowGroups:
 
     @cached_property
     def _found(self) -> tuple[Ints, Ints] | None:
-        """Returns ``first`` [U + 1] and ``groups``: user u is in ``groups[first[u]:first[u + 1]]``.
+        """Returns ``first`` [U + 1] and ``groups``: user u has rows in ``groups[first[u]:first[u + 1]]``.
 
-        None if users are spread over the file; the rest is then not read.
+        None if users are spread over many groups; reading stops as soon as this is clear.
         """
         parts: list[Ints] = [np.zeros(0, dtype=np.int64)]
         n_pairs = 0
@@ -95,13 +95,13 @@ class RowGroups:
         return first, (pairs % self.n_groups).astype(np.int32)
 
     def _pairs(self) -> Iterator[Ints]:
-        """Yields per group a number for each truth user in it."""
+        """Yields for each group one number per truth user in it: user code × number of groups + group."""
         for group in range(self.n_groups):
             code = distinct(self._users.codes(self._read(group, ["user_id"])["user_id"], grow=False))
             yield code[code >= 0].astype(np.int64) * self.n_groups + group
 
     def lists_in(self, groups: Sequence[int]) -> Recommendations:
-        """Returns the rows of some groups."""
+        """Returns the rows of some groups, as recommendations."""
 
         def batches(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
             for group in groups:

@@ -1,4 +1,4 @@
-"""Ties of a run ordered by score: which truth rows have a position that depends on the order of ties."""
+"""Ties of a run that is ordered by score: truth rows whose position depends on the order of tied items."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 
 FindTruthRows = Callable[[Block], tuple[Ints, Ints]]
-"""The rows of a block that the truth knows, and the matching truth rows."""
+"""A function that returns the rows of a block whose user and item are in the truth, and the matching truth
+rows.
+"""
 
 
 class TieWatch:
-    """Collects the truth rows in ties that begin within the depth, block by block."""
+    """Collects, block by block, the truth rows in ties that begin within the depth."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
         self.parts: list[tuple[Ints, Ints, Ints, Ints]] = []
 
     def see(self, block: Block, truth_rows: FindTruthRows) -> None:
-        """Adds a block of whole lists, best score first, before they are cut: a tie may exceed the depth."""
+        """Adds a block of whole lists, best score first. Lists must not be cut yet: a tie may extend beyond
+        the depth.
+        """
         row = np.flatnonzero(block.ties(block.column("score")))
         if not len(row):
             return
@@ -45,8 +49,8 @@ class TieWatch:
 
 
 def tie_ranks(block: Block, row: Ints, owner: Ints) -> tuple[Ints, Ints]:
-    """Returns the ranks, from 1, at which the tie of each tied row begins and ends; ``owner``: the rows'
-    lists.
+    """Returns the ranks, from 1, at which the tie of each tied row begins and ends. ``owner`` has the index
+    of each row's list.
     """
     score = block.column("score")[row]
     begins = np.ones(len(row), dtype=bool)

@@ -1,4 +1,4 @@
-"""Counts recommended items that are in the training rows of the same user."""
+"""Counts recommended items that are in the same user's training data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from recdash.engines.blocks import Block
 from recdash.sorting import distinct
 
 USERS_LOOKED_AT = 1000
-"""Number of users sampled evenly over the truth; enough for the share, and faster than all of them."""
+"""Number of users that are sampled evenly from the truth; enough for the share, and faster than all users."""
 
 
 @dataclass(frozen=True)
 class TrainedPairs:
-    """The training pairs of some users: ``pair`` [p], ascending, is user code × ``n_items`` + item code.
+    """The training pairs of a sample of users: ``pair`` [p], ascending, is user code × ``n_items`` + item
+    code.
 
-    Users whose code ``step`` divides are sampled.
+    The sample has every ``step``-th user code.
     """
 
     pair: Ints
@@ -26,8 +27,8 @@ class TrainedPairs:
     step: int
 
     def count(self, block: Block) -> tuple[int, int]:
-        """Returns (recommended items that their user has in train, all recommended items) of the sampled
-        users.
+        """Returns (recommended items that are in their user's training data, all recommended items) of the
+        block's sampled users.
         """
         looked_at = block.user % self.step == 0
         if not looked_at.any():
@@ -41,8 +42,8 @@ class TrainedPairs:
 
 
 def trained_pairs(user: Ints, item: Ints, n_users: int, n_items: int) -> TrainedPairs | None:
-    """Returns the pairs of sampled users among the first ``n_users`` codes, from coded train rows ([t]
-    each).
+    """Returns the training pairs of users sampled from the first ``n_users`` codes; ``user`` and ``item`` [t]
+    are the codes of the train rows. None if no sampled user has training data.
     """
     step = max(1, n_users // USERS_LOOKED_AT)
     some = (user < n_users) & (user % step == 0)

@@ -1,4 +1,4 @@
-"""Reads the truth as a stream: rows as codes, then compressed by user."""
+"""Reads the truth as a stream: encodes its rows, then groups them by user."""
 
 from __future__ import annotations
 
@@ -20,13 +20,10 @@ _ROWS_AT_ONCE = 1 << 17
 
 @dataclass(frozen=True)
 class CodedTruth:
-    """A truth as codes: user ``u`` owns the rows ``start[u]:start[u+1]``, with ascending, distinct items.
+    """The truth as codes: user ``u`` has the rows ``start[u]:start[u+1]``, with ascending, distinct items.
 
-    ``users`` and ``items`` know its ids; ``item`` and ``gain`` [T]; ``repeated`` rows were dropped for
-    another of the same pair; ``notices`` come from reading it.
-
-    ``users`` and ``items`` know its ids; ``item`` and ``gain`` [T]; ``repeated`` rows were left out for
-    another of the same pair; ``notices`` of reading it.
+    ``users`` and ``items`` are the indexes of its ids; ``item`` and ``gain`` have the shape [T]. ``repeated``
+    rows were dropped, because another row had the same user and item. ``notices`` come from reading it.
     """
 
     name: str
@@ -40,9 +37,10 @@ class CodedTruth:
 
 
 def code_truth(truth: Upload | UploadStream) -> CodedTruth:
-    """Returns a truth as codes, read batch by batch.
+    """Returns the truth as codes, read batch by batch.
 
-    Only codes and gains are held: 9 bytes a row with usual grades, where rows as read take 24.
+    Only codes and gains are kept in memory: 9 bytes per row with usual grades, instead of 24 for the rows as
+    they are read.
     """
     users, items = IdIndex(), IdIndex()
     user_column, item_column = FirstColumn(users), FirstColumn(items)
@@ -60,8 +58,8 @@ def code_truth(truth: Upload | UploadStream) -> CodedTruth:
 
 
 def narrow(values: Floats) -> Numbers:
-    """Returns the same finite numbers in the narrowest type that holds them; grades take an eighth of the
-    memory.
+    """Returns the same finite numbers in the narrowest type that represents them exactly. Usual grades then
+    take an eighth of the memory.
     """
     least, most = values.min(initial=0.0), values.max(initial=0.0)
     for kind, limit in ((np.int8, 1 << 7), (np.int16, 1 << 15), (np.float32, 1 << 127)):
@@ -73,9 +71,10 @@ def narrow(values: Floats) -> Numbers:
 
 
 def _compress(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Numbers, int]:
-    """Sorts by (user, item) and keeps the best gain of a repeated pair; returns start, item, gain, repeats.
+    """Returns start, item, gain and the number of dropped repeats, after sorting by (user, item). Of repeated
+    pairs, the row with the highest gain is kept.
 
-    Every user has a row. The arrays given are sorted in place if possible.
+    Every user code must have a row. Sorts the given arrays in place if possible.
     """
     user, item, gain = _by_pair(user, item, gain)
     first = first_of_equals(user)
@@ -90,9 +89,9 @@ def _compress(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Number
 
 
 def _by_pair(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Numbers]:
-    """Returns rows by user, then item.
+    """Returns the rows sorted by user, then item.
 
-    Ascending users, the usual case, are sorted in groups that stay in the processor's cache, which needs no
+    If users ascend already, as usual, they are sorted in groups that fit the processor's cache, without a
     second array as long as the truth.
     """
     n_items = int(item.max(initial=0)) + 1
@@ -107,7 +106,7 @@ def _by_pair(user: Ints, item: Ints, gain: Numbers) -> tuple[Ints, Ints, Numbers
 
 
 def pairs(user: Ints, item: Ints, n_items: int) -> Ints:
-    """Returns [n] one number per pair of user and item."""
+    """Returns [n] one number per pair of user and item: user × ``n_items`` + item."""
     pair = user.astype(np.int64)
     pair *= n_items
     pair += item

@@ -1,4 +1,4 @@
-"""Blocks of whole lists from rows in any order: placed by rank if possible, else sorted."""
+"""Makes blocks of whole lists from rows in any order: rows are placed by rank if possible, else sorted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from recdash.sorting import first_of_equals, order_of
 
 _ROWS_PER_BLOCK = 1 << 18
 _ROOM = 4
-"""Limit of cells, 4 bytes each, as a multiple of the rows: list lengths may not differ more."""
+"""Largest number of cells (4 bytes each) as a multiple of the rows; limits how much the lengths of lists may
+differ.
+"""
 _ROWS_UNKNOWN = 1 << 25
-"""Assumed number of rows of a file that does not state it."""
+"""Number of rows that is assumed if a file does not state it."""
 _EMPTY = -1
 
 
 class NotInPlace(Exception):
-    """Raised if ranks are not 1, 2, 3 … in every list, or one list is too long compared with the others."""
+    """Raised if ranks are not 1, 2, 3 … in every list, or if one list is too long compared with the
+    others.
+    """
 
 
 def placed_blocks(
@@ -31,11 +35,11 @@ def placed_blocks(
     n_known: int | None,
     n_rows: int | None,
 ) -> Iterator[Block]:
-    """Yields blocks after putting each row into the cell of its user and rank: a third of the time of
-    sorting.
+    """Yields blocks after putting each row into the cell of its user and rank, which takes a third of the
+    time of sorting.
 
-    The first ``n_known`` users get cells, None: all; rows of other users are passed on only to be counted.
-    Raises NotInPlace.
+    The first ``n_known`` users get cells (None: all users). Rows of other users are yielded too, but only to
+    be counted. Raises NotInPlace if rows cannot be placed.
     """
     places = _Places(len(users) if n_known is None else n_known, _ROOM * (n_rows or _ROWS_UNKNOWN))
     for batch in batches:
@@ -53,7 +57,7 @@ def placed_blocks(
 
 
 class _Places:
-    """A row of cells per user, one cell per rank."""
+    """A table with a row for each user and a cell for each rank."""
 
     def __init__(self, n_users: int, most_cells: int) -> None:
         self.most_cells, self.n_rows = most_cells, 0
@@ -71,7 +75,7 @@ class _Places:
         self.n_rows += len(item)
 
     def make_room(self, n_users: int) -> None:
-        """Makes room for at least this many users, and an eighth more when it grows."""
+        """Makes sure that at least this many users have cells; enlarges the table by at least an eighth."""
         if n_users > len(self.cells):
             self._enlarge(max(n_users, len(self.cells) * 9 // 8), self.cells.shape[1])
 
@@ -91,7 +95,9 @@ class _Places:
             yield Block(first + np.flatnonzero(lengths), start, cells[filled])
 
     def _check(self) -> None:
-        """Raises NotInPlace if two rows share a cell: fewer cells are then filled than there are rows."""
+        """Raises NotInPlace if a list has a gap, or if two rows have the same cell, so that fewer cells are
+        filled than there are rows.
+        """
         n_filled = 0
         for _, cells in self._parts():
             filled = cells != _EMPTY
@@ -102,14 +108,16 @@ class _Places:
             raise NotInPlace
 
     def _parts(self) -> Iterator[tuple[int, Ints]]:
-        """Yields (first user, [users, width] cells) for some users at a time."""
+        """Yields (first user, cells [users, width]) for groups of users."""
         n_lists = max(_ROWS_PER_BLOCK // max(self.cells.shape[1], 1), 1)
         for first in range(0, len(self.cells), n_lists):
             yield first, self.cells[first : first + n_lists]
 
 
 def sorted_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIndex) -> Iterator[Block]:
-    """Yields blocks after holding all rows as codes and sorting by user; a user's rows keep file order."""
+    """Yields blocks after reading all rows as codes and sorting them by user; each user's rows keep file
+    order.
+    """
     parts = []
     for batch in batches:
         user = users.codes(batch.column("user_id"))
@@ -124,7 +132,7 @@ def sorted_blocks(batches: Iterator[pa.RecordBatch], users: IdIndex, items: IdIn
 
 
 def _stretches(edges: Ints) -> Iterator[Ints]:
-    """Yields the edges of whole lists, in groups of about as many rows as a block has."""
+    """Yields the edges of consecutive whole lists, in groups with about as many rows as a block has."""
     cuts = np.searchsorted(edges, np.arange(0, int(edges[-1]), _ROWS_PER_BLOCK))
     cuts = np.append(cuts[first_of_equals(cuts)], len(edges) - 1)
     for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Reads lists of some users as they were scored: in order, without repeated items, cut at the depth."""
+"""Reads the lists of some users as they were scored: in order, without repeated items, cut at the depth."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ _NO_LISTS = Block(np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64), np.z
 
 @dataclass(frozen=True)
 class UserLists:
-    """Lists of a run: list n belongs to truth user ``user[n]``, ascending; users without a list are missing.
+    """Lists of a run: list n is that of the truth user ``user[n]``; users ascend, those without a list are
+    missing.
 
-    ``item`` [rows] are codes, best first within ``start[n]:start[n + 1]``; ``items`` are their ids as text.
-    Codes below ``n_shared`` are those of the experiment's own tables, equal in all of its runs.
+    ``item`` [rows] are codes, best first within ``start[n]:start[n + 1]``; ``items`` are the ids of all codes
+    as texts. Codes below ``n_shared`` are those of the experiment's own tables, which are the same in all of
+    its runs.
     """
 
     user: Ints
@@ -42,7 +44,7 @@ class UserLists:
         return self.item[self.start[place] : self.start[place + 1]]
 
     def only(self, users: Ints) -> UserLists:
-        """Returns the lists of ``users`` [n], ascending, who all have one."""
+        """Returns the lists of ``users`` [n] only. These must ascend, and each must have a list."""
         places = np.searchsorted(self.user, users)
         lengths = np.diff(self.start)[places]
         start = np.concatenate(([0], np.cumsum(lengths)))
@@ -51,11 +53,13 @@ class UserLists:
 
     @cached_property
     def unknown(self) -> dict[str, int]:
-        """Returns {id: code} of items that none of the experiment's tables knows."""
+        """Returns {id: code} of the items that are in none of the experiment's tables."""
         return {self.items[code]: code for code in range(self.n_shared, len(self.items))}
 
     def coded_as(self, other: UserLists) -> Ints:
-        """Returns [rows] the items in the codes of another run; items unknown there get new codes."""
+        """Returns [rows] the items in the codes of another run; items that it lacks get codes above all of
+        its own.
+        """
         new = len(other.items)
         own = range(self.n_shared, len(self.items))
         shift = [other.unknown.get(self.items[code], new + code) for code in own]
@@ -71,9 +75,10 @@ def read_lists(
     wanted: Mask | None = None,
     duplicates: Duplicates = "first",
 ) -> UserLists:
-    """Returns the lists of the truth users marked in ``wanted`` [U] (all of them by default).
+    """Returns the lists of the truth users marked in ``wanted`` [U]; of all truth users if it is None.
 
-    One pass over the run keeps only their rows; ``order`` is that in which the run was scored.
+    The run is read once, and only rows of these users are kept. ``order`` must be the one in which the run
+    was scored.
     """
     users, items = reference.users.copy(), reference.items.copy()
     blocks: Iterable[Block] = []
@@ -111,7 +116,7 @@ def _sorted(
 
 
 def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Iterator[pa.RecordBatch]:
-    """Yields the rows of the wanted truth users."""
+    """Yields the rows of the wanted truth users; batches without such rows are left out."""
     known = np.append(wanted, False)  # −1 is no user
     for batch in rows:
         keep = known[users.codes(batch.column("user_id"), grow=False)]
@@ -120,8 +125,8 @@ def _only(rows: Iterator[pa.RecordBatch], users: IdIndex, wanted: Mask) -> Itera
 
 
 def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns the batch with only the dictionary entries in use, so that a few rows do not look up all ids of
-    a file.
+    """Returns the batch with only the dictionary entries in use, so that not all ids of a file are looked up
+    for a few rows.
     """
     columns = [
         column.cast(column.type.value_type).dictionary_encode()
@@ -133,7 +138,7 @@ def _compact(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _finished(block: Block, depth: int, n_users: int, *, keep: bool) -> Block:
-    """Returns the lists of truth users, each item once unless repeats are kept, cut at the depth."""
+    """Returns the lists of truth users, cut at the depth; each item once unless ``keep``."""
     unknown = block.user >= n_users
     block = block.only_lists(~unknown) if unknown.any() else block
     repeated = None if keep else block.repeated_items()
