@@ -1,1 +1,3 @@
-"""Access control of the web server: authentication, share links, and the headers of every response."""
+"""Access control of the web server: authentication, share links, and the security headers of every
+response.
+"""

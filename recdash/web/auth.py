@@ -1,4 +1,4 @@
-"""Authenticates a request by each sign-in method and returns its visitor."""
+"""Authenticates requests, with a function for each sign-in method."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from recdash.web.roles import role_of
 from recdash.web.visitor import Visitor, key_holder
 
 SHARE, KEY = "recdash_share", "recdash_key"
-"""Names of cookies: a guest's share link, and the key."""
+"""Names of cookies: that of a guest's share link, and that of the key."""
 FORWARDED = {"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"}
-"""Headers that a proxy adds to a request from elsewhere."""
+"""Headers by which a request is recognised as forwarded by a proxy."""
 PROXY_SECRET = "x-recdash-proxy-secret"  # noqa: S105 - a header's name
 LONGEST_NAME = 200
 Cookies = Mapping[str, str]
@@ -30,10 +30,13 @@ Cookies = Mapping[str, str]
 
 @dataclass(frozen=True)
 class AuthConfig:
-    """How visitors are recognised. ``pages``: their addresses.
+    """How requests are authenticated.
 
-    ``claims``: the provider's claims in the sign-in cookies, empty if not signed in. ``guest``: the guest of
-    a share link; raises a RecdashError for one that no longer works. ``is_needed``: whether pages need a
+    ``rules`` are the settings; ``key`` is the key of ``auth = key``.
+
+    ``guest`` returns the guest of a share link, and raises a RecdashError if the link no longer works.
+    ``claims`` returns the identity provider's claims from the cookies of a request, empty for a visitor who
+    has not signed in. ``pages`` are the addresses of pages. ``is_needed`` returns whether a page needs a
     websocket message.
     """
 
@@ -46,8 +49,9 @@ class AuthConfig:
 
 
 def visitor_of(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    """Returns the visitor of a request; a share link takes precedence over a name. Anonymous if nothing
-    identifies it.
+    """Returns the visitor of a request, with the share link that they use, if any.
+
+    The visitor is anonymous if nothing in the request identifies them.
     """
     share = request.cookies.get(cookie(SHARE, request))
     own = _WAYS[config.rules.auth](request, config)
@@ -55,7 +59,9 @@ def visitor_of(request: HTTPConnection, config: AuthConfig) -> Visitor:
 
 
 def cookie(name: str, request: HTTPConnection) -> str:
-    """Returns ``name`` for this server alone: browsers share cookies between the ports of a host."""
+    """Returns the name of a cookie with the server's port, as browsers share cookies between the ports of a
+    host.
+    """
     port = request.headers.get("host", "").rpartition(":")[2]
     return f"{name}_{port}" if port.isdecimal() else name
 
@@ -77,8 +83,9 @@ def _key(request: HTTPConnection, config: AuthConfig) -> Visitor:
 
 
 def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    """Returns the visitor named by a proxy, if its address is trusted, it knows the secret, and it sends a
-    single name.
+    """Returns the visitor that a proxy names; an anonymous one unless the proxy can be trusted.
+
+    It must have a trusted address, send the secret, and send exactly one name.
     """
     secret = config.rules.proxy_secret.get_secret_value() if config.rules.proxy_secret else ""
     names = request.headers.getlist(config.rules.proxy_user_header)
@@ -87,26 +94,27 @@ def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
 
 
 def _oidc(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    """Returns the visitor by the verified e-mail address, else by the provider's id.
+    """Returns the visitor with the verified e-mail address as name, else with the provider's id.
 
-    An unverified address could be anyone's.
+    An unverified address is not used, as anyone could have claimed it. Anonymous without a sign-in for this
+    server.
     """
     claims = config.claims(request.cookies)
     if parts_of(str(claims.get("origin", ""))).netloc != request.headers.get("host"):
-        return Visitor()  # a cookie of a server that shares this one's secret, or of no signed-in user
+        return Visitor()  # the cookie is of another server with this secret, or of no one
     return _named(_verified_address(claims) or _id_of(claims), config.rules)
 
 
 def _verified_address(claims: Mapping[str, Any]) -> str:
-    """Returns the e-mail address that the provider has verified; empty without one."""
+    """Returns the e-mail address if the provider has verified it; else an empty text."""
     address = str(claims.get("email") or "")
     return address if claims.get("email_verified") in (True, "true") and address.count("@") == 1 else ""
 
 
 def _id_of(claims: Mapping[str, Any]) -> str:
-    """Returns the provider's id of the person (``sub``), marked if it looks like an address.
+    """Returns the provider's id of the person (``sub``), with a mark if it looks like an e-mail address.
 
-    At some providers people choose their id.
+    At some providers people choose their id, and could choose another person's address. Empty without an id.
     """
     given = str(claims.get("sub") or "")
     return f"{given} (id)" if "@" in given else given
@@ -125,7 +133,9 @@ def _named(name: str, rules: Settings) -> Visitor:
 
 
 def _utf8(text: str) -> str:
-    """Returns a header decoded as UTF-8: headers arrive as Latin-1, and other names are sent as UTF-8."""
+    """Returns a header's text decoded as UTF-8, as the server decodes headers as Latin-1; unchanged if it is
+    not UTF-8.
+    """
     try:
         return text.encode("latin-1").decode("utf-8")
     except UnicodeError:
@@ -133,21 +143,22 @@ def _utf8(text: str) -> str:
 
 
 def same(given: str, wanted: str) -> bool:
-    """Returns whether both are the same and not empty, in constant time."""
+    """Returns whether both texts are equal and not empty; compares them in constant time."""
     return bool(wanted) and compare_digest(given.encode(), wanted.encode())
 
 
 def _is_here(request: HTTPConnection) -> bool:
-    """Returns whether the request comes from this machine rather than through a proxy on it."""
+    """Returns whether the request comes from this machine, and not from elsewhere through a proxy on it."""
     address = _peer(request)
     return address is not None and address.is_loopback
 
 
 def _is_trusted(request: HTTPConnection, rules: Settings) -> bool:
-    """Returns whether a trusted proxy connected.
+    """Returns whether the request comes from a trusted proxy.
 
-    The web server replaces a local proxy by the client that it names (X-Forwarded-For), with port 0, which no
-    connection has. FORWARDED_ALLOW_IPS says which proxies it believes, else 127.0.0.1.
+    If the web server believes a local proxy, it puts the client that the proxy names (X-Forwarded-For) in the
+    proxy's place, with port 0, which no real connection has. Then all proxies that the web server believes
+    (FORWARDED_ALLOW_IPS, by default 127.0.0.1) must be trusted.
     """
     if request.client is not None and request.client.port == 0:
         believed = listed(os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1"))
@@ -157,7 +168,7 @@ def _is_trusted(request: HTTPConnection, rules: Settings) -> bool:
 
 
 def _lies_in(name: str, rules: Settings) -> bool:
-    """Returns whether the whole of this address or network is trusted."""
+    """Returns whether all addresses of this address or network are trusted; False for an invalid one."""
     try:
         inner = ip_network(name)
     except ValueError:
@@ -166,8 +177,9 @@ def _lies_in(name: str, rules: Settings) -> bool:
 
 
 def _peer(request: HTTPConnection) -> IPv4Address | IPv6Address | None:
-    """Returns the address that the request comes from; an IPv4 address written as IPv6 is returned as
-    IPv4.
+    """Returns the address from which the request comes; None if it is unknown.
+
+    An IPv4 address that is written as IPv6 is returned as IPv4.
     """
     try:
         address = ip_address(request.client.host if request.client else "")

@@ -1,4 +1,4 @@
-"""Tells the browser in each page the base URL of its server."""
+"""Adds the server's base URL to each page, for the browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BEFORE = b'<script type="module"'
 
 
 class TellAddress:
-    """ASGI middleware that writes the server's base URL into HTML pages."""
+    """The ASGI middleware that adds the server's base URL to HTML pages."""
 
     def __init__(self, app: Application) -> None:
         self.app = app
@@ -28,7 +28,7 @@ class TellAddress:
 
 
 def is_page(scope: Scope) -> bool:
-    """Returns whether a request is a GET for an HTML page: one path segment without a file's dot."""
+    """Returns whether a request is a GET for an HTML page, whose path has one segment without a dot."""
     return (
         scope["type"] == "http"
         and scope["method"] == "GET"
@@ -38,7 +38,7 @@ def is_page(scope: Scope) -> bool:
 
 
 def with_address(send: Send) -> Send:
-    """Returns ``send`` that holds an HTML response back until it is complete, and adds the address to it."""
+    """Returns a ``send`` that collects an HTML response until it is complete, and adds the base URL to it."""
     start: Message = {}
     body = bytearray()
 

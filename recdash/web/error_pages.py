@@ -1,4 +1,4 @@
-"""Plain error pages that need neither a script nor another file."""
+"""Plain error pages that need no scripts and no other files."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _PRIVATE = {"cache-control": "no-store"}
 
 
 class Refused(Exception):
-    """A refused request: the ``status`` of the response, and the reason in words.
+    """The error for a refused request: the HTTP status, and the reason in words.
 
-    ``way``: a link for the user, as address and label. ``again_after``: seconds until a retry is useful.
+    ``way`` is a link for the user, as (address, label). ``again_after`` is the number of seconds until a
+    retry is useful.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Refused(Exception):
         self.headers = _PRIVATE | ({} if again_after is None else {"retry-after": str(again_after)})
 
     def response(self, headers: Headers) -> Response:
-        """Returns a page for clients that accept HTML, else plain text."""
+        """Returns an HTML page for clients that accept HTML, and plain text for others."""
         if "text/html" not in headers.get("accept", ""):
             return PlainTextResponse(f"{self.title}. {self.words}\n", self.status, headers=self.headers)
         way = html(_WAY, to=self.way[0], label=self.way[1]) if self.way else html("")
@@ -59,7 +60,7 @@ class Refused(Exception):
         return HTMLResponse(title + _STYLE + body, self.status, headers=self.headers)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Sends the page; a websocket is closed before it opens."""
+        """Sends the response; a websocket is closed before it opens."""
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})

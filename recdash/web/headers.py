@@ -1,4 +1,4 @@
-"""The security headers of every response: no requests to or from other hosts."""
+"""The security headers of every response, which forbid requests to other hosts."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def report_policy(origins: Sequence[str]) -> str:
 
 
 def of_every_answer(origins: Sequence[str]) -> Headers:
-    """Returns the security headers, where pages of these ``origins`` may show ours in a frame.
+    """Returns the security headers of every response.
 
-    The older header does not support a list of origins, so it is left out if there is one.
+    Only pages of these ``origins`` may show the dashboard in a frame. The older header X-Frame-Options cannot
+    list origins, so it is omitted if there are any.
     """
     policy = (b"content-security-policy", f"{_POLICY}; {framed_by(origins)}".encode())
     older = () if origins else ((b"x-frame-options", b"SAMEORIGIN"),)
@@ -51,8 +52,9 @@ def of_every_answer(origins: Sequence[str]) -> Headers:
 
 
 def with_headers(send: Send, headers: Headers) -> Send:
-    """Returns ``send`` that adds ``headers`` to each response, keeping those already set; cookies are
-    appended.
+    """Returns a ``send`` that adds headers to each response.
+
+    Headers that the response already has stay; cookies are added to them.
     """
 
     async def send_with_headers(message: Message) -> None:

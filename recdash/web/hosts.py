@@ -7,7 +7,7 @@ from urllib.parse import SplitResult, urlsplit
 
 
 def parts_of(address: str) -> SplitResult:
-    """Returns the parts of an address; all are empty for an invalid one, such as ``//[::1``."""
+    """Returns the parts of a URL; all are empty for an invalid one, such as ``//[::1``."""
     try:
         return urlsplit(address)
     except ValueError:

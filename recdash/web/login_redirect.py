@@ -1,4 +1,4 @@
-"""Keeps the page requested before sign-in in a cookie for a few minutes."""
+"""Stores the page that was requested before sign-in in a cookie for ten minutes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from recdash.web.headers import Headers
 RETURN = "recdash_return"
 SECONDS = 600
 LONGEST = 2000
-"""Longest link kept, in characters; browsers keep 4096 of a cookie."""
+"""The length in characters of the longest address that is stored; browsers allow 4096 for a cookie."""
 
 
 def wanted(request: HTTPConnection, pages: frozenset[str]) -> str | None:
-    """Returns the page and parameters that a request asks for; None for the first page alone, and for no
-    page.
+    """Returns the page and parameters that a request asks for.
+
+    None for the first page without parameters, and for addresses that are not pages.
     """
     name, query = request.url.path.strip("/"), request.url.query
     if name not in pages | {""} or not (name or query):
@@ -27,7 +28,7 @@ def wanted(request: HTTPConnection, pages: frozenset[str]) -> str | None:
 
 
 def return_cookie(request: HTTPConnection, place: str) -> Headers:
-    """Returns headers with which the browser keeps ``place``; none if it is too long."""
+    """Returns headers that store ``place`` (a page with parameters) in a cookie; empty if it is too long."""
     if len(place) > LONGEST:
         return ()
     keeper, secure = Response(), request.url.scheme == "https"
@@ -38,7 +39,9 @@ def return_cookie(request: HTTPConnection, place: str) -> Headers:
 
 
 def way_back(request: HTTPConnection, pages: frozenset[str]) -> Response | None:
-    """Returns the redirect from the first page after sign-in; None if no page was requested."""
+    """Returns the redirect from the first page to the page requested before sign-in; None if there was
+    none.
+    """
     name = cookie(RETURN, request)
     page, mark, query = unquote(request.cookies.get(name, "")).partition("?")
     if wanted(request, pages) is not None or request.url.path.strip("/") or not (page or query):

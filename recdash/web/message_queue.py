@@ -1,4 +1,4 @@
-"""A bounded queue of websocket messages that the server has not read yet."""
+"""A queue of limited length for the websocket messages that the server has not read yet."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from collections.abc import Callable
 from recdash.web.headers import Message, Receive
 
 MOST_WAITING = 40
-"""Most waiting messages. A page sends one for each click, and waits a fifth of a second between those of a
-slider.
-"""
+"""The maximum number of waiting messages. A page sends one for each click, and for a slider one in 0.2 s."""
 MOST_BYTES = 2**20
-"""Most bytes of all waiting messages together. The largest that a page sends is the text of a report."""
+"""The maximum size of all waiting messages together.
+
+The largest that a page sends is the text of a report.
+"""
 PAUSE = 0.02
-"""Shortest time between messages in seconds: each may start a run of the page."""
+"""The minimum time between two messages in seconds, as each may start a run of the page."""
 TOO_MUCH, NOT_BINARY = 1008, 1003
-"""Websocket close codes: policy violation, and unsupported data."""
+"""Websocket close codes for a policy violation, and for unsupported data."""
 
 
 class Inbox:
-    """The queue of one websocket, which is ``closed`` with a code if too much is waiting.
+    """The message queue of one websocket.
 
-    ``is_needed``: whether pages need a message; others are dropped.
+    ``closed`` is the close code once too much has been waiting, None before. ``is_needed`` returns whether
+    pages need a message; others are dropped.
     """
 
     def __init__(self, receive: Receive, is_needed: Callable[[bytes], bool]) -> None:
@@ -36,7 +38,7 @@ class Inbox:
         self.closed: int | None = None
 
     async def fill(self) -> None:
-        """Reads until the websocket ends, or is closed here."""
+        """Receives messages until the websocket ends, or this queue closes it."""
         while self.closed is None:
             message = await self._receive()
             self._add(message)
@@ -46,7 +48,10 @@ class Inbox:
             await asyncio.sleep(0)
 
     async def take(self) -> Message:
-        """Returns the next message; the end, discarding waiting ones, once the websocket is closed here."""
+        """Returns the next message, when there is one.
+
+        Once this queue has closed the websocket, it drops waiting messages and returns a disconnect message.
+        """
         await asyncio.sleep(self._next_at - time.monotonic())
         while self.closed is None and not self._waiting:
             self._arrived.clear()

@@ -1,4 +1,4 @@
-"""Admits requests from known hosts, of the same origin, and from authorised visitors."""
+"""Admits requests that are for a known host, from the same origin, and by an authorised visitor."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _WHO = {
 
 
 class AuthMiddleware:
-    """ASGI middleware that authenticates the visitor once, and passes them on in a header that clients cannot
-    forge.
+    """The ASGI middleware that authenticates the visitor of a request, and passes them on in a header that
+    clients cannot forge.
 
-    A foreign Host (DNS rebinding) or Origin (another site's script) gets 403 before Streamlit sees it.
-    Loopback names are always allowed; others only if listed.
+    A request with a foreign Host (DNS rebinding) or Origin (a script of another site) gets status 403 before
+    Streamlit sees it. Loopback names are always allowed, other hosts only if they are listed.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class AuthMiddleware:
             await refusal.answer(scope, receive, send)
 
     async def admit(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
-        """Raises Refused with a reason for a request that is not admitted."""
+        """Serves a request. Raises Refused with a reason if it is not admitted."""
         self.refuse_foreign(request)
         path: str = request.scope["path"]
         place = place_of(path, self.config.rules.auth)
@@ -81,20 +81,22 @@ class AuthMiddleware:
         await self.app(with_visitor(request.scope, visitor), receive, send)
 
     def refuse_foreign_file(self, request: HTTPConnection, visitor: Visitor) -> None:
-        """Raises Refused for a file of a page unless it was offered to this visitor."""
+        """Raises Refused for a file of a page, unless a page offered it to this visitor."""
         path, is_read = request.scope["path"], request.scope.get("method") != "OPTIONS"
         if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
             raise Refused(404, "Not found", "This file is not on any page you have open.")
 
     async def converse(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
-        """Serves a page's websocket while it is open."""
+        """Serves the websocket of a page while it is open."""
         named = HTTPConnection(with_visitor(request.scope, visitor))
         with self.sockets.one_more(request, visitor):
             noting = self.offered.noting(send, visitor)
             await converse(self.app, named, receive, noting, self.config.is_needed)
 
     def refuse_foreign(self, request: HTTPConnection) -> None:
-        """Raises Refused unless the Host is known, and the Origin (if any) is the same as the Host."""
+        """Raises Refused unless the Host is known, and the Origin, if there is one, is the same as the
+        Host.
+        """
         host = request.headers.get("host", "").lower()
         origin = request.headers.get("origin", "").lower()
         if not self.knows(host) or (origin and parts_of(origin).netloc != host):
@@ -107,8 +109,9 @@ class AuthMiddleware:
         return is_loopback(name) or name in self.hosts or "*" in self.hosts
 
     async def person(self, visitor: Visitor, place: Place) -> Person | None:
-        """Returns the visitor as a person, None on pages where people can sign in. Raises Refused for
-        others.
+        """Returns the visitor as a person; None if they can still sign in on the page.
+
+        Raises Refused for others.
         """
         asks_later = place == "page" and self.signs_in_on_pages
         try:
@@ -136,7 +139,10 @@ class AuthMiddleware:
         return upload_quota.within(receive, self.quota, sender.name, length, self.config.rules)
 
     async def page(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
-        """Serves a page with sign-in: the page requested before is remembered, and opened afterwards."""
+        """Serves a page to visitors who may have to sign in first.
+
+        The page that they request before is stored in a cookie, and opened after sign-in.
+        """
         is_known = visitor.name is not None or visitor.share is not None
         place = wanted(request, self.config.pages)
         if is_known and (onwards := way_back(request, self.config.pages)):
@@ -148,14 +154,16 @@ class AuthMiddleware:
 
 
 def with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:
-    """Returns ``scope`` with the visitor in our header, and without any such header from outside."""
+    """Returns ``scope`` with the visitor in recdash's own header, and without any such header from
+    outside.
+    """
     outside = [header for header in scope["headers"] if not header[0].lower().startswith(identity.OURS)]
     own = [(identity.VISITOR.encode(), visitor.sealed().encode())] if visitor else []
     return {**scope, "headers": [*outside, *own]}
 
 
 def closed_link(why: RecdashError, way: tuple[str, str] | None = None) -> Refused:
-    """Returns the response to a share link that is unknown, expired or revoked."""
+    """Returns the response to a request with a share link that is unknown, expired or revoked."""
     reason = getattr(why, "reason", None)
     status = 503 if reason is None else 404 if reason == "unknown" else 410
     return Refused(status, DEAD_LINK if reason else "Not now", str(why), way)

@@ -1,4 +1,6 @@
-"""Records which files were offered to which visitor: what a page links to is for its reader only."""
+"""Records which files were offered to which visitor, because only visitors of a page may read the files on
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,22 @@ from recdash.web.visitor import Visitor
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 _FILE = re.compile(rb"/media/([0-9a-f]{32})")
-"""Streamlit names a file by a hash of its content, of which 128 bits are enough; an ending may follow."""
+"""Matches the address of a file in a websocket message.
+
+Streamlit names a file by a hash of its content, of which 128 bits suffice.
+"""
 MOST_FILES, MOST_VISITORS = 2_000, 10_000
-"""Most files kept per visitor, and most visitors; the oldest are forgotten first."""
+"""The maximum number of files per visitor, and of visitors; the oldest are dropped first."""
 
 
 class OfferedFiles:
-    """Names of the files that the server sent each visitor over their websockets."""
+    """The names of the files that each visitor's pages offered to them, as sent over their websockets."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[Visitor, OrderedDict[str, None]] = OrderedDict()
 
     def noting(self, send: Send, visitor: Visitor) -> Send:
-        """Returns ``send`` that records the files in what is sent to this visitor."""
+        """Returns a ``send`` that records the files named in messages to this visitor."""
 
         async def send_noted(message: Message) -> None:
             content = message.get("bytes") or b""
@@ -42,13 +47,13 @@ class OfferedFiles:
         _renew(names, name, MOST_FILES)
 
     def is_offered(self, visitor: Visitor, path: str) -> bool:
-        """Returns whether the file at this address, ``/media/<name>``, was offered to this visitor."""
+        """Returns whether the file at this address (``/media/<name>``) was offered to this visitor."""
         match = _FILE.match(path.encode())
         return match is not None and match[1].decode() in self._names.get(visitor, ())
 
 
 def _renew(kept: OrderedDict[Key, Value], key: Key, most: int) -> None:
-    """Makes ``key`` the most recent, and drops the oldest beyond ``most``."""
+    """Makes ``key`` the most recent one, and drops the oldest keys beyond ``most``."""
     kept.move_to_end(key)
     while len(kept) > most:
         kept.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Generates reports in separate threads: few at a time, one per visitor."""
+"""Makes reports in separate threads: a few at a time, and one for each visitor."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from recdash.errors import StoreBusy
 
 Made = TypeVar("Made")
 AT_ONCE = 2
-"""Reports generated at a time (a live report is computed, and a PDF printed); others wait without a thread.
+"""The number of reports that are made at a time (computed, or printed as PDF); others wait without a
+thread.
 """
 MOST_WAITING = 20
 AGAIN_AFTER = 5
-"""Seconds after which a refused visitor may retry."""
+"""The number of seconds after which a refused visitor may retry."""
 
 
 class ReportTurns:
-    """The visitors whose reports are being generated or wait.
+    """The visitors whose report is being made, or waits to be made.
 
-    Reports have their own threads, because waiting reports would otherwise block the sign-in check.
+    Reports have their own threads, because waiting reports would otherwise block authentication.
     """
 
     def __init__(self) -> None:
@@ -29,8 +30,9 @@ class ReportTurns:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="report")
 
     async def make(self, visitor: str, make: Callable[[], Made]) -> Made:
-        """Returns what ``make`` returns. Raises StoreBusy at once if the visitor is waiting already, or too
-        many are.
+        """Calls ``make`` in a thread, and returns its result.
+
+        Raises StoreBusy at once if a report is already being made for this visitor, or too many others wait.
         """
         if visitor in self._visitors:
             raise StoreBusy("Your report is still being generated. Try again when it is finished.")

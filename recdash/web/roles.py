@@ -1,4 +1,4 @@
-"""Maps names that a proxy or a sign-in vouches for to roles."""
+"""Gives roles to names that a proxy or an identity provider confirms."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from recdash.settings import Settings, listed
 
 
 def role_of(name: str, rules: Settings) -> AccessRole | None:
-    """Returns the highest role that the settings give to ``name``; None if none of them names it."""
+    """Returns the highest role that the settings give to a name; None if they give it none."""
     granted: dict[AccessRole, str] = {"admin": rules.admins, "editor": rules.editors, "viewer": rules.viewers}
     return next((role for role, names in granted.items() if is_meant(name, names)), None)
 
 
 def is_meant(name: str, names: str) -> bool:
-    """Returns whether ``name`` is among the comma-separated ``names``, of which ``*@example.org`` means all
-    of that domain.
+    """Returns whether ``name`` is in the comma-separated ``names``, in which ``*@example.org`` means the
+    whole domain.
 
-    An address has only one @: a second one could hide another name.
+    ``*`` means any name. A name with several @ matches no domain, as a second one could hide another name.
     """
     wanted = _folded(name)
     domain = f"*@{wanted.split('@')[1]}" if wanted.count("@") == 1 else None
@@ -24,7 +24,7 @@ def is_meant(name: str, names: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Returns the name in lower case if it is ASCII; other letters, some of which fold into ASCII ones,
-    stay.
+    """Returns the name in lower case if it is ASCII, else unchanged, as some other letters become ASCII in
+    lower case.
     """
     return name.lower() if name.isascii() else name

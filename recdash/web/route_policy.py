@@ -1,4 +1,4 @@
-"""The access check that each address needs."""
+"""Decides which access check an address needs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 from recdash.settings import Auth
 
 Place = Literal["open", "page", "upload", "private", "hidden"]
-"""open: no authentication, or its own · page: parts of a page without evidence · upload: takes files ·
-private: evidence · hidden: for no visitor.
+"""What an address serves. open: needs no authentication, or has its own · page: parts of a page without data
+· upload: receives files · private: data · hidden: nothing, for anyone.
 """
 
 _SIGNING_IN = ("/auth/login", "/auth/logout", "/oauth2callback")
@@ -23,8 +23,9 @@ _PLACES: Sequence[tuple[Place, tuple[str, ...]]] = (
 
 
 def place_of(path: str, auth: Auth) -> Place:
-    """Returns the first match; a name ending in / includes everything below it. An address without a match is
-    part of a page.
+    """Returns what an address serves: the first match in ``_PLACES``, else "page".
+
+    A name in ``_PLACES`` that ends in / includes everything below it.
     """
     if path in _SIGNING_IN:
         return "open" if auth == "oidc" else "hidden"

@@ -1,4 +1,4 @@
-"""Additional routes: share links, the key, reports."""
+"""The routes that recdash adds to Streamlit's: share links, the key, and reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ PAGE = "html"
 
 
 def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route]:
-    """Returns the routes; ``whole``: the full workspace, which each response narrows to its visitor."""
+    """Returns the routes.
+
+    ``workspace`` returns the workspace with full access, which each route limits to its visitor.
+    """
     turns = ReportTurns()
     links = ShareLinks(config, workspace, turns)
     return [
@@ -44,7 +47,7 @@ def not_found(request: Request) -> Response:
 
 
 def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]:
-    """Returns the response to an internal error: no details, with the usual headers."""
+    """Returns the handler of internal errors, whose response has the usual headers and no details."""
 
     def answer(request: Request, _error: Exception) -> Response:
         words = (
@@ -59,15 +62,16 @@ def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]
 
 
 class ShareLinks:
-    """/s/<token>: permission to read one experiment, or one report of it."""
+    """The route /s/<token>, which gives access to one experiment, or one report of it."""
 
     def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace], turns: ReportTurns) -> None:
         self.config, self.workspace, self.turns = config, workspace, turns
 
     async def open(self, request: Request) -> Response:
-        """Opens a share link: an experiment's is kept in a cookie, which every later request is checked by.
+        """Opens a share link.
 
-        A report's link returns the report, and is not kept.
+        The link of an experiment is stored in a cookie, with which later requests are authenticated. The link
+        of a report returns the report, and is not stored.
         """
         token = request.path_params["token"]
         try:
@@ -94,7 +98,7 @@ class ShareLinks:
 
 
 class KeyRoute:
-    """/key/<key>: the address printed at the start of a dashboard with auth = key."""
+    """The route /key/<key>: the address that is printed when a dashboard with auth = key starts."""
 
     def __init__(self, config: AuthConfig) -> None:
         self.config = config
@@ -107,7 +111,7 @@ class KeyRoute:
 
 
 class ReportRoute:
-    """/reports/<id>: a report as a page; /reports/<id>.<form>: as a file."""
+    """The routes /reports/<id> (a report as a page) and /reports/<id>.<form> (as a file)."""
 
     def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace], turns: ReportTurns) -> None:
         self.config, self.workspace, self.turns = config, workspace, turns
@@ -121,7 +125,7 @@ class ReportRoute:
         return report_download(file) if form else report_page(file, self.config)
 
     def file(self, request: Request, report: str, form: str) -> ReportFile:
-        """Returns the report for the visitor. Raises RecdashError if they may not read it."""
+        """Returns the report in one format. Raises RecdashError if the visitor may not read it."""
         reader = person_of(request.headers, self.config.guest)
         if reader is None:
             raise Forbidden("Sign in to read this.")
@@ -129,7 +133,7 @@ class ReportRoute:
 
 
 def reader_of(request: Request) -> str:
-    """Returns a key for the visitor: a person by the name, a guest by link and address."""
+    """Returns a key for the visitor: the name of a person, or the share link and address of a guest."""
     visitor = read_visitor(request.headers.get(VISITOR))
     return f"{address_of(request)} {visitor.share}" if visitor.share else str(visitor.name)
 
@@ -147,7 +151,9 @@ def report_refusal(why: RecdashError) -> Refused:
 
 
 def report_page(file: ReportFile, config: AuthConfig) -> Response:
-    """Returns a report that may run its own script, but neither send requests nor read cookies."""
+    """Returns the response with a report, which may run its own script, but neither send requests nor read
+    cookies.
+    """
     policy = report_policy(config.rules.embedders())
     headers = {"cache-control": "no-store", "content-security-policy": policy}
     return Response(file.content, media_type=file.media_type, headers=headers)
@@ -160,7 +166,9 @@ def report_download(file: ReportFile) -> Response:
 
 
 def with_cookie(answer: Response, request: Request, name: str, value: str, seconds: int) -> Response:
-    """Returns ``answer`` with a cookie that scripts cannot read and other sites do not send."""
+    """Returns the response with a cookie that scripts cannot read, and that is not sent with requests from
+    other sites.
+    """
     answer.set_cookie(
         cookie(name, request),
         value,

@@ -1,4 +1,4 @@
-"""Limits the open websockets per person and per address."""
+"""Limits the number of open websockets per person and per address."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from recdash.web.message_queue import Inbox
 from recdash.web.visitor import Visitor
 
 MOST_OF_STRANGERS = 20
-"""Most from one address of visitors who have not signed in: each needs one page to do so."""
+"""The maximum per address for visitors who have not signed in; each of them needs one page to do so."""
 
 
 class Sockets:
-    """The websockets that are open now."""
+    """Counts the websockets that are open now."""
 
     def __init__(self, rules: Settings) -> None:
         self._rules = rules
@@ -28,7 +28,7 @@ class Sockets:
 
     @contextmanager
     def one_more(self, request: HTTPConnection, visitor: Visitor) -> Iterator[None]:
-        """Counts a websocket of this visitor for the block. Raises Refused if too many are open."""
+        """Counts a websocket of this visitor while the block runs. Raises Refused if too many are open."""
         owner, most = self._owner(request, visitor)
         if self._open[owner] >= most:
             words = f"You have {most} pages open here. Close some of them."
@@ -42,9 +42,9 @@ class Sockets:
                 del self._open[owner]
 
     def _owner(self, request: HTTPConnection, visitor: Visitor) -> tuple[str, int]:
-        """Returns the owner of a websocket as a key, and how many of theirs may be open.
+        """Returns a key for the owner of a websocket, and how many the owner may open.
 
-        A verified name counts by itself; all other visitors count by their address.
+        The owner is the person for a verified name, and the address for all other visitors.
         """
         address = request.client.host if request.client else ""
         if visitor.share is not None:
@@ -63,7 +63,9 @@ async def converse(
     send: Send,
     is_needed: Callable[[bytes], bool],
 ) -> None:
-    """Runs ``app`` for a websocket with an inbox; closes it if too many messages wait."""
+    """Runs ``app`` for a websocket with a message queue, and closes the websocket if too many messages
+    wait.
+    """
     inbox = Inbox(receive, is_needed)
     reading = asyncio.create_task(inbox.fill())
     try:

@@ -1,4 +1,4 @@
-"""Checks the settings before the dashboard listens, and prints its greeting."""
+"""Checks the settings before the dashboard starts, and writes its greeting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from recdash.web.hosts import is_loopback
 
 
 def refuse_open_access(address: str | None, rules: Settings) -> None:
-    """Raises InputError if everyone who can reach ``address`` could change data; None means all addresses."""
+    """Raises InputError if everyone who can reach ``address`` could change data.
+
+    ``address`` None means all addresses.
+    """
     if rules.auth == "local" and not is_loopback(address or ""):
         raise InputError(
             Problem(
@@ -26,7 +29,7 @@ def refuse_open_access(address: str | None, rules: Settings) -> None:
 
 
 def refuse_unnamed_viewers(rules: Settings) -> None:
-    """Raises InputError if names come from a provider and the settings do not say which of them may read."""
+    """Raises InputError if a provider confirms names, but the settings do not say which of them may read."""
     if rules.auth in {"proxy", "oidc"} and not listed(rules.viewers):
         raise InputError(
             Problem(
@@ -43,7 +46,7 @@ def refuse_unnamed_viewers(rules: Settings) -> None:
 
 
 def refuse_base_path(path: str) -> None:
-    """Raises InputError for a base path: access is checked for addresses at the root only."""
+    """Raises InputError for a base path, because access is only checked for addresses at the root."""
     if path.strip("/"):
         raise InputError(
             Problem(
@@ -56,12 +59,12 @@ def refuse_base_path(path: str) -> None:
 
 
 def key_of(secret: bytes) -> str:
-    """Returns the key of auth = key, which changes only with the secret."""
+    """Returns the key for auth = key, which is the same as long as the secret is."""
     return urlsafe_b64encode(hmac.digest(secret, b"recdash key", hashlib.sha256)).decode().rstrip("=")
 
 
 def greeting(address: str | None, port: int, key: str) -> str:
-    """Returns the text printed at the start, with the address to open."""
+    """Returns the text that is printed at the start, with the address to open."""
     host = "127.0.0.1" if address in {None, "0.0.0.0", "::"} else address  # noqa: S104 - only compared
     shown = f"[{host}]" if ":" in str(host) else host
     return f"  Open http://{shown}:{port}/key/{key}\n  Anyone with this address can change everything here.\n"

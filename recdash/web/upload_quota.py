@@ -1,4 +1,4 @@
-"""Decides who may upload files to the server, and how many bytes per hour."""
+"""Decides who may upload files, and how many bytes per hour."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from recdash.web.headers import Message, Receive
 
 _PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 FRAMING = 2**20
-"""Bytes that a form adds to a file: boundaries, a header, the file's name."""
+"""The number of bytes that a form adds to a file: boundaries, a header, and the file's name."""
 MOST_SESSIONS = 10_000
 HOUR = 3600
 
 
 class UploadQuota:
-    """Sessions of editors, the only ones who may upload, and the bytes of each person in this hour."""
+    """The sessions of editors, who are the only ones to upload files, and the bytes that each has sent in
+    this hour.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -28,7 +30,7 @@ class UploadQuota:
         self._sent: dict[str, tuple[int, int]] = {}
 
     def seat(self, session: str, person: Person | None) -> None:
-        """Records whose session this is; that of a person who is no editor is removed."""
+        """Records the person of a session if it is an editor; else removes the session."""
         self._editors.pop(session, None)
         if person is not None and person.may("editor"):
             self._editors[session] = person.name
@@ -39,7 +41,7 @@ class UploadQuota:
         return person.may("editor") and self._editors.get(session) == person.name
 
     def sent(self, name: str) -> int:
-        """Returns the bytes that this person has sent in the current hour."""
+        """Returns the number of bytes that this person has sent in the current hour."""
         hour, count = self._sent.get(name, (0, 0))
         return count if hour == self._hour() else 0
 
@@ -53,12 +55,13 @@ class UploadQuota:
 
 
 quota = UploadQuota()
-"""The quota of this process: pages record sessions here, the middleware checks them."""
+"""The quota of this process, in which pages record sessions and which the middleware checks."""
 
 
 def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Person:
-    """Returns the person who sends a file. Raises Refused unless an editor sends it to a session of their
-    own.
+    """Returns the person who sends a file.
+
+    Raises Refused unless it is an editor and the session is their own.
     """
     match = _PATH.fullmatch(path)
     if person is None or match is None or not quota.seats(match[1], person):
@@ -67,9 +70,10 @@ def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Per
 
 
 def within(receive: Receive, quota: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
-    """Returns ``receive`` that counts the bytes of an upload. Raises Refused before it exceeds the limit.
+    """Returns a ``receive`` that counts the bytes of an upload, and raises Refused before they exceed the
+    limit.
 
-    ``length`` is the request's stated length, which avoids reading an upload that is too long anyway.
+    ``length`` is the length that the request states; if that is too long, Refused is raised at once.
     """
     most = rules.max_upload_bytes + FRAMING
     taken = 0

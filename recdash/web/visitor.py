@@ -1,4 +1,4 @@
-"""The visitor of a request: authenticated once, and passed on in a header that only this process can
+"""The visitor of a request, who is authenticated once and passed on in a header that only this process can
 write.
 """
 
@@ -17,18 +17,19 @@ from recdash.service.context import person_here
 from recdash.settings import Settings, settings
 
 OURS = b"x-recdash-"
-"""The middleware removes this header from outside requests."""
+"""The beginning of recdash's own headers, which the middleware removes from requests."""
 VISITOR = "x-recdash-visitor"
 _SEAL = token_urlsafe(24)
-"""Known to this process alone, so that it recognises its own headers."""
+"""A secret of this process, by which it recognises its own headers."""
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """An authenticated visitor: a name with its role, and the share link used.
+    """The authenticated visitor of a request: a name with its role, and the share link that is used.
 
-    Without a ``name`` the visitor has not signed in; with one but no ``role`` the name has none. A ``share``
-    link takes precedence over both: its visitor sees what it shows and no more.
+    Without ``name`` the visitor has not signed in; ``role`` is None if the settings give the name none. A
+    share link takes precedence over the name: the visitor sees only what it shows. ``named`` is whether the
+    name was confirmed at sign-in.
     """
 
     name: str | None = None
@@ -41,13 +42,14 @@ class Visitor:
         return cls(person.name, person.role, person.named)
 
     def sealed(self) -> str:
-        """Returns the visitor as a header that only this process accepts."""
+        """Returns the visitor as the value of a header that only this process accepts."""
         return f"{_SEAL}.{urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()}"
 
     def person(self, guest: Callable[[str], Person]) -> Person | None:
-        """Returns the person; None: sign in first. ``guest``: returns the guest of a share link, or raises.
+        """Returns the visitor as a person; None if they must sign in first.
 
-        Raises Forbidden with a message for the person if the name has no role.
+        ``guest`` returns the guest of a share link, or raises if the link no longer works. Raises Forbidden
+        with a message for the person if the name has no role.
         """
         if self.share is not None:
             return guest(self.share)
@@ -61,7 +63,7 @@ class Visitor:
 
 
 def read_visitor(header: str | None) -> Visitor:
-    """Returns the visitor in a header of this process; an anonymous one for any other."""
+    """Returns the visitor in a header that this process wrote; an anonymous one for any other header."""
     seal, _, body = (header or "").partition(".")
     if not compare_digest(seal.encode(), _SEAL.encode()):
         return Visitor()
@@ -69,9 +71,9 @@ def read_visitor(header: str | None) -> Visitor:
 
 
 def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Person | None:
-    """Returns the person by the headers of the middleware. None: sign in first.
+    """Returns the person in the headers that the middleware wrote; None if they must sign in first.
 
-    A script that runs without a web server, such as in a test, has no headers and counts as local.
+    A script that runs without a web server, such as a test, has no headers and counts as the local user.
     """
     if not headers and settings().auth == "local":
         return person_here()
@@ -79,5 +81,5 @@ def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Per
 
 
 def key_holder(rules: Settings) -> Person:
-    """Returns the person who has the key and may do everything."""
+    """Returns the person who has the key, an admin."""
     return Person(rules.user or "key holder", "admin", named=False)
