@@ -89,5 +89,6 @@ CHECKS: tuple[Check, ...] = (
 
 
 def ask_all(evidence: Evidence) -> tuple[CheckAnswer, ...]:
-    """Returns the answers of all checks, in order."""
-    return tuple(check.ask(evidence) for check in CHECKS)
+    """Returns the answers of all checks, in order; after a broken split none rests on a lift."""
+    valid = validity.with_valid_lifts(evidence)
+    return tuple(check.ask(valid) for check in CHECKS)

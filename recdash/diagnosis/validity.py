@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recdash.diagnosis.answer import (
     CheckAnswer,
     MissingEvidence,
@@ -17,6 +19,27 @@ from recdash.diagnosis.evidence import About, Evidence, Gain, Missing, OnlineCha
 from recdash.diagnosis.mini_chart import Bar, Picture, Side
 from recdash.formatting import numbers
 from recdash.online.analysis.health import CROSSED_SHARE, CROSSED_USERS, MISMATCH_BELOW, unevenly_left_out
+
+VALID_SPLIT = Missing("a test whose users are split as planned: run it again")
+
+
+def with_valid_lifts(evidence: Evidence) -> Evidence:
+    """Returns the evidence without what compares variants if the split of users between them is broken (SRM).
+
+    The users who are left in one variant are not comparable with those in the other, so no check may rest on
+    a lift. What is known of the split itself, of the lists and of the offline scores stays.
+    """
+    if isinstance(evidence.split, Missing) or evidence.split.srm_p >= MISMATCH_BELOW:
+        return evidence
+    return replace(
+        evidence,
+        lift=VALID_SPLIT,
+        detectable=VALID_SPLIT,
+        fading=VALID_SPLIT,
+        sessions=VALID_SPLIT,
+        segments=VALID_SPLIT,
+    )
+
 
 # ── 1 noise ──────────────────────────────────────────────────────────────────────────────────
 

@@ -106,6 +106,23 @@ def test_noise_cannot_be_told_without_an_interval() -> None:
 FAIR = SplitEvidence(0.4, {"a": 1000, "b": 1010}, crossed=5, machines={"a": 4, "b": 6})
 
 
+def test_after_a_broken_split_no_check_rests_on_a_lift() -> None:
+    """The lift of −5 % is significant, and would rule out noise if the split were fair."""
+    given = replace(
+        NOTHING,
+        detectable=0.04,
+        sessions=OnlineChange(-0.1, -0.2, -0.05),
+        fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05),
+    )
+    fair = {one.check: one for one in ask_all(replace(given, split=FAIR))}
+    broken = {one.check: one for one in ask_all(replace(given, split=replace(FAIR, srm_p=0.0004)))}
+    needs_lift = ("noise", "novelty", "sessions", "segments")
+    assert fair["noise"].verdict == "rules out"
+    assert broken["split"].verdict == "supports"
+    assert {broken[check].verdict for check in needs_lift} == {"can't tell"}
+    assert broken["noise"].needs == "a test whose users are split as planned: run it again"
+
+
 def test_a_broken_split_is_supported_and_comes_first() -> None:
     result = ask("split", split=replace(FAIR, srm_p=0.0004))
     assert (result.verdict, result.strength) == ("supports", 3)

@@ -42,6 +42,11 @@ def two_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
 # ── what it shows ────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_cell_without_a_decision_or_a_test_says_so() -> None:
+    text = rows.row_html(a_card(1), Today(CardVerdict(None, None, "No run yet"), None, ()), NOON)
+    assert text.count("none yet") == 2
+
+
 def test_each_row_holds_recommendation_decision_and_last_change(
     workspace: Workspace, open_page: Open
 ) -> None:

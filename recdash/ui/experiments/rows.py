@@ -18,6 +18,7 @@ from recdash.ui.app import links, state
 from recdash.ui.components import widgets
 
 TITLES = ("Experiment", "Recommendation", "Decision", "A/B tests", "Last change")
+NONE_YET = "none yet"
 WEEK = timedelta(days=7)
 MOST_TESTS = 2
 SECONDS_BETWEEN = 0.5
@@ -65,8 +66,7 @@ def row_html(card: Card, today: Today | None, now: datetime) -> Html:
         waiting = widgets.muted("working it out …")
         cells = [waiting, _decision(card, None), Html("")]
     else:
-        tests = today.tests if card.own or len(today.tests) > 1 else ()
-        cells = [_recommendation(today.verdict), _decision(card, today), _tests(card, tests)]
+        cells = [_recommendation(today.verdict), _decision(card, today), _tests(card, today.tests)]
     cells.append(_change(card, now))
     labelled = [
         html('<div class="{kind}"><i>{title}</i>{cell}</div>', kind=kind, title=title, cell=cell)
@@ -136,11 +136,15 @@ def _decision(card: Card, today: Today | None) -> Html:
     if card.review:
         about, stage = card.review.about, card.review.state
         parts.append(html("<p>In review: {about}, {stage}</p>", about=about, stage=stage))
-    return join(parts)
+    return join(parts) if parts else widgets.muted(NONE_YET)
 
 
 def _tests(card: Card, tests: Sequence[TestStatus]) -> Html:
-    """Returns what the newest A/B tests say to do."""
+    """Returns what the newest A/B tests say to do; a single one without runs is the recommendation."""
+    if not tests:
+        return widgets.muted(NONE_YET)
+    if not card.own and len(tests) == 1:
+        return widgets.muted("1, see the recommendation")
     lines = [_test(card, test) for test in tests[:MOST_TESTS]]
     if more := len(tests) - MOST_TESTS:
         lines += [html("<p>and {more}</p>", more=many(more, "older test"))] if more > 0 else []
