@@ -1,4 +1,4 @@
-"""Reads files and tables of all supported formats into checked values: see :mod:`recdash.ingest.reader`."""
+"""Reads files and tables of all supported formats into checked tables; see :mod:`recdash.ingest.reader`."""
 
 from recdash.ingest.byte_source import Sheet
 from recdash.ingest.formats.json import are_replicates

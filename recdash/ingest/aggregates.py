@@ -1,4 +1,4 @@
-"""Checks tables of aggregated A/B results: which columns a row needs and which values are impossible."""
+"""Checks aggregated tables of A/B tests: which columns a row needs, and which values are impossible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ MOST_COUNTED: Mapping[str, float] = {
 
 
 def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns the checked table. Each row needs n, mean and variance, or successes and trials."""
+    """Returns the checked table. Raises UploadError for incomplete rows and impossible values.
+
+    Each row needs n, mean and variance, or successes and trials.
+    """
     _refuse_negative(table, ("n", "variance", "successes", "trials"))
     _refuse_impossible(table)
     sets = (("n", "mean", "variance"), ("successes", "trials"))
@@ -34,7 +37,7 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _refuse_impossible(table: pa.Table) -> None:
-    """Raises UploadError for counts that are not whole, and for infinite or too large numbers."""
+    """Raises UploadError for counts that are not whole numbers, and for infinite or too large numbers."""
     problems = []
     for name in [name for name in MOST_COUNTED if name in table.column_names]:
         size = pc.abs(table[name])
@@ -50,7 +53,10 @@ def _refuse_impossible(table: pa.Table) -> None:
 
 
 def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says: str) -> list[Problem]:
-    """Returns the problem of the rows where ``bad`` is true, with the value and the place of the first."""
+    """Returns the problem of the rows marked by ``bad``, with value, metric and variant of the first one.
+
+    Empty if no row is marked.
+    """
     rows = table.filter(bad)
     if not rows.num_rows:
         return []
@@ -60,7 +66,7 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
 
 
 def _note_contradictions(table: pa.Table, findings: Findings) -> None:
-    """Adds a notice for rows whose two sets of columns contradict each other."""
+    """Adds a notice if n and mean contradict successes and trials in some rows."""
     rate = pc.divide(table["successes"], table["trials"])  # NaN without trials, which equals nothing
     alike = pc.less_equal(pc.abs(pc.subtract(rate, table["mean"])), 1e-3)
     same = pc.and_(alike, pc.equal(table["n"], table["trials"]))
@@ -72,7 +78,7 @@ def _note_contradictions(table: pa.Table, findings: Findings) -> None:
 
 
 def _have_all(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
-    """Returns a mask [rows], true where all these columns have a finite number."""
+    """Returns [rows] True where all these columns have a finite number."""
     return reduce(pc.and_, (pc.is_finite(pc.fill_null(table[name], float("nan"))) for name in names))
 
 

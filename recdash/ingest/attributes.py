@@ -11,18 +11,21 @@ from recdash.ingest.columns import ROLES
 from recdash.ingest.values import YES_NO, Findings, in_rows, is_missing, is_text
 
 MOST_LABELS = 50
-"""A text column with more distinct values identifies users rather than groups of them."""
+"""A text column with more distinct values identifies single users instead of grouping them."""
 
 MOST = 1e12
-"""No user has more clicks, seconds or cents; sums of larger numbers would lose precision."""
+"""Larger than any user's number of clicks, seconds or cents; sums of larger numbers lose precision."""
 TOO_LARGE = "If it is a placeholder or an error in the log, correct it or leave the cell empty."
 
 COUNTED = {"sessions", "engaged_sessions", "watch_min"}
-"""Totals computed per user from sessions; no column can have these names."""
+"""Totals that recdash computes per user from sessions, so that no column may have these names."""
 
 
 def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Returns text as numbers if all of it is numeric; text with leading zeros is a code, not a number."""
+    """Returns a text column as numbers if all values are numeric, else unchanged.
+
+    Text with leading zeros is a code, not a number.
+    """
     if not is_text(column.type):
         return column
     filled = pc.if_else(is_missing(pc.utf8_trim_whitespace(column)), None, column)
@@ -50,12 +53,11 @@ def further_columns(
     numbers: bool = True,
     most: int | None = MOST_LABELS,
 ) -> pa.Table:
-    """Returns the columns without a role: as numbers if all their values are numeric, else as
-    dictionary-encoded labels.
+    """Returns the table with its columns without a role as numbers, if all values are numeric, or as labels.
 
-    Columns with more than ``most`` distinct texts are left out with a notice, and numbers too unless
-    ``numbers``. Raises ``UploadError`` for session numbers that cannot be added up: infinite, or beyond
-    ``MOST``.
+    Labels are dictionary-encoded. A column with more than ``most`` distinct labels is removed with a notice,
+    and so is a column of numbers unless ``numbers`` is True. Raises ``UploadError`` for numbers in sessions
+    that cannot be added up: infinite, or beyond ``MOST``.
     """
     problems: list[Problem] = []
     roles = {role.name for role in ROLES[kind]}
@@ -85,7 +87,10 @@ def further_columns(
 
 
 def _yes_as_one(column: pa.ChunkedArray, name: str, findings: Findings) -> pa.ChunkedArray:
-    """Returns true and false, or yes and no, as 1 and 0: a result of each user, such as ``converted``."""
+    """Returns a column of true and false, or yes and no, as 1 and 0; other columns unchanged.
+
+    It is a result per user, such as ``converted``. Text that is converted gets a notice.
+    """
     if pa.types.is_boolean(column.type):
         return column.cast(pa.int64())
     if not is_text(column.type):
@@ -100,8 +105,9 @@ def _yes_as_one(column: pa.ChunkedArray, name: str, findings: Findings) -> pa.Ch
 
 
 def _amounts(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, str]:
-    """Returns the numbers (null for NaN) and an error text if most are codes or timestamps rather than
-    amounts.
+    """Returns the numbers, with null for NaN, and text that says why they are no amounts.
+
+    The text is empty unless most numbers are so large that they are codes or timestamps.
     """
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
@@ -119,7 +125,7 @@ def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _why_useless(column: pa.ChunkedArray, numbers: bool, most: int | None) -> str:
-    """Returns why a column is useless as an attribute; empty if it is useful."""
+    """Returns why a column cannot be an attribute; an empty text if it can."""
     if not pa.types.is_dictionary(column.type):
         return "" if numbers else "numbers cannot define segments"
     n_labels = len(column.chunk(0).dictionary)

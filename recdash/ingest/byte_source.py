@@ -1,4 +1,4 @@
-"""Bytes of an upload that can be opened repeatedly, whatever their source and compression."""
+"""The bytes of an upload, which can be opened repeatedly, whatever their source and compression."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ HELD_IN_MEMORY = 1 << 25
 
 @dataclass(frozen=True)
 class Content:
-    """A file's content: its first bytes (``head``), length (``size``) and a function that opens a new reader
-    (``open``).
+    """The content of a file.
 
-    ``native`` is one too, which Arrow reads without Python; None where there is none. ``sheet`` is the sheet
-    of a workbook that is meant; None where none was chosen.
+    ``head`` has its first bytes, ``size`` its length; ``open`` returns a new reader. ``native`` returns a new
+    reader that Arrow reads without Python; None if there is none. ``sheet`` is the chosen sheet of a
+    workbook; None if none was chosen.
     """
 
     name: str
@@ -39,18 +39,18 @@ class Content:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One sheet of a workbook: the file (a path, bytes, a binary file), and the sheet's name."""
+    """One sheet of a workbook: ``file`` is a path, bytes or a binary file, ``name`` the name of the sheet."""
 
     file: Any
     name: str
 
 
 def for_arrow(content: Content) -> Any:
-    """Returns a new reader for Arrow's multi-threaded readers.
+    """Returns a new reader for Arrow's multi-threaded readers, without Python if possible.
 
-    Such a thread goes on for a moment when all its rows were taken: it drops what it holds. Were that an
-    object of Python, it would wait for the interpreter; where this has begun to end by then, the process
-    is aborted (exit 134, ``terminate called without an active exception``).
+    A thread of Arrow may still run for a moment after all rows were taken, and then drops its reader. If the
+    reader is a Python object, the thread waits for the interpreter; if the interpreter is already shutting
+    down, the process is aborted (exit 134, ``terminate called without an active exception``).
     """
     return content.native() if content.native else content.open()
 
@@ -62,7 +62,7 @@ def of_bytes(data: bytes, name: str) -> Content:
 def of_path(path: Path) -> Content:
     """Returns the content of the file at ``path``. Raises ``UploadError`` if it is not readable.
 
-    A pipe gives its bytes only once, so that they are kept.
+    The bytes of a pipe, which can be read only once, are kept in memory.
     """
     try:
         kind = path.stat().st_mode
@@ -96,7 +96,10 @@ def _no_file(path: Path, finding: str) -> UploadError:
 
 
 def bytes_of(stream: Any) -> bytes:
-    """Returns the remaining bytes of ``stream``. Raises ``UploadError`` if it gives no bytes."""
+    """Returns the remaining bytes of ``stream``.
+
+    Raises ``UploadError`` if it cannot be read, or returns no bytes.
+    """
     kind, cause = type(stream).__name__, None
     try:
         data = stream.read()
@@ -112,7 +115,7 @@ def bytes_of(stream: Any) -> bytes:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file that another process opened: its descriptor here, and its name if it has one."""
+    """A file that another process opened: its descriptor in this process, and its name if known."""
 
     number: int
     name: str | None = None
@@ -129,9 +132,9 @@ def of_open_file(file: OpenFile) -> Content:
 
 
 class _Reader(io.RawIOBase):
-    """A reader with its own position in a shared open file; closing it leaves the file open.
+    """A reader with a position of its own in a shared open file; closing it leaves the file open.
 
-    ``read_at(size, position)`` gives at most ``size`` bytes of the file.
+    ``read_at(size, position)`` returns at most ``size`` bytes of the file.
     """
 
     def __init__(self, read_at: Callable[[int, int], bytes], size: int) -> None:
@@ -161,7 +164,10 @@ class _Reader(io.RawIOBase):
 
 
 def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
-    """Returns a transformed copy of ``like``, held in an unnamed temporary file."""
+    """Returns the content of a transformed copy of ``like``.
+
+    The copy is kept in memory, or in an unnamed temporary file if it is large.
+    """
     size = copy.seek(0, io.SEEK_END)
     lock = threading.Lock()
 
@@ -188,7 +194,10 @@ def of_copy(copy: BinaryIO, like: Content, *notices: Problem) -> Content:
 
 
 class _Copy(tempfile.SpooledTemporaryFile[bytes]):
-    """A temporary copy, in memory if small, else in an unnamed file; it is deleted with its last reader."""
+    """A temporary copy of a file, in memory if small, else in an unnamed file.
+
+    It is deleted with its last reader.
+    """
 
     def __del__(self) -> None:
         self.close()
@@ -199,7 +208,7 @@ def temporary() -> BinaryIO:
 
 
 def copied(content: Content, change: Callable[[BinaryIO, BinaryIO], None], *notices: Problem) -> Content:
-    """Returns ``content`` rewritten once by ``change(reader, writer)``."""
+    """Returns the content as rewritten by ``change(reader, writer)``, which is called once."""
     copy = temporary()
     with content.open() as reader:
         change(reader, copy)

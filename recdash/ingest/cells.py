@@ -1,7 +1,8 @@
-"""Tells what the cells of a text column hold: one item, a list of items, or pairs of item and score.
+"""Recognises what the cells of a text column contain: an item, a list of items, or pairs of item and score.
 
-Lists come as JSON, Python or numpy write them, or with a separator and no brackets. Pairs come as
-``[(item, score), …]``, ``{item: score}``, ``[{"item": …, "score": …}]`` or ``[Row(itemId=…, rating=…)]``.
+A list may be written as JSON, Python or numpy write it, or with separators and without brackets. Pairs may be
+written as ``[(item, score), …]``, ``{item: score}``, ``[{"item": …, "score": …}]`` or ``[Row(itemId=…,
+rating=…)]``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from recdash.ingest.values import plain as decoded
 Holding = Literal["list", "item", "unclear"]
 
 PAIRED: Mapping[TableKind, str] = {"run": "score", "truth": "relevance", "train": "rating"}
-"""Meaning of the second value of a pair, by kind of table; other tables hold no lists."""
+"""Kind of table → the role of the second value of a pair. Tables of other kinds have no lists."""
 DEEPEST = 4
 LOOKED_AT = 1_000
 QUOTED = {'"': r'"(?:[^"\\]|\\.)*"|', "'": r"'(?:[^'\\]|\\.)*'|"}
@@ -57,7 +58,7 @@ TOKEN = {
     )
     for quotes, unclosed in UNCLOSED.items()
 }
-"""By the quotes that may enclose a token."""
+"""Quotation marks that may enclose a token → the pattern of a token."""
 CLOSING = {"[": "]", "(": ")", "{": "}"}
 MARKS = {*CLOSING, *CLOSING.values(), ",", ":", "="}
 PAIRS_FIX = "Write [[item, score], …] or {item: score} in each cell, or one row per item."
@@ -69,10 +70,11 @@ SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 
 
 def holding(values: Sequence[str]) -> Holding:
-    """Returns what the non-empty cells hold, judged by brackets, separators and members.
+    """Returns whether non-empty cells contain lists or single items.
 
-    Names may contain blanks and commas too: cells without brackets are lists only if most have several
-    members without blanks, or if all are numbers.
+    Brackets, separators and members decide. Names may contain blanks and commas too. Cells without brackets
+    are therefore lists only if most have several members without blanks, or if all members are numbers.
+    Returns "unclear" if both are possible.
     """
     if values and all(map(is_bracketed, values)):
         return "list"
@@ -102,20 +104,21 @@ def _are_lists(values: Sequence[str], cells: Sequence[list[str]], several: Seque
 
 
 def share_known(values: Sequence[str], lists: Sequence[str]) -> float:
-    """Returns the share of distinct values (0 to 1) that occur in lists."""
+    """Returns the share of the distinct values that occur in the lists, from 0 to 1."""
     known = {member for cell in lists for member in list_in(cell, separator_of(lists))}
     return len(set(values) & known) / len(set(values)) if values else 0.0
 
 
 def values_of(rows: Sequence[Mapping[str, str]], column: str) -> list[str]:
-    """Returns the non-empty values of a column in the first rows."""
+    """Returns the non-empty values of a column in these rows."""
     return [value for row in rows if (value := row[column].strip())]
 
 
 def with_cells(raw: RawTable, kind: TableKind, columns: Columns, stated: Collection[str]) -> Columns:
-    """Returns ``columns`` with what the item cells hold: lists, pairs or one item each.
+    """Returns ``columns`` completed by what the cells of the item column contain.
 
-    ``stated`` are the roles that the user mapped. The outcome is a problem where the cells fit several.
+    They contain lists, pairs or single items. ``stated`` are the roles that the user mapped. If several
+    readings fit, the result has a problem.
     """
     column = columns.mapping.get("item_id")
     if kind not in PAIRED or raw.roles is not None or columns.problems or columns.wide or column is None:
@@ -133,7 +136,7 @@ def with_cells(raw: RawTable, kind: TableKind, columns: Columns, stated: Collect
 
 
 def _are_numbers(raw: RawTable, column: str | None) -> bool:
-    """Returns whether each row of a rank or score column holds one number, so that each row has one item."""
+    """Returns True if each row of a rank or score column has one number, so that each row has one item."""
     values = [] if column is None or column in raw.lists else values_of(raw.sample(), column)
     return bool(values) and not any(is_bracketed(value) or len(list_in(value)) > 1 for value in values)
 
@@ -141,7 +144,7 @@ def _are_numbers(raw: RawTable, column: str | None) -> bool:
 def _with_texts(
     raw: RawTable, columns: Columns, column: str, values: Sequence[str], stated: Collection[str]
 ) -> Columns:
-    """Returns ``columns`` with the meaning of cells without brackets."""
+    """Returns ``columns`` completed by what item cells without brackets contain."""
     users = [row[columns.mapping["user_id"]] for row in raw.sample() if "user_id" in columns.mapping]
     one_each = len(set(users)) == len(users) > 0
     is_stated = "item_id" in stated or not raw.header
@@ -164,10 +167,10 @@ def _with_texts(
 
 
 def _reading(values: Sequence[str], one_each: bool, is_named: bool, is_stated: bool) -> Holding:
-    """Returns how to read cells without brackets.
+    """Returns how to read item cells without brackets.
 
-    ``one_each``: each user has one row. ``is_named``: the column has a name typical of lists. ``is_stated``:
-    the user, or more than the name, made it the item column.
+    ``one_each``: each user has one row. ``is_named``: the column's name is typical of lists. ``is_stated``:
+    the user chose the item column, or the table has no header.
     """
     content, separator = holding(values), separator_of(values)
     if content == "item":
@@ -188,7 +191,7 @@ def _reading(values: Sequence[str], one_each: bool, is_named: bool, is_stated: b
 
 @dataclass(frozen=True)
 class BracketGroup:
-    """The members between two brackets, each with its key if it has one."""
+    """The members between two brackets as (key, value); the key is None if a member has none."""
 
     members: tuple[tuple[str | None, Any], ...]
 
@@ -198,8 +201,9 @@ class BracketGroup:
 
 
 def tokens_in(text: str, quotes: str = "\"'") -> list[str]:
-    """Returns quoted texts, punctuation and the text between; a quote without its closing quote is
-    ignored.
+    """Returns quoted texts, punctuation, and the text between them.
+
+    A quotation mark without its pair is ignored.
     """
     tokens: list[str] = []
     for token in TOKEN[quotes].finditer(text):
@@ -210,7 +214,7 @@ def tokens_in(text: str, quotes: str = "\"'") -> list[str]:
 
 
 def pairs_in(text: str) -> list[tuple[str, str]]:
-    """Returns (item, score) of each pair in a cell, both as text. Raises ``ValueError`` for anything else.
+    """Returns (item, score) of each pair in a cell, as text. Raises ``ValueError`` for any other content.
 
     >>> pairs_in("[('a', 0.5), ('b', 0.25)]"), pairs_in("{7: 1.0}"), pairs_in("[Row(itemId=7, rating=4.5)]")
     ([('a', '0.5'), ('b', '0.25')], [('7', '1.0')], [('7', '4.5')])
@@ -242,7 +246,7 @@ def _values(pair: Sequence[Any] | None) -> tuple[str, str]:
     if pair is None or len(pair) != 2:
         raise ValueError(f"{len(pair or ())} values where a pair has 2")
     item, score = pair
-    # an id beside a score in one list may have become a decimal number
+    # in one list with a score, an id may have become a decimal number
     return str(int(item)) if isinstance(item, float) and item.is_integer() else str(item), str(score)
 
 
@@ -255,7 +259,10 @@ def _field(record: BracketGroup, names: Collection[str]) -> str:
 
 
 def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
-    """Returns the text or group that starts at a token, and the index where the next one starts."""
+    """Returns the text or group that starts at the token ``start``, and the index after it.
+
+    Raises ``ValueError`` for brackets that are not closed or nested too deeply.
+    """
     if start >= len(tokens) or depth > DEEPEST:
         raise ValueError("brackets that are not closed, or nested too deeply")
     if start + 1 < len(tokens) and tokens[start + 1] == "(" and tokens[start] not in MARKS:
@@ -269,7 +276,10 @@ def _value(tokens: Sequence[str], start: int, depth: int) -> tuple[Any, int]:
 
 
 def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup, int]:
-    """Returns the members in brackets, each with its key or None, and the index of the next token."""
+    """Returns the group whose opening bracket is the token ``start``, and the index after it.
+
+    Raises ``ValueError`` for a bracket that is not closed.
+    """
     closing, index = CLOSING[tokens[start]], start + 1
     members = []
     while index < len(tokens) and tokens[index] != closing:
@@ -288,9 +298,9 @@ def _group(tokens: Sequence[str], start: int, depth: int) -> tuple[BracketGroup,
 
 
 def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
-    """Returns the table with each column of pairs split into two list columns: items, and ``NAME.score``.
+    """Returns the table with each column of pairs split into two list columns: the items, and ``NAME.score``.
 
-    Raises ``UploadError`` for sets where the order counts.
+    Raises ``UploadError`` for sets in a run, because they have no order.
     """
     if kind not in PAIRED or raw.roles is not None:
         return raw
@@ -308,8 +318,9 @@ def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
 
 
 def _may_hold_pairs(raw: RawTable, column: str) -> bool:
-    """Returns whether a column may hold pairs: texts and lists of lists may; maps and records look like them
-    in a sample.
+    """Returns True for a column of text or of lists of lists.
+
+    In a sample, maps and records look like pairs too.
     """
     batch = next(iter(raw.blocks([column], ())), None)
     kind = pa.null() if batch is None else decoded(batch.column(0)).type
@@ -317,8 +328,9 @@ def _may_hold_pairs(raw: RawTable, column: str) -> bool:
 
 
 def refuse_sets(source: Any) -> None:
-    """Raises ``UploadError`` for columns of a pandas frame or dict that hold sets, which Arrow reads as
-    lists.
+    """Raises ``UploadError`` if columns of a pandas frame or dict contain sets.
+
+    Arrow would read them as lists, although they have no order.
     """
     columns = _python_columns(source)
     bad = [name for name, values in columns if any(isinstance(value, set | frozenset) for value in values)]
@@ -327,7 +339,7 @@ def refuse_sets(source: Any) -> None:
 
 
 def _python_columns(source: Any) -> list[tuple[Any, Iterable[Any]]]:
-    """Returns (name, first values) of the columns that may hold arbitrary objects."""
+    """Returns (name, first values) of the columns that may contain arbitrary Python objects."""
     if isinstance(source, Mapping):
         return [
             (name, values[:LOOKED_AT]) for name, values in source.items() if isinstance(values, list | tuple)
@@ -372,7 +384,10 @@ def _split_pairs(raw: RawTable, scores: Mapping[str, str]) -> RawTable:
 
 
 def _lists(array: pa.Array, column: str, raw: RawTable, first: int) -> tuple[pa.Array, pa.Array]:
-    """Returns (items, scores), both [rows] lists of text."""
+    """Returns two arrays with one list of text per row: the items and the scores.
+
+    Raises ``UploadError`` for a cell that is not a list of pairs.
+    """
     items: list[list[str]] = []
     scores: list[list[str]] = []
     for row, cell in enumerate(decoded(array).to_pylist()):

@@ -1,9 +1,8 @@
-"""Infers from a run's values which column holds the items, which one orders the lists, and in which
-direction.
+"""Infers from a run's values which column has the items, which one orders the lists, and in which direction.
 
-The first rows are examined, since names alone decide nothing here. Where they fit several readings, the
-outcome is a problem that names the readings and how to choose one. Where the reading might surprise a user,
-it is a notice.
+The first rows are examined, since names alone are not enough. If several readings fit, the result is a
+problem that names the readings and says how to choose one. If the reading may surprise a user, the result has
+a notice.
 """
 
 from __future__ import annotations
@@ -45,21 +44,24 @@ from recdash.ingest.values import plain as decoded
 OF_A_LIST = ("run", "replicate")
 """Roles that distinguish the lists of one user."""
 LOOKED_AT = 20_000
-"""Number of first rows examined; more would take longer without telling more."""
+"""Number of first rows examined; more rows take longer and show nothing new."""
 CLEAR = 0.9
-"""Share of neighbouring rows that must point one way for the values to contradict a reading."""
+"""Share of neighbouring rows that must agree on a direction before values contradict a reading."""
 HALF = 0.5
 FIRST_TIME = 100_000_000
-"""Seconds since 1970, reached in 1973: larger than usual ids."""
+"""Seconds since 1970, a time in 1973; larger than usual ids."""
 FEWEST = 3
-"""Smallest number of neighbouring rows that allows a conclusion."""
+"""Smallest number of pairs of neighbouring rows from which a direction is concluded."""
 RARE = 1 / 1000
-"""Rows in random order look like this in a smaller share of files, so the order is intentional."""
+"""Rows in random order look like this in a smaller share of files.
+
+Below it, the order is taken as intended.
+"""
 PREDICTED = (
     *("score", "scores", "prediction", "est", "predictedscore", "pred", "predictedrating", "preds", "ypred"),
     *("logit", "probability", "prob"),
 )
-"""Column names typical of a model's own scores; other names may hold scores or something else."""
+"""Column names typical of a model's scores; columns with other names may have scores or something else."""
 SCORE_WORDS = ("score", "prediction", "probability", "logit", "similarity")
 HELD_OUT = (
     *("actual", "actuals", "truth", "groundtruth", "relevant", "heldout", "ytrue", "test", "target"),
@@ -74,8 +76,8 @@ def columns_of_run(
 ) -> Columns:
     """Returns the columns of a run after examining its first rows.
 
-    ``explicit`` is the user's mapping, ``without`` are roles to leave out, ``decided`` is what needs no
-    question.
+    ``explicit`` is the user's mapping of roles, ``without`` are roles to leave out, ``decided`` says what the
+    user need not be asked.
     """
     if not raw.header and raw.roles is None:
         columns = _without_header("run", raw, explicit, without)
@@ -99,7 +101,10 @@ def columns_of_run(
 def columns_of_table(
     kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
 ) -> Columns:
-    """Returns the columns of a table that is not a run; without a header, rows of a truth may be lists."""
+    """Returns the columns of a table that is not a run.
+
+    Without a header line, the rows of a truth or training data may be lists.
+    """
     if raw.header or raw.roles is not None:
         return assign(kind, raw.columns, explicit, raw.roles, None, without)
     if kind in ("truth", "train"):
@@ -110,7 +115,7 @@ def columns_of_table(
 def _without_header(
     kind: TableKind, raw: RawTable, explicit: Mapping[str, str], without: Sequence[str]
 ) -> Columns:
-    """Returns the columns by position, unless each row is a list; adds a problem if both are possible."""
+    """Returns the columns by position, unless each row is a list; with a problem if both are possible."""
     names = raw.columns
     by_place = by_position(kind, names, raw.sample())
     rows = [] if len(names) < 3 or set(explicit) - {"user_id", "run", "replicate"} else _first_cells(raw)
@@ -144,8 +149,9 @@ def _two_readings(kind: TableKind, names: Sequence[str]) -> Problem:
 
 
 def with_header_checked(raw: RawTable, kind: TableKind, columns: Columns) -> Columns:
-    """Returns ``columns`` with the problem of a header that may be data, and the positions to choose
-    instead.
+    """Returns ``columns``, with a problem if the header line may be data.
+
+    It then also has the columns' positions, which can be mapped instead.
     """
     problems = _header_problems(raw, kind, columns)
     places = tuple(f"column {place}" for place in range(1, len(raw.columns) + 1)) if problems else ()
@@ -153,7 +159,10 @@ def with_header_checked(raw: RawTable, kind: TableKind, columns: Columns) -> Col
 
 
 def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[Problem]:
-    """Returns the problem of a first line that is read as a header but may be data."""
+    """Returns the problem of a first line that is read as a header but may be data.
+
+    Empty if there is none.
+    """
     if raw.without_header is None or kind not in PAIRED:
         return []
     missing = sum(problem.code == "missing-column" for problem in columns.problems)
@@ -176,21 +185,22 @@ def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[P
 
 
 def _is_value(raw: RawTable, column: str) -> bool:
-    """Returns whether a column's name is one of its values, or has the same pattern of digits and letters."""
+    """Returns True if a column's name is one of its values, or has their pattern of digits and letters."""
     values = values_of(raw.sample(), column)
     form = _form(column)
     return column in values or ("9" in form and bool(values) and all(_form(v) == form for v in values))
 
 
 def _form(text: str) -> str:
-    """Returns the pattern of a text: ``movie_12`` → ``movie_9``."""
+    """Returns the pattern of a text, with 9 for each number: ``movie_12`` gives ``movie_9``."""
     groups = itertools.groupby(text, str.isdecimal)
     return "".join("9" if is_number else "".join(letters) for is_number, letters in groups)
 
 
 def _first_cells(raw: RawTable) -> list[list[str]]:
-    """Returns the first rows as text fields; none if they are unreadable, which is reported when the whole
-    file is read.
+    """Returns the cells of the first rows as text, without surrounding blanks.
+
+    Empty if they cannot be read; the error is then reported when the whole file is read.
     """
     try:
         batch = next(iter(raw.blocks(raw.columns, ())), None)
@@ -206,7 +216,10 @@ def _first_cells(raw: RawTable) -> list[list[str]]:
 
 
 def _reading_of(rows: Sequence[Sequence[str]]) -> str:
-    """Returns ``long`` (one row per item), ``wide`` (one list per row), or ``either``."""
+    """Returns how to read the rows of a run: ``long``, ``wide`` or ``either``.
+
+    ``long`` is one row per item, ``wide`` is one list per row, ``either`` means that both fit.
+    """
     width = len(rows[0]) if rows else 0
     if _no_lists(rows):
         return "long"
@@ -215,8 +228,9 @@ def _reading_of(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _reading_of_truth(rows: Sequence[Sequence[str]]) -> str:
-    """Returns the same as ``_reading_of`` for rows of user, item, relevance, timestamp, or of a user and a
-    list of items.
+    """Returns the same as ``_reading_of`` for a truth or training data.
+
+    A row is user, item, relevance and timestamp, or a user and a list of items.
     """
     if not rows or _no_lists(rows) or _are_values(rows):
         return "long"
@@ -227,7 +241,7 @@ def _reading_of_truth(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _are_values(rows: Sequence[Sequence[str]]) -> bool:
-    """Returns whether the third column has few values that are no items, or the fourth holds timestamps."""
+    """Returns True if the third column has few distinct values and no items, or the fourth has timestamps."""
     items, values = {row[1] for row in rows}, {row[2] for row in rows}
     if len(rows[0]) > 3 and all(WHOLE.fullmatch(row[3]) and float(row[3]) > FIRST_TIME for row in rows):
         return not any(len(item) >= len(str(FIRST_TIME)) for item in items)
@@ -235,8 +249,9 @@ def _are_values(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
-    """Returns whether rows cannot be lists: a user has several, an item occurs twice in one, or no id looks
-    like one.
+    """Returns True if rows cannot be lists.
+
+    That is the case if a user has several rows, items occur twice in most rows, or a value is no id.
     """
     users = [row[0] for row in rows]
     cells = [[cell for cell in row[1:] if cell] for row in rows]
@@ -250,7 +265,7 @@ def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
-    """Returns whether no column is named like items, so that columns such as ``model1``, ``model2`` may hold
+    """Returns True if no column is named like items, and others such as ``model1``, ``model2`` may have
     lists.
     """
     if "item_id" in columns.mapping:
@@ -265,7 +280,10 @@ def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
 def _with_lists(
     raw: RawTable, columns: Columns, explicit: Mapping[str, str], without: Sequence[str]
 ) -> Columns:
-    """Returns ``columns`` with the item lists found in a column of any name, or in one column per model."""
+    """Returns ``columns`` with the item lists in one column of any name, or in one column per model.
+
+    It has a problem if some columns may be lists or not.
+    """
     taken = {columns.mapping.get(role) for role in ("user_id", "run", "replicate")} | {*raw.scores.values()}
     rows = raw.sample()
     list_columns = [
@@ -309,8 +327,10 @@ def _holds_lists(raw: RawTable, column: str, rows: Sequence[Mapping[str, str]]) 
 def _doubtful_lists(
     rows: Sequence[Mapping[str, str]], models: Sequence[str], left: Sequence[str]
 ) -> list[str]:
-    """Returns columns that may be a further candidate: half of their values occur in the lists of the others
-    or, if there are none, some of their cells look like lists.
+    """Returns the columns in ``left`` that may be another candidate.
+
+    At least half of their values occur in the lists of ``models``. If there are no ``models``, some of their
+    cells look like lists.
     """
     lists = [value for column in models for value in values_of(rows, column)]
     known = [c for c in left if share_known(values_of(rows, c), lists) >= HALF]
@@ -337,7 +357,7 @@ def _which_lists(models: Sequence[str], doubtful: Sequence[str]) -> Problem:
 
 
 def _refuse_list_cells(raw: RawTable, columns: Columns) -> Columns:
-    """Returns ``columns``, or a problem if cells of a wide table hold lists."""
+    """Returns ``columns``, with a problem if cells of a wide table contain lists."""
     if not columns.wide:
         return columns
     rows = raw.sample()
@@ -363,7 +383,7 @@ def _writes_list(value: str) -> bool:
 
 
 def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
-    """Returns ``columns`` after checking rank and score values."""
+    """Returns ``columns`` after checking the values of the column that orders the lists."""
     if decided.checked or columns.wide or columns.models:
         return columns
     mapping = columns.mapping
@@ -379,8 +399,9 @@ def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decid
 
 
 def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Columns:
-    """Returns ``columns`` of a run ordered by the file only, with a problem if columns are named like scores,
-    or a notice if several hold decimals.
+    """Returns the ``columns`` of a run in file order, after looking for scores that are not read.
+
+    It has a problem if columns are named like scores, and a notice if several columns have decimal numbers.
     """
     if decided.order == "file" or layout_of(raw, columns) != "rows":
         return columns
@@ -406,8 +427,9 @@ def _unread_scores(scores: Sequence[str], says: str) -> Problem:
 
 
 def _by_trec_rank(raw: RawTable, columns: Columns) -> Columns:
-    """Returns ``columns`` ordered by the rank column of a TREC run, as the user requested; by default the
-    score orders it.
+    """Returns ``columns`` with the rank column of a TREC run as its order.
+
+    The user asked for it; by default the score orders a TREC run.
     """
     columns = replace(columns, mapping={**columns.mapping, "rank": "rank"})
     _, values = _first_values(raw, columns, ["rank"])
@@ -415,7 +437,7 @@ def _by_trec_rank(raw: RawTable, columns: Columns) -> Columns:
 
 
 def is_distance(column: str) -> bool:
-    """Returns whether a column is named like a quantity for which lower is better."""
+    """Returns True if a column's name says that less is better, as of a distance or a loss."""
     return plain(column).endswith(LESS_IS_BETTER)
 
 
@@ -437,10 +459,10 @@ def _with_ranks(raw: RawTable, columns: Columns, explicit: Mapping[str, str], de
 
 
 def _with_direction(columns: Columns, list_code: Ints, rank: Floats) -> Columns:
-    """Returns ``columns`` after checking the direction of ranks.
+    """Returns ``columns`` after checking the direction of the ranks.
 
-    The largest rank may be the best: the ranks in each list descend, or some do and no list has a rank 1
-    although all reach the same largest rank.
+    The largest rank may be the best in two cases: the ranks of every list descend; or some descend, no list
+    has a rank 1, and nearly all lists have the same largest rank. Both give a problem.
     """
     column, lists = columns.mapping["rank"], _lists_of(list_code, rank)
     falls, rises = _steps(list_code, rank)
@@ -458,8 +480,9 @@ def _with_direction(columns: Columns, list_code: Ints, rank: Floats) -> Columns:
 
 
 def _reach_one_end(lists: Sequence[Floats]) -> bool:
-    """Returns whether ranks count down from the largest, which nearly all of several lists have, rather than
-    up from 1 (or 2 if the first is missing).
+    """Returns True if ranks seem to count down from the largest one instead of up from 1.
+
+    Nearly all of several lists have the same largest rank, and no list has a rank 1 or 2.
     """
     largest = max(map(max, lists))
     same = sum(ranks.max() == largest for ranks in lists)
@@ -467,14 +490,14 @@ def _reach_one_end(lists: Sequence[Floats]) -> bool:
 
 
 def _lists_of(list_code: Ints, values: Floats) -> list[Floats]:
-    """Returns the known values of each list, in row order."""
+    """Returns the finite values of each list, in the order of rows."""
     lists = np.split(values, np.flatnonzero(np.diff(list_code)) + 1)
     finite = [list_values[np.isfinite(list_values)] for list_values in lists]
     return [known for known in finite if len(known)]
 
 
 def _counted_from_zero(columns: Columns, rank: Floats) -> Columns:
-    """Returns ``columns`` with ranks that start at 0 marked as such; a column of zeros only is no rank."""
+    """Returns ``columns`` with a mark and a notice if ranks start at 0; a column of zeros only is no rank."""
     known = rank[np.isfinite(rank)]
     if not len(known) or known.min() != 0 or known.max() == 0:
         return columns
@@ -484,8 +507,9 @@ def _counted_from_zero(columns: Columns, rank: Floats) -> Columns:
 
 
 def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
-    """Returns ``columns`` with a problem or notice if ``opposite`` of ``n`` neighbouring pairs have the
-    higher score at the worse rank.
+    """Returns ``columns`` with a problem or notice if rank and score disagree.
+
+    ``opposite`` of ``n`` neighbouring pairs have the higher score at the worse rank.
     """
     rank, score = columns.mapping["rank"], columns.mapping["score"]
     if not opposite:
@@ -511,10 +535,10 @@ def _descending(rank: str, pattern: str) -> Problem:
 
 
 def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns | None:
-    """Returns ``columns`` with a problem if the scores count 1 to n in each list, as ranks do; None if they
-    do not.
+    """Returns ``columns`` with a problem if the scores of each list count 1 to n, as ranks do.
 
-    Scores that descend from n to 1 along the rows mean the same in both readings.
+    None if they do not. Scores that descend from n to 1 along the rows give the same order as ranks, and are
+    no problem.
     """
     score = columns.mapping["score"]
     list_code, values = _first_values(raw, columns, ["score"])
@@ -538,7 +562,7 @@ def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns
 
 
 def _with_scores(raw: RawTable, columns: Columns) -> Columns:
-    """Returns ``columns`` with a problem or notice if another column may hold the model's scores."""
+    """Returns ``columns``, with a problem or notice if another column may have the model's scores."""
     score = columns.mapping["score"]
     taken = set(columns.mapping.values())
     others = [c for c in raw.columns if c not in taken and plain(c) in PREDICTED]
@@ -563,8 +587,9 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
 
 
 def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
-    """Returns ``columns`` with a distance or loss read as smaller is better, or a problem if the rows are in
-    the opposite order.
+    """Returns ``columns`` with a distance or loss as the score, smallest first.
+
+    It has a problem if the values decrease along the rows of a list.
     """
     by_distance = replace(columns, mapping={**columns.mapping, "score": distance})
     list_code, values = _first_values(raw, by_distance, ["score"])
@@ -584,13 +609,13 @@ def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
 
 
 def _doubtful(columns: Columns, problem: Problem, *roles: str) -> Columns:
-    """Returns ``columns`` with these roles left open until the user decides."""
+    """Returns ``columns`` with the problem and without these roles, which the user must decide."""
     left = {role: column for role, column in columns.mapping.items() if role not in roles}
     return replace(columns, mapping=left, problems=(problem,))
 
 
 def _steps(list_code: Ints, values: Floats, place: Floats | None = None) -> tuple[int, int]:
-    """Returns (falls, rises): how often ``values`` fall and rise from one row of a user's list to the next.
+    """Returns how often ``values`` fall and how often they rise from one row of a list to the next.
 
     Rows with equal ``place`` are not compared.
     """
@@ -604,10 +629,10 @@ def _steps(list_code: Ints, values: Floats, place: Floats | None = None) -> tupl
 def _first_values(
     raw: RawTable, columns: Columns, roles: Sequence[str], instead: Mapping[str, str] | None = None
 ) -> tuple[Ints, dict[str, Floats]]:
-    """Returns a list code per row and the numbers of each role in the first rows, with the rows of a list
-    together.
+    """Returns each row's list as a code, and role → numbers, for the first rows; rows of a list are together.
 
-    Both are empty if the values are unreadable, which is reported when the whole file is read.
+    ``instead`` maps roles to other columns. Both are empty if the values cannot be read; the error is then
+    reported when the whole file is read.
     """
     chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
     needed = ["user_id", "item_id", *OF_A_LIST, *roles]
@@ -630,7 +655,10 @@ def _first_values(
 
 
 def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
-    """Returns codes [rows], equal for rows of one list: one user, candidate, and fold or seed."""
+    """Returns [rows] codes of the lists.
+
+    Rows of the same user, candidate, and fold or seed have the same code.
+    """
     codes = _codes(read_ids(arrays["user_id"].slice(0, LOOKED_AT), _check("user_id", raw)))
     for role in [role for role in OF_A_LIST if role in arrays]:
         own = _codes(read_text(arrays[role].slice(0, LOOKED_AT), _check(role, raw)))
@@ -639,7 +667,7 @@ def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
 
 
 def _codes(values: pa.Array) -> Ints:
-    """Returns codes [rows] from 1; 0 for null."""
+    """Returns [rows] codes of the values, from 1; 0 for null."""
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     return np.asarray(pc.fill_null(coded.indices, -1), dtype=np.int64) + 1
 

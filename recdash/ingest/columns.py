@@ -1,7 +1,7 @@
-"""Assigns columns to roles: guessed from names that libraries write, overridden by the user's mapping.
+"""Assigns columns to roles by the names that libraries write; the user's mapping takes precedence.
 
-A *role* is what a column means to recdash (``user_id``, ``score`` …); its *name* is what the file
-calls it. Adding a name that some library uses is one word in the table below.
+A *role* is what a column means to recdash (``user_id``, ``score`` …); its *name* is what the file calls it.
+To recognise another library's name, add one word to the table below.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ ALWAYS, NEVER = "always", "never"
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A column's meaning: how its values are read, and the names that are taken for it, likeliest first.
+    """The meaning of a column: how its values are read, and the names by which it is recognised.
 
-    ``required`` says whether the table needs the column, ``filled`` whether each row of it needs a
-    value: ``ALWAYS``, ``NEVER``, or only where the role called so has one. ``gaps`` says what becomes of rows
-    without a value that none needs to have; ``whole``: where an optional column is there, it is read as a
-    required one.
+    The likeliest name comes first. ``required``: the table needs the column. ``filled``: which rows need a
+    value: ``ALWAYS``, ``NEVER``, or the rows in which the role of that name has one. ``gaps`` says what
+    happens to rows without a value, if not all need one. ``whole``: if the table has this optional column, it
+    is read like a required one.
     """
 
     name: str
@@ -261,21 +261,23 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
 }
 
 WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy"})
-"""Tables in which every column without a role is an attribute."""
+"""Kinds of tables in which every column without a role is an attribute."""
 ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "bandit", "policy"})
-"""Tables that hold no lists of items."""
+"""Kinds of tables that have no lists of items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sideways:
-    """A role that several numbered columns can play together, and the roles that can accompany it."""
+    """A role that several numbered columns can have together, and the roles that the other columns may
+    have.
+    """
 
     role: Role
     beside: tuple[str, ...]
     what: str
     says: str
     any_name: bool = True
-    """Whether the columns can have any name; else only one like the role's."""
+    """True if the columns may have any name, False if it must be one of the role's."""
 
 
 ITEMS_OF_A_USER = Sideways(
@@ -294,9 +296,9 @@ SHOWN = 10
 CHOOSE = " (--columns, columns= in Python, or the details of a file on the page Add data)"
 LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
 LISTS, SINGLE = "[]", "[1]"
-"""Appended to the name of an item column: each cell holds a list, or one item."""
+"""Marks after the name of an item column: each cell contains a list, or a single item."""
 REVERSED = "-"
-"""Prefixed to the name of a score column: the smallest value is the best."""
+"""Mark before the name of a score column: the smallest value is the best."""
 WORDS = {
     "user_id": "user",
     "item_id": "item",
@@ -311,44 +313,45 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The result of assigning columns: role → column; ``wide`` names the columns of a wide list, best
-    first.
+    """The result of assigning columns to roles.
+
+    ``mapping`` is role → column; ``wide`` are the columns of a wide list, best first.
     """
 
     mapping: Mapping[str, str]
     wide: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()  # labels to map a wide role to, see wide_label
+    families: tuple[str, ...] = ()  # labels that a wide role may be mapped to, see wide_label
     notices: tuple[Problem, ...] = ()
     problems: tuple[Problem, ...] = field(default=())
     reversed_score: bool = False
-    """The smallest score is the best: a distance or a loss."""
+    """True if the smallest score is the best, as of a distance or a loss."""
     ranks_from: int = 1
     models: tuple[str, ...] = ()
-    """Columns of lists, one per candidate; ``mapping`` has the first."""
+    """Columns of lists, one per candidate; ``mapping`` has the first of them."""
     scores: tuple[str, ...] = ()
-    """Columns of scores, one per candidate; ``mapping`` has the first."""
+    """Columns of scores, one per candidate; ``mapping`` has the first of them."""
     listed: bool = False
-    """The item column holds lists, whatever its name."""
+    """True if the item column contains lists, whatever its name."""
     single: bool = False
-    """Each cell of the item column holds one item, whatever it looks like."""
+    """True if each cell of the item column contains a single item, whatever it looks like."""
     mark: str = ""
     """The user's mark for the item column: ``LISTS`` or ``SINGLE``."""
     separator: str | None = None
-    """Separator of the items in a list cell, if known and not a blank."""
+    """Separator of the items in a cell; None if it is unknown or a blank."""
 
     @property
     def marked_items(self) -> dict[str, str]:
-        """Returns {"item_id": column} with the mark that says what its cells hold; empty without a mark."""
+        """Returns {"item_id": column with the user's mark}; empty without a mark."""
         column = self.mapping.get("item_id")
         return {"item_id": f"{column}{self.mark}"} if column and self.mark else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What is already known about the order of a run's lists, so that the user is not asked.
+    """What is known about the order of a run's lists, so that the user is not asked.
 
-    ``order`` is the column that orders them, as stated; ``checked``: the table was read and questions asked
-    before.
+    ``order`` says what orders them, if the user stated it. ``checked``: the table was examined before, and
+    questions were answered.
     """
 
     order: Order | None = None
@@ -357,9 +360,9 @@ class Decided:
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """{role: column} stated for every table of a request, and which tables had the column.
+    """A mapping {role: column} for all tables of a request, and which tables have the columns.
 
-    ``seen`` ({table: its columns}) and ``used`` (roles found) are filled while tables are read.
+    ``seen`` ({table: its columns}) and ``used`` (roles found in some table) are filled while tables are read.
     """
 
     chosen: Mapping[str, str]
@@ -367,7 +370,7 @@ class SharedColumns:
     used: set[str] = field(default_factory=set)
 
     def within(self, kind: TableKind, table: str, columns: Sequence[str]) -> dict[str, str]:
-        """Returns the mapping that applies to a table of ``kind`` with these columns."""
+        """Returns the part of the mapping that applies to a table of ``kind`` with these columns."""
         roles = {role.name for role in ROLES[kind]}
         here = {
             role: column
@@ -380,7 +383,7 @@ class SharedColumns:
 
 
 class TableMapping(dict[str, str]):
-    """{role: column} stated for one table, together with the mapping for all tables of the request."""
+    """A mapping {role: column} for one table, together with the mapping for all tables of the request."""
 
     def __init__(self, own: Mapping[str, str], shared: SharedColumns) -> None:
         super().__init__(own)
@@ -390,15 +393,16 @@ class TableMapping(dict[str, str]):
         return {**self.shared.within(kind, table, columns), **self}
 
     def shared_names_place(self, columns: Sequence[str]) -> bool:
-        """Returns whether the mapping for all tables names columns by position (``column 2``); only tables
-        without a header, of which no column is known, have those.
+        """Returns True if the mapping for all tables names columns of this table by position (``column 2``).
+
+        Only tables without known column names, which may have no header, have such positions.
         """
         return not any(map(is_known, columns)) and names_place(self.shared.chosen.values(), columns)
 
     def unmet(self, kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
-        """Returns the problem of each required role whose mapped column is missing.
+        """Returns a problem for each required role whose column in the shared mapping is missing here.
 
-        If there is one, mapped columns that no table had so far are reported with it.
+        If there is one, mapped columns that no table has had so far are reported too.
         """
         needed = {role.name for role in ROLES[kind] if role.required} - {*self}
         needed_columns = {
@@ -412,14 +416,16 @@ class TableMapping(dict[str, str]):
 
 
 def names_place(labels: Iterable[str], columns: Sequence[str]) -> bool:
-    """Returns whether a label is a column's position (``column 2``), or a range with such an end."""
+    """Returns True if a label is a column's position (``column 2``), or a range with such an end."""
     places = {f"column {place}" for place in range(1, len(columns) + 1)} - set(columns)
     return any(end.casefold() in places for label in labels for end in _ends(unmarked(label, columns)[0]))
 
 
 def is_column(label: str, columns: Sequence[str]) -> bool:
-    """Returns whether ``label`` is a column, its reverse (``-distance``), the ends of a list (``r1..r3``),
-    columns of lists (``als,ease``), or a column with a mark (``items[]``).
+    """Returns True if ``label`` refers to columns of the table.
+
+    It may be a column, a reversed column (``-distance``), the ends of a list (``r1..r3``), several columns of
+    lists (``als,ease``), or a column with a mark (``items[]``).
     """
     spelling = spelled(label, columns)
     ends = _ends(spelling)
@@ -433,9 +439,9 @@ def is_column(label: str, columns: Sequence[str]) -> bool:
 
 
 def spelled(label: str, columns: Sequence[str]) -> str:
-    """Returns ``label`` with column names as the table writes them.
+    """Returns ``label`` with column names as the table spells them.
 
-    Surrounding blanks and case are ignored unless two columns differ in nothing else.
+    Surrounding blanks and case are ignored, unless two columns differ in nothing else.
     """
     trimmed, ends = label.strip(), _ends(label)
     spelling = _spelled_name(label, columns)
@@ -452,13 +458,16 @@ def spelled(label: str, columns: Sequence[str]) -> str:
 
 
 def unmarked(label: str, columns: Sequence[str]) -> tuple[str, str]:
-    """Returns the column's name and its mark: ``items[]`` → ``items``, ``[]``."""
+    """Returns the column's name and its mark: ``items[]`` gives ``items`` and ``[]``.
+
+    No mark gives an empty one.
+    """
     mark = next((mark for mark in (LISTS, SINGLE) if label.endswith(mark) and label not in columns), "")
     return (label.removesuffix(mark), mark) if mark else (label, "")
 
 
 def _several_columns(label: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """Returns the columns in ``als,ease``; empty if one of them does not exist."""
+    """Returns the columns in a label such as ``als,ease``; empty if one of them does not exist."""
     names = tuple(_spelled_name(name, columns) for name in label.split(","))
     return names if len(names) > 1 and set(names) <= set(columns) else ()
 
@@ -471,15 +480,17 @@ def _spelled_name(name: str, columns: Sequence[str]) -> str:
 
 
 def _ends(label: str) -> list[str]:
-    """Returns the first and last column of ``rec_1 … rec_9``, which can also be written with two or three
-    dots.
+    """Returns the first and last column of ``rec_1 … rec_9``, which may be written with two or three dots.
+
+    Any other label gives one text.
     """
     return [end.strip() for end in label.replace("...", "…").replace("..", "…").split("…")]
 
 
 def plain(name: str) -> str:
-    """Returns a name without case, blanks and punctuation: ``userId``, ``User ID`` and ``user_id`` become
-    equal.
+    """Returns a name in lower case, without blanks and punctuation.
+
+    ``userId``, ``User ID`` and ``user_id`` become equal.
     """
     untyped = re.sub(r":(token|float)(_seq)?$", "", name.strip().lower())  # as RecBole writes it
     return re.sub(r"[\W_]", "", untyped)
@@ -493,7 +504,7 @@ KNOWN = frozenset(name for roles in ROLES.values() for role in roles for name in
 
 
 def is_known(name: str) -> bool:
-    """Returns whether any role of any table has this name (used to tell a header from data)."""
+    """Returns True if some role of some table has this name, which distinguishes a header from data."""
     return plain(name) in KNOWN
 
 
@@ -509,11 +520,11 @@ def assign(
     positions: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
 ) -> Columns:
-    """Assigns a column to each role of ``kind``.
+    """Returns the columns assigned to the roles of ``kind``.
 
-    ``explicit`` is the user's mapping (an empty column leaves the role out), ``fixed`` what the
-    format prescribes, ``positions`` what a table without a header suggests; ``without`` are roles
-    to leave unassigned. Never raises: what is wrong is in ``problems``.
+    ``explicit`` is the user's mapping (an empty column leaves the role out), ``fixed`` is prescribed by the
+    format, ``positions`` is suggested by the positions in a table without a header; ``without`` are roles to
+    leave unassigned. Never raises: the result has the problems.
     """
     stated = {role: spelled(column, columns) for role, column in (explicit or {}).items()}
     left_out = [role for role, column in stated.items() if not column]
@@ -574,8 +585,9 @@ def assign(
 def _said_of_cells(
     kind: TableKind, columns: Sequence[str], stated: Mapping[str, str]
 ) -> tuple[dict[str, str], str, tuple[str, ...]]:
-    """Returns ``stated`` with the item column alone, the mark after it, and all columns if a run has
-    several.
+    """Returns ``stated`` with a single item column, the mark after it, and all item columns of a run.
+
+    The item columns are empty unless the run has several.
     """
     if "item_id" not in stated:
         return dict(stated), "", ()
@@ -587,7 +599,7 @@ def _said_of_cells(
 def _chosen_range(
     columns: Sequence[str], families: Mapping[str, tuple[str, ...]], role: str, label: str
 ) -> tuple[tuple[str, ...], list[Problem]]:
-    """Returns the columns from one end of ``rec_1 … rec_9`` to the other, and what is wrong with the ends.
+    """Returns the columns of a range ``rec_1 … rec_9``, and the problems of its ends.
 
     The columns are in numeric order if both ends belong to one numbered group, else in table order. Both
     results are empty if ``label`` is not a range.
@@ -620,8 +632,9 @@ def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) ->
 
 
 def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Returns the roles of a table without header; a run's third column is a rank if its lists count 1, 2, 3
-    …
+    """Returns the roles of a table without a header, by position.
+
+    The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list.
     """
     mapping = dict(zip(POSITIONS.get(kind, ()), columns, strict=False))
     if kind == "run" and len(columns) >= 3:
@@ -644,8 +657,9 @@ def _counts_up(values: Sequence[str]) -> bool:
 def _families(
     kind: TableKind, columns: Sequence[str], known: Mapping[str, str], no_header: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """Returns columns that can play a wide role together, by label: numbered columns, or all numbers of a
-    vector.
+    """Returns label → columns that may have one role together.
+
+    These are numbered columns, or all columns of numbers of a vector.
     """
     if kind not in SIDEWAYS:
         return {}
@@ -662,7 +676,10 @@ def _families(
 
 
 def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Returns each group ``rec_1 … rec_n`` (or ``1 … n``, from 0 or 1 without a gap) in numeric order."""
+    """Returns each group of columns ``rec_1 … rec_n`` (or ``1 … n``) in numeric order.
+
+    A group has several numbers, from 0 or 1 without a gap.
+    """
     stems: dict[str, dict[int, str]] = {}
     for column in columns:
         if match := re.fullmatch(r"(.*?)[ _.\-]?(\d{1,9})", column):
@@ -677,8 +694,9 @@ def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Returns the groups that may be the role: the only one, else those named like it, else all if any name
-    will do.
+    """Returns the groups of columns that may have the role.
+
+    These are the groups named like it; if there are none and any name is allowed, all groups.
     """
     if kind not in SIDEWAYS:
         return []
@@ -692,9 +710,7 @@ def is_called(role: Role, column: str) -> bool:
 
 
 def _which_family(kind: TableKind, likely: Sequence[tuple[str, ...]]) -> list[Problem]:
-    """Returns the problem of several numbered groups of columns that may all be the item list or the
-    vector.
-    """
+    """Returns a problem if several groups of numbered columns may be the list of items or the vector."""
     if len(likely) < 2:
         return []
     role, labels = SIDEWAYS[kind].role.name, [f"'{wide_label(family)}'" for family in likely]
@@ -705,7 +721,7 @@ def _which_family(kind: TableKind, likely: Sequence[tuple[str, ...]]) -> list[Pr
 
 
 def wide_label(wide: Sequence[str]) -> str:
-    """Returns the label for the columns of a wide list; empty without columns."""
+    """Returns the label of the columns of a wide list, such as ``rec_1 … rec_9``; empty without columns."""
     return f"{wide[0]} … {wide[-1]}" if wide else ""
 
 
@@ -713,7 +729,7 @@ def wide_label(wide: Sequence[str]) -> str:
 
 
 def listed(columns: Sequence[str]) -> str:
-    """Returns the first ten names, shortened, and how many more there are."""
+    """Returns the first ten names as text, shortened, and the number of others."""
     names = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in columns[:SHOWN])
     return f"{names} and {len(columns) - SHOWN:,} more" if len(columns) > SHOWN else names or "none"
 
@@ -744,7 +760,10 @@ def _unknown_columns(columns: Sequence[str], explicit: Mapping[str, str]) -> lis
 
 
 def _twice(kind: TableKind, columns: Sequence[str], mapping: Mapping[str, str]) -> list[Problem]:
-    """Returns problems of duplicate column names (numbered by the reader) that could play an open role."""
+    """Returns a problem for each duplicate column name that fits an open role.
+
+    The reader numbers such names.
+    """
     wanted = {name: role.name for role in ROLES[kind] if role.name not in mapping for name in names_of(role)}
     problems = []
     for name in [column.removesuffix(" (1)") for column in columns if column.endswith(" (1)")]:
@@ -794,8 +813,9 @@ def _notices(
     fixed: Mapping[str, str] | None,
     stated: Collection[str],
 ) -> list[Problem]:
-    """Returns notices of the assignment, except for columns named like their role, prescribed by the format,
-    or stated by the user.
+    """Returns notices about columns that were guessed.
+
+    Columns that have their role's name, are prescribed by the format or are stated by the user get none.
     """
     plainly = {(role, role) for role in mapping} | set((fixed or {}).items())
     guessed = [pair for pair in mapping.items() if pair[0] not in stated]

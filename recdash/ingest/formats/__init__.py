@@ -1,1 +1,1 @@
-"""One module per format; ``registry.FORMATS`` says how each is recognised and read."""
+"""One module per file format; ``registry.FORMATS`` says how each one is recognised and read."""

@@ -1,4 +1,4 @@
-"""Reads tables in memory: pandas, polars, Arrow."""
+"""Reads tables in memory: of pandas, polars and Arrow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def read_arrow(source: Any) -> RawTable:
-    """Reads a pandas, polars or Arrow table (anything with an Arrow stream)."""
+    """Returns the raw table of a pandas, polars or Arrow table (anything with an Arrow stream).
+
+    Raises ``UploadError`` for a table that Arrow cannot read.
+    """
     try:
         table = source if isinstance(source, pa.Table) else _streamed(source)
     except NOT_ARROW as error:
@@ -40,8 +43,9 @@ def _finding_and_fix(error: Exception) -> tuple[str, str]:
 
 
 def _bad_column(source: Any) -> str:
-    """Returns the first column of a data frame that Arrow cannot read on its own; "table" if there is
-    none.
+    """Returns the place of the first column of a data frame that Arrow cannot read by itself.
+
+    "table" if none.
     """
     for name in getattr(source, "columns", ()):
         try:

@@ -1,4 +1,4 @@
-"""Decompresses gzip data and zip archives of one file, within limits."""
+"""Decompresses gzip data, and zip archives of one file, within limits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ZIP = b"PK\x03\x04"
 
 
 def unpacked(content: Content, limits: Limits) -> Content:
-    """Returns ``content`` decompressed from gzip or zip, which is recognised by the first bytes rather than
-    the name.
+    """Returns ``content`` decompressed from gzip or zip; other content is returned unchanged.
 
-    Without limits those of the settings apply: a compressed file of a few bytes could fill the disk.
+    Both are recognised by their first bytes, not by the name. Without limits those of the settings apply,
+    because a compressed file of a few bytes could fill the disk.
     """
     keep_within(limits, "upload_bytes", content.size)
     if not content.head.startswith((GZIP, ZIP)):

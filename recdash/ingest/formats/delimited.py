@@ -39,7 +39,10 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
-    """Reads CSV and similar text: any delimiter, with or without a header line."""
+    """Returns the raw table of CSV and similar text.
+
+    It may have any delimiter, and a header line or none.
+    """
     dialect = dialect_of(content)
     table = _delimited(content, dialect)
     if not dialect.header:
@@ -55,7 +58,10 @@ def _delimited(content: Content, dialect: Dialect) -> RawTable:
 
 
 def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> RawTable:
-    """Returns the raw table of a text in a known dialect; ``extra`` are further fields of it."""
+    """Returns the raw table of a text in a known dialect; ``extra`` are other fields of ``RawTable``.
+
+    Raises ``UploadError`` for an unclosed quote, and for a text without rows.
+    """
     text = prepared(content, dialect)
     if dialect.quoted and (unclosed := unclosed_quote(text)):
         raise UploadError(unclosed)
@@ -84,10 +90,11 @@ def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> R
 
 
 def _blocks(text: PreparedText, columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
-    """Yields batches with all values as text; rows of a wrong width are skipped and refused at the end.
+    """Yields batches with all values as text.
 
-    To skip rows, Arrow's threads would hold a function of ours: see ``byte_source.for_arrow``. A table is
-    read without it as long as no row needs it.
+    Rows of a wrong width are skipped, and raise ``UploadError`` at the end. To skip rows, Arrow's threads
+    would have to call a Python function (see ``byte_source.for_arrow``). A table is therefore read without
+    skipping until a row needs it.
     """
     n_blocks = 0
     try:
@@ -114,8 +121,9 @@ def _arrow_blocks(
     ids: Collection[str],
     of_wrong_width: Callable[[Any], str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yields Arrow's batches. Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width``
-    handles it.
+    """Yields Arrow's batches.
+
+    Raises pa.ArrowInvalid for a row of a wrong width, unless ``of_wrong_width`` handles it.
     """
     from pyarrow import csv
 

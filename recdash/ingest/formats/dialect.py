@@ -1,4 +1,4 @@
-"""Detects how a text table is written: delimiter, header line, names, decimal separator."""
+"""Detects how a text table is written: its delimiter, header line, column names and decimal separator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAMPLE_LINES = 60
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text table is written; ``names`` are unique, ``delimiter`` is as in the file."""
+    """How a text table is written; ``names`` are unique, ``delimiter`` is the one in the file."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -37,7 +37,7 @@ class Dialect:
 
 
 def sample_lines(content: Content) -> list[str]:
-    """Returns the first non-blank lines, without one that the sample cuts off."""
+    """Returns the first lines that are not blank, without a line that the sample cuts off."""
     lines = content.head.decode("utf-8-sig", errors="ignore").splitlines()
     if content.size > HEAD and len(lines) > 1:
         lines = lines[:-1]
@@ -61,7 +61,7 @@ def csv_reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
 
 
 def dialect_of(content: Content) -> Dialect:
-    """Returns delimiter, header, names and decimal separator, inferred from the first lines."""
+    """Returns the dialect, inferred from the first lines."""
     lines = sample_lines(content)
     rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
     delimiter = _outer_delimiter(rows, max(rows, key=lambda d: _likelihood(rows[d])))
@@ -74,7 +74,7 @@ def dialect_of(content: Content) -> Dialect:
 
 
 def without_header(dialect: Dialect) -> Dialect:
-    """Returns the dialect of a table whose first line is data although it looks like a header."""
+    """Returns the dialect for reading the first line as data, although it looks like a header."""
     return replace(dialect, header=False, names=numbered(len(dialect.names)))
 
 
@@ -83,11 +83,10 @@ def numbered(width: int) -> tuple[str, ...]:
 
 
 def _outer_delimiter(rows: dict[str, list[list[str]]], likeliest: str) -> str:
-    """Returns the delimiter between user and list where the likeliest delimiter separates list members:
-    ``7<TAB>a,b,c``.
+    """Returns the delimiter between user and list if the likeliest delimiter separates the members of lists.
 
-    Each line then has exactly one outer delimiter, before all inner ones, and the members are all numbers or
-    all non-numeric.
+    In ``7<TAB>a,b,c`` it is the tab. Each line then has exactly one outer delimiter, before all inner ones,
+    and the members are all numbers, or none of them is. Otherwise the likeliest delimiter is returned.
     """
     for delimiter in ("\t", ";", ",", "|", "::"):
         lines = rows[delimiter]
@@ -100,8 +99,9 @@ def _outer_delimiter(rows: dict[str, list[list[str]]], likeliest: str) -> str:
 
 
 def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
-    """Returns a sort key: known column names weigh most, then rows of equal width, then the number of
-    fields.
+    """Returns a sort key of a delimiter, given the rows that it produces.
+
+    Known column names count most, then the share of rows of equal width, then the width.
     """
     width = len(rows[0])
     if width < 2:
@@ -110,14 +110,14 @@ def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
 
 
 def has_header(cells: Sequence[str]) -> bool:
-    """Returns whether the first line is a header: it has no number, or it names a known column."""
+    """Returns True if the first line is a header: it has no number, or it names a known column."""
     # a single letter beside numbers ("u,a,0.5") is more likely an id than a name
     has_known_name = any(is_known(cell) and len(cell.strip()) > 1 for cell in cells)
     return has_known_name or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
 
 
 def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:
-    """Returns notices of what was detected and differs from what the file's name or a plain CSV suggests."""
+    """Returns notices about a delimiter that the file's name does not suggest, and about a decimal comma."""
     delimiter = dialect.delimiter
     notices = []
     expected = "\t" if name.lower().endswith((".tsv", ".tab")) else ","

@@ -22,7 +22,10 @@ CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
 
 
 def as_utf8(content: Content) -> Content:
-    """Returns ``content`` as UTF-8 text. Raises ``UploadError`` for NUL bytes and for binary data."""
+    """Returns the content as UTF-8 text.
+
+    Raises ``UploadError`` for NUL bytes, binary data and invalid text.
+    """
     head = content.head
     encoding = next((name for mark, name in MARKS if head.startswith(mark)), None)
     if encoding:
@@ -50,7 +53,7 @@ def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, Bi
 
 
 def _is_utf8(content: Content) -> bool:
-    """Returns whether all bytes are UTF-8. Raises ``UploadError`` at a NUL byte."""
+    """Returns True if all bytes are UTF-8. Raises ``UploadError`` at a NUL byte."""
     decoder, utf8, lines = codecs.getincrementaldecoder("utf-8")(), True, 1
     with content.open() as reader:
         while chunk := reader.read(CHUNK):
@@ -78,7 +81,10 @@ def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, final: bool = Fal
 
 
 def _from_western(content: Content) -> Content:
-    """Returns text decoded as cp1252 (latin-1 for its gaps), which non-UTF-8 text nearly always is."""
+    """Returns the content decoded as cp1252, which text that is not UTF-8 nearly always is.
+
+    Bytes that cp1252 leaves undefined are decoded as latin-1.
+    """
     finding = "the text is not UTF-8 and was read as latin-1 / cp1252"
     notice = Problem(
         "encoding", "file", finding, "Check names with accents; save the file as UTF-8 to be sure."
@@ -88,7 +94,7 @@ def _from_western(content: Content) -> Content:
 
 
 def _latin1(error: UnicodeError) -> tuple[str, int]:
-    """Decodes the five bytes that cp1252 leaves undefined as latin-1."""
+    """Returns bytes that cp1252 leaves undefined, decoded as latin-1, and the position after them."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("latin-1"), error.end
