@@ -1,1 +1,1 @@
-"""The dashboard: frame, widgets and pages. Only this package and pages/ import Streamlit."""
+"""The dashboard: its frame, widgets and pages. Only this package and pages/ import Streamlit."""

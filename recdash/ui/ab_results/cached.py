@@ -1,4 +1,4 @@
-"""Caches answers about an A/B test by its id and its counting rules."""
+"""Cached answers about an A/B test, which depend on its id and its counting rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Version = tuple[str, str]
-"""A test's id, and its rules and metrics as one text: a change of either changes the results."""
+"""A test's id, and its rules and metrics as one text. The results are the same as long as these are."""
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -31,7 +31,9 @@ def _sample_summary(version: Version) -> SampleSummary:
 
 
 def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:
-    """Returns what a service's method answers; cached by its name, the test's rules and the arguments."""
+    """Returns what a service's method answers about a test; cached by method, arguments and the test's
+    rules.
+    """
     return cached.answer(method, (test.id, *arguments), version=_version(test))
 
 
@@ -50,7 +52,7 @@ def sample_summary(test: OnlineTest) -> SampleSummary | None:
 
 
 def metrics(test: OnlineTest) -> dict[str, OnlineMetric]:
-    """Returns the definitions by name; none for aggregated data."""
+    """Returns {name: definition} of the test's metrics; empty for aggregated data."""
     if test.kind == "aggregates":
         return {}
     return {metric.name: metric for metric in ask(workspace().online_analysis.metrics, test)}

@@ -1,4 +1,4 @@
-"""Builds the table of an A/B test's metrics; names the help entries of its page."""
+"""The table of an A/B test's metrics, and the entries of the guide to which its page links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GUIDE = {
 
 
 def definitions(ab_test: AbTest) -> Html:
-    """Returns the table of all metrics: meaning, formula, better direction, role and margin."""
+    """Returns the table of all metrics with meaning, formula, better direction, role and margin."""
     columns = text_columns("Metric", "Meaning", "Formula", "Better", "Role", "Margin")
     first = {row.metric: row for row in reversed(ab_test.results.rows)}
     rows = [_definition(ab_test, first[name]) for name in ab_test.titles]

@@ -1,4 +1,4 @@
-"""Shows whether a test can be trusted: a row of checks, the excluded data, and the counting rules."""
+"""Shows whether an A/B test can be trusted: a row of checks, the excluded data, and the counting rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AGGREGATED = "not available for aggregated data"
 
 @dataclass(frozen=True)
 class HealthCheck:
-    """One check of a test: its title, its state, the finding in a word, and the number behind it."""
+    """One check of an A/B test: its title, its state, the finding in a word, and the number behind it."""
 
     title: str
     state: State
@@ -37,7 +37,9 @@ class HealthCheck:
 
 
 def show(ab_test: AbTest) -> None:
-    """Draw a sample ratio mismatch first, then all checks; exclusions and rules open on a click."""
+    """Draws an error for a sample ratio mismatch, then all checks, and exclusions and rules in an
+    expander.
+    """
     warnings = ab_test.results.health.warnings
     others = [warning for warning in warnings if warning.code != SPLIT_BROKEN]
     for problem in (warning for warning in warnings if warning.code == SPLIT_BROKEN):
@@ -65,7 +67,7 @@ def checks_html(results: Sequence[HealthCheck]) -> Html:
 
 
 def checks(ab_test: AbTest) -> list[HealthCheck]:
-    """Returns all checks of a test; for aggregated data only the split is known."""
+    """Returns all checks of a test; for aggregated data all but the split are unknown."""
     of_users = {
         "Multiple exposures": _crossed,
         "Bots": _bots,
@@ -95,7 +97,9 @@ def _split(ab_test: AbTest) -> HealthCheck:
 
 
 def planned(ab_test: AbTest) -> str:
-    """Returns the planned split: ``2 : 1``, control first, at most four shares; or ``even``."""
+    """Returns the planned split, control first, such as ``2 : 1`` (at most four shares); ``even`` without
+    one.
+    """
     split = ab_test.rules.split
     if not split:
         return "even"
@@ -132,7 +136,7 @@ def _bots(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:
 
 
 def _shares(counts: Mapping[str, int], totals: Mapping[str, int]) -> str:
-    """Returns ``0.2 to 0.3 % of a variant``."""
+    """Returns the range of a count's shares over the variants, such as ``0.2 to 0.3 % of a variant``."""
     shares = [100 * counts.get(variant, 0) / max(n, 1) for variant, n in totals.items()]
     decimals = numbers.places(shares) - 1 if max(shares) else 0
     low, high = (numbers.fixed(end, max(decimals, 0)) for end in (min(shares), max(shares)))
@@ -140,7 +144,7 @@ def _shares(counts: Mapping[str, int], totals: Mapping[str, int]) -> str:
 
 
 def _exposure(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:
-    """Returns the check of exposed users without a session, which needs uploaded exposures."""
+    """Returns the check for exposed users without a session; unknown if no exposures were uploaded."""
     silent = sum(sample.silent.values())
     if silent:
         return HealthCheck(
@@ -208,7 +212,7 @@ def _exclusion_rows(ab_test: AbTest, sample: SampleSummary) -> Iterator[list[Cel
 
 
 def _rules(ab_test: AbTest) -> None:
-    """Draw the rules that apply to this test, and which of them are not the defaults."""
+    """Draws the rules that apply to this test, with the default of each rule that differs from it."""
     widgets.section("Counting rules", "The same for every variant.")
     rows = [
         [RULE_TITLES[name], rule_text(value), "" if value == usual else f"default: {rule_text(usual)}"]
@@ -229,7 +233,7 @@ def applying(ab_test: AbTest) -> tuple[str, ...]:
 
 
 def rules_of(rules: OnlineRules) -> list[tuple[str, Any, Any]]:
-    """Returns (name, value, default) of each rule."""
+    """Returns (name, value, default) for each counting rule."""
     names = [field.name for field in fields(OnlineRules)]
     return [(name, getattr(rules, name), getattr(USUAL, name)) for name in names]
 
@@ -243,7 +247,7 @@ def rule_text(value: Any) -> str:
 
 
 def changes(old: OnlineRules, new: OnlineRules) -> list[str]:
-    """Returns ``Planned split: even → control 2, new 1`` for each rule that differs."""
+    """Returns a text for each rule that differs, such as ``Planned split: even → control 2, new 1``."""
     before = {name: value for name, value, _ in rules_of(old)}
     return [
         f"{RULE_TITLES[name]}: {rule_text(before[name])} → {rule_text(value)}"

@@ -11,7 +11,7 @@ from recdash.ui.components import widgets
 
 
 def show(ab_test: AbTest) -> None:
-    """Draw the chosen metric in depth; nothing if there is only one variant."""
+    """Draws the chosen metric in depth; nothing for a test with only one variant."""
     if not ab_test.challengers or not ab_test.titles:
         return
     st.html('<hr class="rd-rule">')

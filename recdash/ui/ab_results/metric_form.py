@@ -1,4 +1,4 @@
-"""Shows the form that adds a metric to an A/B test, or changes its role or margin."""
+"""The form that adds a metric to an A/B test, or changes the role or margin of one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def show(ab_test: AbTest, save: Save) -> None:
 
 
 def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
-    """Draw the fields and return the metric as filled in; a known metric keeps its formula."""
+    """Draws the fields and returns the metric that they describe; a known metric keeps its formula."""
     key = f"{ab_test.test.id}-{known.name if known else NEW}"
     made = known or _made(ab_test, key)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -82,7 +82,9 @@ def _total_name(total: str) -> str:
 
 
 def defined(title: str, numerator: str, denominator: str | None) -> OnlineMetric:
-    """Returns a new metric of two totals; ``denominator`` None: per user. Its values may be below zero."""
+    """Returns a new metric that divides the total ``numerator`` by ``denominator``; None divides it by
+    users.
+    """
     below = f"divided by that of {_total_name(denominator)}" if denominator else "per user"
     return OnlineMetric(
         name=re.sub(r"\W+", "_", title.strip().casefold()).strip("_"),

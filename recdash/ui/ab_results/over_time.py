@@ -40,12 +40,14 @@ SUBTITLES = {
 }
 MAY = {"fades": "may fade", "rises": "may rise", "falls": "may fall"}
 TICKS, FEW_TICKS = {1: 6, 2: 4}, 1.6
-"""Steps of the axis by panels in a row: in narrow panels more labels would overlap."""
+"""The number of steps on the axis for one and two panels in a row (TICKS), and for more (FEW_TICKS), as
+labels in narrow panels would overlap.
+"""
 DAY_S = 86_400
 
 
 def show(ab_test: AbTest, metric: str) -> None:
-    """Draw the lift over time, or say why there is none."""
+    """Draws the lift over time, or says why there is none."""
     widgets.section(f"{ab_test.titles[metric]}: trend")
     if ab_test.sample is None or ab_test.sample.days < 2:
         st.caption("No trend: all data is of one day, or has no timestamps.")
@@ -69,7 +71,7 @@ def show(ab_test: AbTest, metric: str) -> None:
 def _series(
     rows: pd.DataFrame, names: Mapping[str, str], variants: Sequence[str]
 ) -> dict[str, list[LiftPoint]]:
-    """Returns {variant: its lift by day}, days from 0 on, lifts in %."""
+    """Returns {variant: its lift in % by day}; days begin with 0."""
     first = int(rows["day"].min()) if len(rows) else 0
     series: dict[str, list[LiftPoint]] = {variant: [] for variant in variants}
     for row in records(rows):
@@ -115,7 +117,7 @@ def _draw(ab_test: AbTest, metric: str, how: str, series: Mapping[str, Sequence[
 def _days(
     ab_test: AbTest, how: str, series: Mapping[str, Sequence[LiftPoint]], beside: int
 ) -> dict[int, str]:
-    """Returns {day: label} of the axis, as many as there is room for."""
+    """Returns {day: label} for the axis: as many as the panels, ``beside`` in a row, have room for."""
     last = max((point.day for points in series.values() for point in points), default=0)
     step = max(1, ceil(last / TICKS.get(beside, FEW_TICKS)))
     days = range(0, last + 1, step)
@@ -137,7 +139,7 @@ def _alt(
 
 
 def _novelty(ab_test: AbTest, metric: str) -> None:
-    """Draw a sentence per variant on the novelty effect."""
+    """Writes a sentence about the novelty effect of each variant."""
     effects = cached.ask(state.workspace().online_analysis.novelty_effect, ab_test.test, metric)
     chances = [p for p, _ in family([effect.p for effect in effects], "holm")]
     widgets.note(
@@ -147,7 +149,7 @@ def _novelty(ab_test: AbTest, metric: str) -> None:
 
 
 def novelty_text(effect: NoveltyEffect, p: float | None) -> str:
-    """Returns whether the lift changes for the same users, then the early and the late lift."""
+    """Returns a sentence on whether the lift changes for the same users, with the early and the late lift."""
     if effect.early_lift is None or effect.late_lift is None or p is None:
         return f"{effect.variant}: a novelty effect cannot be tested: {effect.note}."
     lifts = [100 * lift for lift in (effect.early_lift, effect.late_lift)]

@@ -1,4 +1,6 @@
-"""Gathers what the page of an A/B test shows: results, decision, definitions, rules, marks of variants."""
+"""Gathers what the page of an A/B test shows: results, decision, definitions, rules, and marks of
+variants.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,10 @@ PERCENT_FIELDS = (
 
 @dataclass(frozen=True)
 class AbTest:
-    """One A/B test with everything that its page shows.
+    """An A/B test with everything that its page shows.
 
-    ``metrics``: definitions by name; ``marks`` by variant, with the name of the run that it served;
-    ``steps``: what to do with each variant. Aggregated data has neither ``metrics`` nor a ``sample``.
+    ``metrics`` are definitions by name; ``marks`` are by variant, and have the name of the run that it
+    served; ``steps`` are what to do next. For aggregated data ``metrics`` is empty and ``sample`` is None.
     """
 
     test: OnlineTest
@@ -50,7 +52,7 @@ class AbTest:
 
     @property
     def names(self) -> dict[str, str]:
-        """Variant → the name to show: its run's, else its own."""
+        """Returns {variant: name to show}, which is the name of its run or else its own."""
         return {variant: mark.name for variant, mark in self.marks.items()}
 
     @property
@@ -67,14 +69,14 @@ class AbTest:
 
     @property
     def titles(self) -> dict[str, str]:
-        """Metric → title: goals first, then guardrails and others."""
+        """Returns {metric: title}, with goals first, then guardrails, then others."""
         return {row.metric: row.title for role in ROLES for row in self.rows(role)}
 
     def rows(self, role: str) -> list[OnlineRow]:
         return [row for row in self.results.rows if row.role == role]
 
     def lifted(self, role: str | None = None) -> list[OnlineRow]:
-        """Returns the rows with a lift, of one role or of all."""
+        """Returns the rows that have a lift, of one role or by default of all."""
         return [row for row in self.results.rows if not row.is_control and (role is None or row.role == role)]
 
     def is_adjusted(self, metric: str) -> bool:
@@ -95,7 +97,9 @@ def no_test() -> None:
 
 
 def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
-    """Let the reader choose the test and the correction of its goals; both are kept in the URL."""
+    """Draws the choices of the test and of the correction over its goals, and returns both; the URL keeps
+    them.
+    """
     links.tell_unknown("corr", "correction", corrections.TITLES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width=420):
@@ -105,7 +109,7 @@ def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:
 
 
 def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
-    """Returns everything that the page shows of a test."""
+    """Returns an A/B test with everything that its page shows."""
     results, sample = cached.results(test, correction), cached.sample_summary(test)
     rules = state.workspace().online_tests.rules(test.id)
     runs = {run.id: run for run in state.workspace().runs.all(view.experiment.id, archived=True)}
@@ -123,10 +127,10 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
 
 
 def variant_marks(results: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
-    """Returns {variant: mark}, with the name, colour and shape of the run that the variant served.
+    """Returns {variant: mark} with the name, colour and shape of the run that each variant served.
 
-    Variants without a run are grey and have shapes that no run here has. If two variants served the same
-    run, its name is followed by the variant's.
+    A variant without a run is grey, and has a shape that no run here has. If two variants served the same
+    run, the variant's name follows the run's.
     """
     served = {name: runs[links[name]] for name in results.variants if links.get(name) in runs}
     taken = {shape(run.slot) for run in served.values()}
@@ -148,7 +152,7 @@ def variant_marks(results: OnlineResults, links: Mapping[str, str], runs: Mappin
 
 
 def tidy(ab_test: AbTest) -> pd.DataFrame:
-    """Returns every number of the results; lifts in %."""
+    """Returns all numbers of the results as a frame, with lifts in %."""
     import pandas as pd
 
     rows = pd.DataFrame(ab_test.results.rows, columns=[field.name for field in fields(OnlineRow)])

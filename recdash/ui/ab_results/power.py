@@ -1,4 +1,4 @@
-"""Shows the sample size: minimum detectable effects, and the users needed to detect a chosen one."""
+"""Shows minimum detectable effects, and the number of users that a chosen effect needs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show(ab_test: AbTest, metric: str) -> None:
 
 
 def effect_of(text: str) -> float | None:
-    """Returns the effect that a link names, in %; None if it is no number in the allowed range."""
+    """Returns the effect in a link, in %; None for a text that is not a number in the allowed range."""
     try:
         effect = float(text)
     except ValueError:
@@ -57,7 +57,7 @@ def effect_of(text: str) -> float | None:
 
 
 def _effect() -> float:
-    """Draws the box of the effect to detect and returns it, in %; it is kept in the URL."""
+    """Draws the box for the effect to detect, and returns the effect in %; the URL keeps it."""
     text = state.params().get("eff", f"{USUAL_EFFECT:g}")
     wanted = effect_of(text)
     if wanted is None:
@@ -73,7 +73,11 @@ def _effect() -> float:
 
 
 def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
-    """Returns ``To detect +2 % in engagement rate, this test needs about 41,000 more users.``"""
+    """Returns a sentence such as ``To detect +2 % in engagement rate, this test needs about 41,000 more
+    users.``
+
+    ``missing`` is the number of further users by variant, None if it is unknown.
+    """
     effect_in_metric = f"{_signed(effect)} in {lowered(title)}"
     known = [n for n in missing.values() if n is not None]
     if not known:

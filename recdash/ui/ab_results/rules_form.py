@@ -1,4 +1,4 @@
-"""Shows the form of an A/B test's counting rules."""
+"""The form for an A/B test's counting rules."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def _counting(ab_test: AbTest) -> dict[str, Any]:
 
 
 def _starts(ab_test: AbTest) -> str | None:
-    """Returns the first day as an ISO date; a stored time of day is kept while the day stays the same."""
+    """Draws the box for the first day, and returns the day as an ISO date; None if it is empty.
+
+    If the day is not changed, a time of day that was stored with it stays.
+    """
     starts = ab_test.rules.starts
     known = date.fromisoformat(starts[:10]) if starts else None
     chosen = online_rules.first_day_box(known, f"ab-starts-{ab_test.test.id}", width=NARROW)

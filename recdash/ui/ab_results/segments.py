@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 UNKNOWN = "(unknown)"
 MOST_SEGMENTS, MOST_NAMED = 20, 4
 Rows = Mapping[str, Mapping[str, Row]]
-"""Variant → segment → its row."""
+"""Variant → segment → row of results."""
 
 
 def show(ab_test: AbTest, metric: str) -> None:
@@ -62,7 +62,7 @@ def _title(segment: object) -> str:
 
 
 def _warn(ab_test: AbTest, reversals: Sequence[Reversal], segment: str) -> None:
-    """Warn of lifts that reverse in segments."""
+    """Warns if a lift has the opposite sign in the segments."""
     if reversals and not ab_test.blocked:
         lines = widgets.paragraphs(
             reversal_words(replace(reversal, variant=ab_test.names[reversal.variant]), segment)
@@ -106,14 +106,14 @@ def _draw(ab_test: AbTest, metric: str, rows: Rows) -> None:
 
 
 def _largest(rows: Rows) -> list[str]:
-    """Returns the segments in their own order; only the largest of very many."""
+    """Returns the segments in their order; if there are too many, only the largest."""
     known = list(dict.fromkeys(segment for of_variant in rows.values() for segment in of_variant))
     largest = set(sorted(known, key=lambda segment: -_users(rows, segment))[:MOST_SEGMENTS])
     return [segment for segment in known if segment in largest]
 
 
 def _users(rows: Rows, segment: str) -> int:
-    """Returns the users of a segment, control included."""
+    """Returns the number of users in a segment, control included."""
     some = [of_variant[segment] for of_variant in rows.values() if segment in of_variant]
     return sum(row["n_variant"] for row in some) + max(row["n_control"] for row in some)
 
@@ -142,7 +142,7 @@ def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentP
         f"p ({CORRECTIONS['bh']}) {numbers.p_value(row['p_bh'])}<br>"
         f"n = {numbers.count(row['n_control'])} and {numbers.count(row['n_variant'])}"
     )
-    if beside > 3:  # as many words as there is room for; the table has all of them
+    if beside > 3:  # narrow panels have no room for all words, which the table shows
         text = SIGNS[word]
     else:
         text = f"{SIGNS[word]} {shown(word)}" if beside == 3 else f"{SIGNS[word]} {amount} {shown(word)}"

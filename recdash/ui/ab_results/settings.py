@@ -1,4 +1,4 @@
-"""Shows what an editor can change of a stored A/B test: metrics and counting rules."""
+"""The forms with which editors change the metrics and counting rules of a stored A/B test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHANGED = "recdash.ab-changed"
 
 
 def show(ab_test: AbTest) -> None:
-    """Draw the forms; nothing for viewers."""
+    """Draws the forms; nothing for viewers."""
     if not state.workspace().person.may("editor"):
         return
     st.html('<hr class="rd-rule">')
@@ -29,7 +29,9 @@ def show(ab_test: AbTest) -> None:
 
 
 def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> None:
-    """Run ``action`` and name the changes on top of the page; an error is shown at the form."""
+    """Calls ``action``, then redraws the page with the changes on top; if it fails, shows the error at the
+    form.
+    """
     try:
         with st.spinner("Recalculating"):
             action()
@@ -41,7 +43,7 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
 
 
 def show_change(ab_test: AbTest) -> None:
-    """Show the last change of this test in this session, until it is closed."""
+    """Shows the last change of this test in this session, until the person closes it."""
     test_id, changed = st.session_state.get(CHANGED, ("", []))
     if test_id != ab_test.test.id:
         return

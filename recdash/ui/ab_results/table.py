@@ -45,7 +45,7 @@ LOOKS: Mapping[Action, tuple[str, str]] = {
 
 
 def show(view: View, ab_test: AbTest) -> None:
-    """Draw all metrics by role, how to read them, and their definitions."""
+    """Draws all metrics by role, notes on how to read them, and their definitions."""
     if ab_test.challengers:
         _show_lifts(ab_test)
     else:
@@ -71,7 +71,7 @@ def _show_lifts(ab_test: AbTest) -> None:
 
 
 def sections(ab_test: AbTest) -> dict[str, list[OnlineRow]]:
-    """Returns {role: its rows}, without empty roles."""
+    """Returns {role: its rows}, without roles that have no rows."""
     return {role: rows for role in ROLES if (rows := ab_test.rows(role))}
 
 
@@ -79,7 +79,9 @@ def sections(ab_test: AbTest) -> dict[str, list[OnlineRow]]:
 
 
 def show_steps(ab_test: AbTest) -> None:
-    """Draw the decision on each variant with its lift in the decision metric; nothing without one."""
+    """Draws the decision on each variant with its lift in the decision metric; nothing if there is no
+    decision.
+    """
     if ab_test.steps:
         st.html(steps_html(ab_test))
 
@@ -101,7 +103,7 @@ def steps_html(ab_test: AbTest) -> Html:
 
 
 def _lift_text(step: NextStep) -> str:
-    """Returns ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
+    """Returns the lift and its interval, such as ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
     ends = interval_of(step.lift)
     interval = f" (95 % CI {_bounds(*ends)})" if None not in ends else ""
     return f"{step.lift.title} {amount_text(step.lift.lift)}{interval}"
@@ -111,7 +113,7 @@ def _lift_text(step: NextStep) -> str:
 
 
 def drawn(ab_test: AbTest) -> list[LiftRow | None]:
-    """Returns the rows of the chart, level with those of the table; None for a heading."""
+    """Returns the rows of the chart, which are next to those of the table; None for the row of a heading."""
     rows: list[LiftRow | None] = []
     for role in sections(ab_test):
         rows += [None, *(_lift(ab_test, row) for row in ab_test.lifted(role))]
@@ -135,7 +137,9 @@ def _lift(ab_test: AbTest, row: OnlineRow) -> LiftRow:
 
 
 def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
-    """Returns the corrected interval, which the finding follows; else the plain 95 % one."""
+    """Returns the corrected interval, on which the finding is based; if there is none, the plain 95 %
+    interval.
+    """
     if row.corrected_low is None:
         return row.lift_low, row.lift_high
     return row.corrected_low, row.corrected_high
@@ -179,7 +183,7 @@ def alt(ab_test: AbTest) -> str:
 
 
 def lifts_table(ab_test: AbTest) -> Html:
-    """Returns the table of lifts: a row per metric and variant, each metric named in its first row."""
+    """Returns the table of lifts: a row per metric and variant, with the metric's name in its first row."""
     rule = "" if ab_test.correction == "off" else f"({corrections.TITLES[ab_test.correction]})"
     columns = [
         *text_columns("Metric"),
@@ -193,7 +197,7 @@ def lifts_table(ab_test: AbTest) -> Html:
     bands = []
     for role, rows in sections(ab_test).items():
         bands.append(len(body))
-        heading = html(  # it spills over the cells right of it
+        heading = html(  # it extends over the cells to its right
             '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
             title=ROLES[role],
             text=SUBTITLES[role],
@@ -206,12 +210,12 @@ def lifts_table(ab_test: AbTest) -> Html:
 
 
 def _head(first: str, second: str) -> Html:
-    """Returns a column's title in two lines."""
+    """Returns a column's title on two lines."""
     return html("{first}<br>{second}", first=first, second=second)
 
 
 def _digits(ab_test: AbTest) -> int:
-    """Returns the decimals of all lifts: as many as most of them need, at most two."""
+    """Returns the number of decimals for all lifts: what most of them need, at most two."""
     ends_of_rows = [[percent(end) for end in (row.lift, *interval_of(row))] for row in ab_test.lifted()]
     needed = [numbers.places(ends) for ends in ends_of_rows if any(is_number(end) and end for end in ends)]
     return min(MOST_DIGITS, median_high(needed or [0]))
@@ -236,7 +240,7 @@ def _uncorrected(row: OnlineRow) -> Html:
 
 
 def _written(row: OnlineRow, value: float | None) -> float | None:
-    """Returns a value as it is shown: a share in %."""
+    """Returns a value as it is shown: shares in %, others unchanged; None for None."""
     return None if value is None else value * (100 if row.unit == SHARE else 1)
 
 
@@ -256,7 +260,7 @@ def _value_cell(row: OnlineRow, decimals: int) -> Html:
 
 
 def counts(row: OnlineRow) -> str:
-    """Returns the sums of a ratio, ``5,290 / 8,567``, or the users of a mean, ``n = 2,030``."""
+    """Returns the sums of a ratio (``5,290 / 8,567``), or the number of users of a mean (``n = 2,030``)."""
     if row.numerator is None or row.denominator is None:
         return f"n = {numbers.count(row.n_users)}"
     return f"{numbers.count(row.numerator)} / {numbers.count(row.denominator)}"
@@ -281,7 +285,7 @@ def _finding_cell(row: OnlineRow) -> Html:
 
 
 def values_table(ab_test: AbTest) -> Html:
-    """Returns the table of values alone, for a test with one variant."""
+    """Returns the table of values without lifts, for a test with one variant."""
     body = []
     for row in (row for rows in sections(ab_test).values() for row in rows):
         value = _value_cell(row, numbers.places([_written(row, row.value)]))

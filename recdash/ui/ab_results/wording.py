@@ -29,13 +29,13 @@ LONGEST_CELL = 34
 
 
 def finding(ab_test: AbTest) -> str:
-    """Returns the page's headline: the decision on the test."""
+    """Returns the headline of the page: the decision on the test."""
     days = ab_test.sample.days if ab_test.sample else 0
     return next_step.headline(ab_test.results, ab_test.steps, ab_test.names, days)
 
 
 def subtitle(ab_test: AbTest) -> str:
-    """Returns the line under the headline: test, dates, users and control."""
+    """Returns the line below the headline: test, dates, users and control."""
     sample = ab_test.sample
     dates = [f"{sample.dates} ({many(sample.days, 'day')})"] if sample and sample.dates else []
     control = f"control: {ab_test.names[ab_test.control]}"
@@ -43,7 +43,9 @@ def subtitle(ab_test: AbTest) -> str:
 
 
 def _users(ab_test: AbTest) -> list[str]:
-    """Returns ``7,991 users, no planned sample size``, or how much of the plan is reached."""
+    """Returns the number of users, with the share of the planned number or that none was planned; empty
+    without counts.
+    """
     counts = ab_test.results.users
     if not counts:
         return []
@@ -58,7 +60,7 @@ def _users(ab_test: AbTest) -> list[str]:
 
 
 def counting(ab_test: AbTest) -> str:
-    """Returns the note on corrections and on the rules that change results most."""
+    """Returns a note on corrections, and on the rules that change results most."""
     parts = [
         _corrected(ab_test),
         _rules_in_short(ab_test.rules, has_sessions=ab_test.sample.has_sessions)
@@ -101,7 +103,9 @@ def _rules_in_short(rules: OnlineRules, *, has_sessions: bool) -> str:
 
 
 def variant_cell(ab_test: AbTest, variant: str) -> Html:
-    """Returns a variant's mark and its run's name, shortened in the middle; the tooltip has both names."""
+    """Returns a cell with a variant's mark and the name of its run, shortened in the middle; its tooltip has
+    both names.
+    """
     mark = ab_test.marks[variant]
     cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{title}">{short}</bdi></span>'
     title = mark.name if mark.name == variant else f"{mark.name} (variant {variant})"
@@ -112,7 +116,7 @@ def variant_cell(ab_test: AbTest, variant: str) -> Html:
 
 
 def reading(ab_test: AbTest) -> list[str]:
-    """Returns the notes under the table of lifts."""
+    """Returns the notes below the table of lifts."""
     if not ab_test.challengers:
         return [counting(ab_test)]
     marks = "Filled: significant. Hollow: inconclusive, which does not prove equality."
@@ -123,7 +127,9 @@ def reading(ab_test: AbTest) -> list[str]:
 
 
 def monitored(ab_test: AbTest) -> str:
-    """Returns how many significant lifts in goals also hold under continuous monitoring; empty if none is."""
+    """Returns how many significant lifts in goals also hold under continuous monitoring; empty if no lift is
+    significant.
+    """
     significant = [row for row in ab_test.lifted("goal") if row.word in ("better", "worse")]
     if ab_test.blocked or not significant:
         return ""
@@ -139,7 +145,7 @@ def monitored(ab_test: AbTest) -> str:
 
 
 def _adjusted(ab_test: AbTest) -> str:
-    """Returns by how much CUPED narrows the intervals; empty if it adjusts none."""
+    """Returns by how much CUPED narrows the intervals; empty if it adjusts no lift."""
     shares = [100 * row.narrower for row in ab_test.lifted() if row.narrower is not None]
     if not shares:
         return ""
@@ -151,7 +157,7 @@ def _adjusted(ab_test: AbTest) -> str:
 
 
 def formula(metric: OnlineMetric) -> str:
-    """Returns ``engaged sessions ÷ sessions``."""
+    """Returns the formula in words, such as ``engaged sessions ÷ sessions``."""
     return f"{metric.numerator.replace('_', ' ')} ÷ {per(metric)}"
 
 
@@ -163,7 +169,7 @@ def meaning(ab_test: AbTest, row: OnlineRow) -> str:
 
 
 def wanted(row: OnlineRow) -> str:
-    """Returns a guardrail's margin, or that lower is better; empty for other goals."""
+    """Returns the margin of a guardrail, or that lower is better; else empty."""
     if row.role == "guardrail" and row.margin:
         loss = "−" if row.direction == "up" else "+"
         return f"margin: {loss}{100 * row.margin:g} %"

@@ -1,1 +1,1 @@
-"""What pages stand on: the view, its links, cached answers, the reader, the theme."""
+"""The base of all pages: the view, its links, cached answers, the person, and the theme."""

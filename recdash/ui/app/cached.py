@@ -1,4 +1,4 @@
-"""Numbers for pages, cached by run ids and parameters (never by a frame's contents)."""
+"""Answers of services for pages, cached by run ids and parameters."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def answer(
     scope: Scope | None = None,
     version: object = None,
 ) -> Answer:
-    """Returns what a service's method answers, kept by its name, the arguments, the scope and a ``version``.
+    """Returns what a service's method answers; cached by method, arguments, scope and ``version``.
 
-    ``version``: whatever else the answer depends on, such as how a test is counted.
+    ``version`` is anything else on which the answer depends, such as how an A/B test is counted.
     """
     result: Answer = _kept(method, method.__qualname__, arguments, scope, version)
     return result
@@ -61,13 +61,15 @@ def _kept(
 
 
 def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:
-    """Returns the rows with the runs' present names: they may have changed since the numbers were cached."""
+    """Returns the rows with the current names of runs, which may have changed since the numbers were
+    cached.
+    """
     names = {run_id: view.name(run_id) for run_id in frame["run_id"].unique()}
     return frame.assign(run=[names[run_id] for run_id in frame["run_id"].tolist()])
 
 
 def _of_view(view: View, method: Callable[..., Answer], *arguments: Any) -> Answer:
-    """Returns what the method answers for the part of the users and items that the view looks at."""
+    """Returns what the method answers for the view's scope (its part of the users and items)."""
     return answer(method, arguments, view.scope)
 
 
@@ -80,7 +82,10 @@ def scoreboard(view: View, run_ids: tuple[str, ...], metrics: tuple[str, ...], k
 
 
 def verdict(view: View) -> Recommendation | None:
-    """Returns what to do by the view's metric and candidates; None for a metric without a value per user."""
+    """Returns the recommendation for the view's candidates in its metric.
+
+    None for a metric without a value per user, which cannot be tested.
+    """
     try:
         return workspace().comparisons.verdict(view.verdict_query)
     except InputError:
@@ -88,25 +93,28 @@ def verdict(view: View) -> Recommendation | None:
 
 
 def decision_standing(experiment_id: str) -> DecisionStanding | None:
-    """Returns the decision on top of an experiment against today's recommendation; None without a
+    """Returns how the latest decision on an experiment compares with today's recommendation; None without a
     decision.
     """
     return workspace().overview.standing(experiment_id)
 
 
 def changes(view: View) -> list[WhatIf]:
-    """Returns what would change the view's verdict."""
+    """Returns what would change the view's recommendation."""
     return workspace().comparisons.changes(view.verdict_query)
 
 
 def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:
-    """Returns what the twelve checks say of a variant by the view's metric: see ``Diagnosis.explain``."""
+    """Returns what the twelve checks say about a variant, with the view's metric and k: see
+    ``Diagnosis.explain``.
+    """
     return workspace().diagnosis.explain(test_id, variant, view.metric, view.k, online_metric)
 
 
 def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
-    """Returns the query's differences: see ``Comparisons.pairs``; no rows for a metric without a value per
-    user.
+    """Returns the query's paired differences: see ``Comparisons.pairs``.
+
+    No rows for a metric without a value per user.
     """
     import pandas as pd
 
@@ -117,7 +125,7 @@ def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
 
 
 def ranks(view: View, query: ComparisonQuery) -> pd.DataFrame:
-    """Returns the query's ranks: see ``Comparisons.ranks``; no rows for a metric without a value per user."""
+    """Returns the query's ranks: see ``Comparisons.ranks``. No rows for a metric without a value per user."""
     import pandas as pd
 
     try:
@@ -129,7 +137,9 @@ def ranks(view: View, query: ComparisonQuery) -> pd.DataFrame:
 def trade_off(
     view: View, run_ids: tuple[str, ...], metrics: tuple[str, str], candidates: tuple[str, ...]
 ) -> TradeOff:
-    """Runs by two metrics, and which of them beat each of the ``candidates``."""
+    """Returns the Pareto front of two metrics, and which runs dominate the ``candidates``: see
+    ``TradeOffs.of``.
+    """
     return _of_view(view, workspace().tradeoffs.of, run_ids, metrics, view.k, candidates, view.terms)
 
 
@@ -139,7 +149,7 @@ def delta_curves(view: View, metric: str) -> pd.DataFrame:
 
 
 def leaders_by_k(view: View, metric: str) -> dict[int, tuple[str, ...]]:
-    """k → the runs that none is significantly better than; see ``CutoffComparisons.leaders_by_k``."""
+    """Returns {k: runs that no other run beats significantly}: see ``CutoffComparisons.leaders_by_k``."""
     return answer(workspace().cutoffs.leaders_by_k, (replace(view.verdict_query, metric=metric),))
 
 
@@ -160,14 +170,14 @@ def attributes(experiment_id: str) -> list[str]:
 
 
 def shown_by(view: View, run_ids: tuple[str, ...], attribute: str) -> pd.DataFrame:
-    """Returns how the runs' places within k fall on an attribute's values; a run without lists has
-    no rows.
+    """Returns how the runs' top-k positions are distributed over an attribute's values: see
+    ``Slices.shown_by``.
     """
     return _named(answer(workspace().slices.shown_by, (run_ids, attribute, view.k)), view)
 
 
 def user_changes(view: View) -> pd.DataFrame:
-    """For how many users each candidate is better, the same or worse; see ``UserResults.changes``."""
+    """Returns for how many users each candidate is better, the same or worse: see ``UserResults.changes``."""
     return _named(answer(workspace().users.changes, (view.query,)), view)
 
 
@@ -176,7 +186,9 @@ def change_bars(view: View, run_id: str) -> Bars:
 
 
 def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
-    """One run's users by their values; how many have 0; of how many."""
+    """Returns the histogram of a run's nonzero values per user, the number of zeros, and the number of
+    users.
+    """
     return _of_view(view, workspace().users.value_bars, run_id, view.metric, view.k)
 
 
@@ -185,7 +197,7 @@ def decisive_users(view: View, run_id: str) -> pd.DataFrame:
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
-    """Returns the lists of one user. Raises NotFound for a user who is not in the truth."""
+    """Returns the lists of one user. Raises NotFound for a user who is not in the test set."""
     baseline = view.baseline.id if view.baseline else None
     return _of_view(view, workspace().users.lists, view.shown_ids, user_id, view.k, baseline)
 
@@ -223,9 +235,9 @@ def tie_band(run_id: str, metric: str, k: int) -> TieBand | None:
 
 
 def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect | None:
-    """Returns whether counting only users with lists changes who is first; None for a part of the experiment.
+    """Returns whether the winner depends on counting users without a list.
 
-    Also None for a metric without a value per user.
+    None if the view is limited to a part of the experiment, and for a metric without a value per user.
     """
     if view.scope != WHOLE:
         return None
@@ -236,14 +248,15 @@ def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect 
 
 
 def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
-    """Returns where runs stand between the experiment's reference candidates, in the whole experiment."""
+    """Returns the runs' values on the scale between the reference candidates: see ``Scores.standing``.
+
+    None if the view is limited to a part of the experiment.
+    """
     return None if view.scope != WHOLE else workspace().scores.standing(run_ids, view.metric, view.k)
 
 
 def spread(view: View, run_ids: tuple[str, ...]) -> pd.DataFrame:
-    """Returns the values of the runs' folds or seeds at the view's metric and k: see
-    ``Replicates.spread``.
-    """
+    """Returns the values of the runs' folds or seeds in the view's metric at k: see ``Replicates.spread``."""
     return _named(_of_view(view, workspace().replicates.spread, run_ids, view.metric, view.k), view)
 
 
@@ -261,7 +274,7 @@ def list_ends(run_ids: tuple[str, ...]) -> dict[str, int | None]:
 
 
 def progress(text: str) -> Callable[[float, str], None]:
-    """Returns a progress bar as the callback that slow service calls take."""
+    """Draws a progress bar, and returns the callback with which a service moves it."""
     bar = st.progress(0.0, text=text)
 
     def show(fraction: float, words: str) -> None:

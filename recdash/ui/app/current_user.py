@@ -1,4 +1,4 @@
-"""Who reads this page, as the middleware of the server found out."""
+"""The person who reads the page, as the server's middleware identified them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from recdash.web.visitor import Visitor
 
 @st.cache_resource(show_spinner=False)
 def full_workspace() -> Workspace:
-    """Returns the one workspace of this process, with everything in it and the upload limits of the
-    settings.
-    """
+    """Returns this process's workspace with full access, and the upload limits of the settings."""
     return Workspace.open(limits=Limits(**settings().limits()))
 
 
 def guest(token: str) -> Person:
-    """Returns the guest of a share link. Raises LinkDead where it expired or was revoked."""
+    """Returns the guest of a share link. Raises LinkDead if the link expired or was revoked."""
     return full_workspace().sharing.guest_of(full_workspace().sharing.shared(token))
 
 
 def person() -> Person | None:
-    """Returns who reads the page; None where they have to sign in first. Not cached: links expire.
+    """Returns the person who reads the page; None if they must sign in first.
+
+    It is not cached, as links expire.
 
     Raises LinkDead for a share link that expired or was revoked, Forbidden for a name without a role.
     """
@@ -36,18 +36,21 @@ def person() -> Person | None:
 
 
 def visitor() -> Visitor:
-    """Returns what the middleware found out."""
+    """Returns the visitor that the middleware identified."""
     return identity.read_visitor(st.context.headers.get(identity.VISITOR))
 
 
 def link() -> ShareLink | None:
-    """Returns the share link that this page is read by. Raises LinkDead like :func:`person`."""
+    """Returns the share link with which this page is read; None without one.
+
+    Raises LinkDead if it does not work.
+    """
     token = visitor().share
     return None if token is None else full_workspace().sharing.shared(token)
 
 
 def reader() -> Person:
-    """Returns who reads a page. Raises RecdashError where they have to sign in first."""
+    """Returns the person who reads the page. Raises RecdashError if they must sign in first."""
     known = person()
     if known is None:
         raise RecdashError("Sign in to read this.")

@@ -1,4 +1,4 @@
-"""Addresses of views: what "Share" shows, and where the words of a verdict lead."""
+"""Addresses of views, which the dialog Share shows and to which words of a verdict link."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from recdash.ui.app.state import SEPARATOR, View
 _CLICKED = "recdash.clicked"
 OWN = ("localhost", "127.0.0.1", "::1")
 FRAME = ("e", "b", "c", "m", "k")
-"""The parameters of the frame: experiment, baseline, candidates, metric, k."""
+"""The parameters of the frame: experiment, baseline, candidates, metric, and k."""
 PART = ("s", "th")
-"""The parameters of a part of the experiment: its slice, and the relevance from which a row counts."""
+"""The parameters that limit a view to a part of the experiment: a slice, and a relevance threshold."""
 
 
 def of_view(view: View) -> dict[str, str]:
-    """Returns the frame's parameters, those included that the link names and that do not exist here."""
+    """Returns the address parameters of the frame's view.
+
+    A value in the link that does not exist here stays in the address.
+    """
     params = state.params()
     baseline = view.baseline.id if view.baseline else ""
     of_frame = frame_parameters(view.experiment.id, baseline, view.candidate_ids, view.metric, view.k)
@@ -32,30 +35,30 @@ def of_view(view: View) -> dict[str, str]:
 
 
 def carried() -> dict[str, str]:
-    """Returns the chosen parameters that a link to another place takes along, before the view is known."""
+    """Returns the frame's parameters that were chosen, for a link to another page, before the view is
+    known.
+    """
     params = state.params()
     return {name: params[name] for name in (*FRAME, *PART) if name in params}
 
 
 def first_page() -> str:
-    """Returns the address of the first page, seen from any page, with what was chosen."""
+    """Returns the address of the first page, relative to any page, with the chosen parameters."""
     return f"./?{_query(carried() | embedded())}"
 
 
 def here() -> str:
-    """Returns the address of the view that is shown, with all its parameters."""
+    """Returns the address of the current view, with all its parameters."""
     return f"{_address()}?{_query(state.shown())}"
 
 
 def here_so_far(view: View) -> str:
-    """Returns the address of this page with the frame's view and what was chosen on it, before the page is
-    drawn.
-    """
+    """Returns the address of this page with the parameters that are known before the page is drawn."""
     return f"{_address()}?{_query(of_view(view) | state.params())}"
 
 
 def reach(address: str) -> str:
-    """Returns a warning if the address works on this computer only; else empty."""
+    """Returns a warning if the address only works on this computer; else empty."""
     return (
         " recdash runs locally, so it opens on this computer only."
         if urlsplit(address).hostname in OWN
@@ -64,26 +67,30 @@ def reach(address: str) -> str:
 
 
 def home() -> str:
-    """Returns where the dashboard is, as this browser sees it; ends with a slash."""
+    """Returns the URL of the dashboard as this browser sees it, with a slash at its end."""
     address = _address()
     page = state.page()
     return address.removesuffix(page) if page != "overview" else f"{address.rstrip('/')}/"
 
 
 def _address() -> str:
-    """Returns the present page's address (``st.context.url`` has no query string, and at home no slash)."""
+    """Returns the URL of the current page without parameters; that of the first page ends with a slash."""
     address = (st.context.url or "").split("?")[0]
     return f"{address}/" if address and not urlsplit(address).path else address
 
 
 def to(view: View, page: str, params: Mapping[str, str]) -> str:
-    """Another page's address, seen from any page, with the frame's view and ``params`` of its own."""
+    """Returns the address of another page, relative to any page, with the frame's view and the page's own
+    ``params``.
+    """
     path = "./" if page == "overview" else page
     return f"{path}?{_query(of_view(view) | dict(params) | embedded())}"
 
 
 def embedded() -> dict[str, str]:
-    """Returns the parameters that keep a link inside another site's page in its frame and theme."""
+    """Returns the parameters that keep a link in the frame and theme of another site's page; empty outside of
+    one.
+    """
     if not st.context.is_embedded:
         return {}
     return {"embed": "true", "embed_options": f"{st.context.theme.type or 'light'}_theme"}
@@ -94,23 +101,23 @@ def is_there(page: str) -> bool:
 
 
 def title(page: str) -> str:
-    """Returns the name of a page in the navigation; its address where this person does not have it."""
+    """Returns a page's name in the navigation; its address if this person cannot open the page."""
     return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
 
 
 def offer(label: str, page: str) -> None:
-    """A button that leads to another page; none for people who do not have that page."""
+    """Draws a button that opens another page; nothing for people who cannot open that page."""
     if is_there(page) and st.button(label, type="primary", key=f"go-{page}"):
         go(page)
 
 
 def go(page: str) -> NoReturn:
-    """Turn to another page of the navigation by its address, keeping the view."""
+    """Opens another page of the navigation by its address, with the same view."""
     st.switch_page(st.session_state["recdash.pages"][page])
 
 
 def clicked(path: str, query: str) -> None:
-    """Takes the view's parameters from a link of a text that was clicked; see :func:`follow_click`."""
+    """Takes over the view's parameters from a link in a text that was clicked: see :func:`follow_click`."""
     page = path.rsplit("/", 1)[-1] or "overview"
     if is_there(page):
         state.return_to(query)
@@ -118,20 +125,25 @@ def clicked(path: str, query: str) -> None:
 
 
 def follow_click() -> None:
-    """Turns to the page of the link that was clicked, if it is another one."""
+    """Opens the page of the link that was clicked, unless it is the current one."""
     page = st.session_state.pop(_CLICKED, state.page())
     if page != state.page():
         go(page)
 
 
 def follow(page: str, *, instead_of: Collection[str]) -> None:
-    """Turn to ``page`` where the link has a parameter that this page showed once and ``page`` shows now."""
+    """Opens ``page`` if the URL has one of the parameters ``instead_of``.
+
+    These are parameters that this page had in earlier releases and that ``page`` has now.
+    """
     if is_there(page) and set(instead_of) & set(st.query_params):
         go(page)
 
 
 def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str = "") -> Html:
-    """``text`` leading to the chart that shows it, with a hint; plain where there is no such page."""
+    """Returns the text as a link to another page, with ``hint`` as its tooltip; plain text if this person
+    cannot open it.
+    """
     if not page or not is_there(page):
         return html("{text}", text=text)
     title = html(' title="{hint}"', hint=hint) if hint else Html("")
@@ -139,13 +151,18 @@ def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str 
 
 
 def to_guide(view: View, topics: Mapping[str, str]) -> Html:
-    """Returns where the guide explains the words of a page; ``topics``: the guide's slug → words."""
+    """Returns a note with links to entries of the guide; ``topics`` are {slug of the entry: text of the
+    link}.
+    """
     ways = [link(view, words, "guide", {"metric": slug}) for slug, words in topics.items()]
     return html('<div class="rd-note"><p>In the guide: {ways}.</p></div>', ways=join(ways, ", "))
 
 
 def tell_unknown(name: str, noun: str, known: Collection[str], showing: str = "another") -> None:
-    """Warns if a link's value of a page's own parameter is not among the ``known``."""
+    """Warns if the link's value of a page's own parameter is not in ``known``.
+
+    ``noun`` is what the parameter is.
+    """
     wanted = state.params().get(name)
     if wanted is not None and wanted not in known:
         st.warning(f"{unavailable(noun, markdown(wanted), markdown(showing))}.")

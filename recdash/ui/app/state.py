@@ -1,8 +1,10 @@
-"""The view: which experiment, runs, metric and k are shown. It lives in the URL by stable ids.
+"""The view: which experiment, runs, metric and k are shown.
 
-The link is read once per session; afterwards the session is the truth and is written back on each
-run, so a slow browser's old query string never undoes a click. A step in the browser's history is told
-by page.js, since its query string looks like that of a slow browser.
+The URL keeps it, with stable ids.
+
+The URL is read once per session. Afterwards the session state is authoritative, and is written to the URL in
+each run, so that an old query string of a slow browser never undoes a click. page.js reports a step in the
+browser's history, because its query string could not be distinguished from that of a slow browser.
 """
 
 from __future__ import annotations
@@ -39,24 +41,31 @@ _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
 SEPARATOR = question.SEPARATOR
 LONGEST_NAME = 32
-"""Of a run's name in a table, a heading or a sentence; the full one is in its tooltip and the CSV."""
+"""The maximum length of a run's name in a table, heading or sentence; tooltips and CSV files have the full
+name.
+"""
 OF_EXPERIMENT = ("b", "c", "s", "th", "t", "u", "of", "v", "om", "seg", "pr", "dec", "rev")
-"""The parameters that name something inside an experiment."""
+"""The parameters that only make sense within one experiment."""
 
 
 def person() -> Person:
-    """Returns who reads this page. Raises RecdashError where the share link is no longer open."""
+    """Returns the person who reads this page. Raises RecdashError if their share link no longer works."""
     return current_user.reader()
 
 
 def workspace() -> Workspace:
-    """Returns the workspace as this person may see it."""
+    """Returns the workspace as this person sees it."""
     return current_user.full_workspace().seen_by(current_user.reader())
 
 
 @dataclass(frozen=True)
 class View:
-    """What the frame shows. ``runs`` are all of the experiment; ``candidates`` at most 20 of them."""
+    """What the frame shows: an experiment, its runs, a metric and k, and a part of the users and items
+    (``scope``).
+
+    ``runs`` are all runs of the experiment, ``candidates`` the chosen ones, at most 20. ``missing`` are
+    sentences on what the link names and does not exist.
+    """
 
     experiment: Experiment
     runs: tuple[Run, ...]
@@ -72,12 +81,12 @@ class View:
 
     @property
     def shown(self) -> tuple[Run, ...]:
-        """Baseline first, then the candidates."""
+        """Returns the runs that are shown: the baseline first, then the candidates."""
         return (*((self.baseline,) if self.baseline else ()), *self.candidates)
 
     @property
     def others(self) -> tuple[Run, ...]:
-        """All runs but the baseline: what candidates are chosen from."""
+        """Returns all runs except the baseline, from which candidates can be chosen."""
         return tuple(run for run in self.runs if self.baseline is None or run.id != self.baseline.id)
 
     @property
@@ -90,19 +99,19 @@ class View:
 
     @cached_property
     def query(self) -> ComparisonQuery:
-        """What the frame asks, of all runs that it shows."""
+        """Returns the comparison of all runs that are shown."""
         return ComparisonQuery(
             self.candidate_ids, self.shown[0].id, self.metric, self.k, self.scope, self.terms
         )
 
     @cached_property
     def verdict_query(self) -> ComparisonQuery:
-        """What findings compare."""
+        """Returns the comparison on which findings are based: the query without reference candidates."""
         return self.query.without(self._references)
 
     @cached_property
     def own_ids(self) -> tuple[str, ...]:
-        """All runs of the experiment but the reference candidates."""
+        """Returns the ids of all runs of the experiment that are not reference candidates."""
         return tuple(run.id for run in self.runs if not run.reference)
 
     @cached_property
@@ -123,7 +132,7 @@ class View:
 
     @property
     def base_name(self) -> str:
-        """The baseline's name; empty without one."""
+        """Returns the name of the baseline; empty without one."""
         return self.name(self.baseline.id) if self.baseline else ""
 
     def name(self, run_id: str) -> str:
@@ -134,48 +143,52 @@ class View:
         return short_names(self.marks, LONGEST_NAME)
 
     def short(self, run_id: str) -> str:
-        """Returns the name for a heading or a sentence; distinct from those of the experiment's
-        other runs.
+        """Returns the run's name for a heading or sentence, shortened if necessary, but different from all
+        other runs' names.
         """
         return self._short_names[run_id]
 
 
 def begin(page: str) -> None:
-    """A run of the page with this address begins; "" is the overview's."""
+    """Records that a run of the page with this address begins; "" is the overview."""
     st.session_state[_ARRIVED] = st.session_state.get(_PAGE) != (page or "overview")
     st.session_state[_PAGE] = page or "overview"
-    for key in (_LAST, _WRITTEN):  # a run that was stopped early may have left them
+    for key in (_LAST, _WRITTEN):  # a run that was stopped early may not have removed them
         st.session_state.pop(key, None)
 
 
 def return_to(query: str) -> None:
-    """Takes the view from an address of the browser's history, such as ``?e=films&k=20``."""
+    """Takes the view from a query string in the browser's history, such as ``?e=films&k=20``."""
     turn_to(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True)))
 
 
 def arrived() -> bool:
-    """Returns whether this run is the first on its page: the one before was of another page, or of none."""
+    """Returns whether this run is the first on its page, because the run before was on another page, or there
+    was none.
+    """
     return bool(st.session_state[_ARRIVED])
 
 
 def page() -> str:
-    """Returns the address of the page that is shown."""
+    """Returns the address of the current page."""
     return str(st.session_state[_PAGE])
 
 
 def at_end(draw: Callable[[], None]) -> None:
-    """Have ``draw`` called when the page is drawn, and all parameters of its link are known."""
+    """Stores a function that is called once at the end of this run, when all parameters of the view are
+    known.
+    """
     st.session_state[_LAST] = draw
 
 
 def shown() -> dict[str, str]:
-    """Returns all parameters of the view that is shown: those that its address names."""
+    """Returns all parameters of the current view, as in its address."""
     params_shown: dict[str, str] = st.session_state.get(_SHOWN, {})
     return params_shown
 
 
 def params() -> dict[str, str]:
-    """Returns the view's parameters in this session; at its start, those of the link."""
+    """Returns the view's parameters in this session; they begin with those of the URL."""
     if _PARAMS not in st.session_state:
         st.session_state[_PARAMS] = {name: st.query_params[name] for name in st.query_params}
     known: dict[str, str] = st.session_state[_PARAMS]
@@ -183,7 +196,7 @@ def params() -> dict[str, str]:
 
 
 def choose(**values: str | None) -> None:
-    """Change parameters of the view; ``None`` returns one to its default."""
+    """Changes parameters of the view; None resets one to its default."""
     for name, value in values.items():
         if value is None:
             params().pop(name, None)
@@ -192,22 +205,25 @@ def choose(**values: str | None) -> None:
 
 
 def turn_to(view: Mapping[str, str]) -> None:
-    """Replace all parameters of the view."""
+    """Replaces all parameters of the view."""
     st.session_state[_PARAMS] = dict(view)
 
 
 def show_experiment(experiment_id: str) -> None:
-    """Turn the view to another experiment, with its own baseline and candidates."""
+    """Changes the view to another experiment, with that experiment's default baseline and candidates."""
     choose(e=experiment_id, **dict.fromkeys(OF_EXPERIMENT))
 
 
 def write(name: str, value: str | None) -> None:
-    """Have the URL name a parameter of the view; None removes it. Parameters not chosen stay defaults."""
+    """Puts a parameter of the view into the URL at the end of this run; None removes it."""
     st.session_state.setdefault(_WRITTEN, {})[name] = value
 
 
 def to_url() -> None:
-    """Put what was written into the URL, as one step of the browser's history; none where it is the same."""
+    """Updates the URL with the parameters that were written, in one step of the browser's history.
+
+    If they are the same, the URL does not change.
+    """
     present = dict(st.query_params)
     wanted = present | st.session_state.pop(_WRITTEN, {})
     written = {name: value for name, value in wanted.items() if value is not None}
@@ -219,16 +235,16 @@ def to_url() -> None:
 
 
 def stop() -> NoReturn:
-    """End the page here, with its URL written: nothing reaches the browser after a stop."""
+    """Ends this run of the page after updating the URL."""
     to_url()
     st.stop()
 
 
 def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = False) -> View | None:
-    """Returns the view of ``experiment`` that the parameters ask for; None when it has no runs.
+    """Returns the view of the experiment that the parameters name; None if it has no readable run.
 
-    Not ``scoped``: of all users and items, whatever part the parameters name. ``with_lists``: without the
-    runs whose lists cannot be read.
+    Unless ``scoped``, the view is of all users and items, whatever the parameters say. ``with_lists`` also
+    leaves out runs whose lists cannot be read.
     """
     source = workspace()
     runs, unreadable = _readable(experiment, tuple(source.runs.all(experiment.id)), with_lists)
@@ -252,9 +268,10 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
 def _readable(
     experiment: Experiment, runs: tuple[Run, ...], with_lists: bool
 ) -> tuple[tuple[Run, ...], list[str]]:
-    """Returns the runs without those that would be shown and cannot be read, and what to say of these.
+    """Returns the runs without those that would be shown and cannot be read, and a sentence for each of
+    these.
 
-    Only shown ones are looked at: in the place of one that is left out comes the next.
+    Only shown runs are checked; if one is left out, the run that takes its part is checked next.
     """
     sentences: list[str] = []
     while runs:
@@ -273,13 +290,13 @@ def _readable(
 
 
 def warn(sentences: Sequence[str]) -> None:
-    """Warn of what a link or the store lacks, as a list; nothing for an empty list."""
+    """Writes the sentences as a list of warnings; nothing for an empty list."""
     if sentences:
         st.warning("\n".join(f"- {markdown(sentence)}." for sentence in sentences))
 
 
 def view_without_runs(experiment: Experiment) -> View:
-    """Returns the view of an experiment without runs: for a page that shows something else of it."""
+    """Returns the view of an experiment without runs, for a page that shows its A/B tests or decisions."""
     depth = workspace().experiments.depth(experiment.id)
     metrics = ordered_metrics([default_metric(())])
     return View(experiment, (), None, (), tuple(metrics), metrics[0], default_k(depth), depth)
@@ -310,7 +327,7 @@ def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, .
 
 
 def _gone(experiment: Experiment | str, run_id: str) -> str:
-    """Returns the name of an archived run, and that it is archived; the id of a run that no longer exists."""
+    """Returns the name of an archived run with the word "archived"; the id of a run that no longer exists."""
     experiment_id = experiment if isinstance(experiment, str) else experiment.id
     archived = {run.id: run.name for run in workspace().runs.all(experiment_id, archived=True)}
     if run_id in archived:
@@ -319,9 +336,9 @@ def _gone(experiment: Experiment | str, run_id: str) -> str:
 
 
 def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...], str, list[str]]:
-    """Returns the metrics to choose from, the chosen one, and what is missing.
+    """Returns the available metrics, the chosen one, and sentences on what is missing.
 
-    Another definition of a metric that is offered can be named in a link: it is computed when asked for.
+    A link can also name another definition of an available metric, which is then computed.
     """
     default = default_metric(offered, usual)
     wanted = params().get("m", default)
@@ -345,7 +362,7 @@ def _k(depth: int, usual: int | None) -> tuple[int, list[str]]:
 
 
 def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
-    """Returns the part of the users or items, and the relevance from which a row counts."""
+    """Returns the scope of the view (slice and relevance threshold), and sentences on what is missing."""
     missing = []
     threshold: float | None
     try:
@@ -363,6 +380,6 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
 
 
 def option(name: str, default: str, allowed: Sequence[str]) -> str:
-    """Returns a page's own parameter; the default where its value is not ``allowed``."""
+    """Returns the value of a page's own parameter; the default if the value is not ``allowed``."""
     wanted = params().get(name, default)
     return wanted if wanted in allowed else default

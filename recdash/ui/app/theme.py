@@ -1,4 +1,4 @@
-"""The theme's palette and the style sheet of everything that is drawn as HTML."""
+"""The palette of the theme, and the style sheet of everything that is drawn as HTML."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PAGE = st.components.v2.component("recdash.page", js=(HERE / "page.js").read_te
 
 
 def palette() -> Palette:
-    """Returns the palette of the theme that this browser shows."""
+    """Returns the palette of the theme that this browser uses."""
     return DARK if st.context.theme.type == "dark" else LIGHT
 
 
 def chip(mark: Mark, short: str = "") -> Html:
-    """Returns a run's name, or its ``short`` one, with its mark, tinted with its colour."""
+    """Returns a run's mark and name (or ``short`` name) on a background of its colour."""
     is_base = mark.role == "baseline"
     look = 'class="rd-chip rd-chip-base"' if is_base else 'class="rd-chip" style="--run:{colour}"'
     template = f'<span {look} title="{{name}}">{{glyph}}<bdi>{{short}}</bdi></span>'
@@ -41,11 +41,11 @@ def show(
     place: str = "",
     tab: str = "",
 ) -> None:
-    """Adds the style sheet, and redraws the page when the browser turns light or dark.
+    """Adds the style sheet and page.js, and redraws the page when the browser changes between light and dark.
 
-    ``page``: the path of the page's address; ``place`` and ``tab``: what the header marks as shown.
-    ``on_history`` is called with the query string after a step back or forward in the browser's history,
-    ``on_link`` with path and query string after a click on a link of a text.
+    ``page`` is the path of the page; ``place`` and ``tab`` are what the header marks as current.
+    ``on_history`` is called with the query string after a step in the browser's history, ``on_link`` with
+    path and query string after a click on a link in a text.
     """
     st.html(style_sheet(palette()))
     with st.container(key="page-script"):
@@ -59,7 +59,9 @@ def show(
 
 
 def _tell(name: str, act: Callable[[Mapping[str, str]], None]) -> None:
-    """Calls ``act`` with what page.js says under this name, once: after a change of page it says so again."""
+    """Calls ``act`` once with each message of page.js with this name; page.js repeats its message after a
+    change of page.
+    """
     told = st.session_state[PAGE_SCRIPT][name]
     heard: dict[str, int] = st.session_state.setdefault(_HEARD, {})
     if told["number"] > heard.get(name, 0):
@@ -68,5 +70,5 @@ def _tell(name: str, act: Callable[[Mapping[str, str]], None]) -> None:
 
 
 def style_sheet(colours: Palette) -> str:
-    """Returns the <style> of the app; values are ours alone, no user text enters it."""
+    """Returns the <style> element of the dashboard, which contains no text of users."""
     return f"<style>:root{{{variables(colours)}}}{RULES}</style>"

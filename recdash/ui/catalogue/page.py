@@ -1,4 +1,6 @@
-"""What the Catalogue page shows: catalogue-level metrics, and slots by the values of an attribute."""
+"""What the page Catalogue shows: catalogue-level metrics, and the distribution of slots over an attribute's
+values.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,14 @@ MOST_ROWS, FEW_RUNS = 16, 6
 
 @dataclass(frozen=True)
 class AttributeRows:
-    """The rows of ``Slices.shown_by`` for the runs in the frame, by one attribute."""
+    """The rows of ``Slices.shown_by`` for the runs in the frame and one attribute."""
 
     attribute: str
     frame: pd.DataFrame
 
     @cached_property
     def values_shown(self) -> dict[str, int]:
-        """Run id → of how many values it shows an item."""
+        """Returns {run id: number of attribute values of which the run shows an item}."""
         return {run_id: int(part["values_shown"].sum()) for run_id, part in by_run(self.frame)}
 
     @cached_property
@@ -48,13 +50,13 @@ class AttributeRows:
 
     @cached_property
     def n_items(self) -> int:
-        """All items of the catalogue."""
+        """Returns the number of items in the catalogue."""
         row = next(row for row in records(self.frame) if row["items"])
         return round(row["items"] / row["catalogue_share"])
 
     @cached_property
     def chosen(self) -> pd.DataFrame:
-        """The rows that are drawn: of many values those with the largest shares, in their order."""
+        """Returns the rows that are drawn: those of the values with the largest shares, in their order."""
         largest = self.frame[["share", "catalogue_share"]].max(axis=1).groupby(self.frame["value"]).max()
         drawn = largest[largest > 0].nlargest(MOST_ROWS).index
         return self.frame[self.frame["value"].isin(drawn)]
@@ -64,15 +66,18 @@ class AttributeRows:
         return max(*self.frame["share"], *self.frame["catalogue_share"])
 
 
-# ── which attribute ──────────────────────────────────────────────────────────────────────────
+# ── the attribute ────────────────────────────────────────────────────────────────────────────
 
 
 def choose_attribute(view: View) -> str | None:
-    """One of the catalogue's attributes, kept in the URL; None where there is none."""
+    """Draws the choice of an attribute of the catalogue and returns it; None if there is none.
+
+    The URL keeps it.
+    """
     names = cached.attributes(view.experiment.id)
     if not names:
         return None
-    wanted = state.params().get("by", names[0]).removeprefix("item:")  # as segments of items are called
+    wanted = state.params().get("by", names[0]).removeprefix("item:")  # segments of items have this prefix
     if wanted not in names and wanted not in cached.slices(view.experiment.id):
         st.warning(f"{unavailable('attribute', markdown(wanted), markdown(names[0]))}.")
     chosen, titles = wanted if wanted in names else names[0], dict(zip(names, names, strict=True))
@@ -82,13 +87,13 @@ def choose_attribute(view: View) -> str | None:
 
 
 def gather(view: View, attribute: str) -> AttributeRows | None:
-    """Returns the attribute's rows; None when no run in the frame has lists."""
+    """Returns the distribution over the attribute's values; None if no run in the frame has lists."""
     rows = cached.shown_by(view, view.shown_ids, attribute)
     return None if rows.empty else AttributeRows(attribute, rows)
 
 
 def show_nothing(view: View) -> None:
-    """Say why there is no distribution, and what to do."""
+    """Says why there is no distribution, and what to do."""
     if view.experiment.catalogue is None:
         widgets.empty(
             "Add a catalogue to see what the lists show of it",
@@ -107,11 +112,11 @@ def show_nothing(view: View) -> None:
     links.offer("Upload", "upload")
 
 
-# ── what the lists show ──────────────────────────────────────────────────────────────────────
+# ── catalogue-level metrics ──────────────────────────────────────────────────────────────────
 
 
 def coverage_words(view: View, distribution: AttributeRows) -> str:
-    """Returns which run shows the most values of the attribute, and which the fewest."""
+    """Returns a sentence on which run shows the most values of the attribute, and which the fewest."""
     by_run = distribution.values_shown
     counts = {run: count for run, count in by_run.items() if run in view.verdict_query.shown} or by_run
     most, fewest = max(counts.values()), min(counts.values())
@@ -137,7 +142,7 @@ def subtitle(view: View, distribution: AttributeRows) -> str:
 
 
 def measures_table(view: View, distribution: AttributeRows | None) -> Html:
-    """One row per run: how much of the catalogue it shows, how evenly, how rare and how unlike."""
+    """Returns a table with the catalogue-level metrics of each run."""
     scores = cached.scoreboard(view, view.shown_ids, OF_CATALOGUE, view.k)
     known = {metric: values(scores, metric) for metric in OF_CATALOGUE}
     columns = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in OF_CATALOGUE]
@@ -153,7 +158,7 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
 
 
 def _link(view: View, metric: str, text: str) -> Html:
-    """Returns the measure's name, leading to its definition in the guide; the view comes along."""
+    """Returns the name of a metric as a link to its definition in the guide, which keeps the view."""
     query = urlencode(links.of_view(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
     return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
 
@@ -165,7 +170,7 @@ def _shown_of(distribution: AttributeRows, run_id: str) -> str:
 
 
 def footnote(view: View) -> Html:
-    """Returns where the definitions are, and why cells are empty."""
+    """Returns a note on where the metrics are defined, and why cells are empty."""
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
         "Click a metric for its definition. Higher isn't always better: random scores highest.",
@@ -174,11 +179,11 @@ def footnote(view: View) -> Html:
     return widgets.note_html(lines)
 
 
-# ── how the slots fall on the values ────────────────────────────────────────────────────────
+# ── distribution over the values ─────────────────────────────────────────────────────────────
 
 
 def show_distribution(view: View, distribution: AttributeRows) -> None:
-    """A panel per run, then the same numbers as a table."""
+    """Draws a panel for each run, then the same numbers as a table."""
     st.space("small")
     widgets.section(coverage_words(view, distribution), distribution_words(distribution))
     runs = [run for run in view.shown_ids if run in distribution.values_shown]
@@ -192,7 +197,9 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
 
 
 def finding(view: View, distribution: AttributeRows) -> str:
-    """``Popular over-recommends Horror: 29.5 % of slots vs 10.5 % of the catalogue``: the largest gap."""
+    """Returns the largest gap between a run and the catalogue, such as ``Popular over-recommends Horror: 29.5
+    % of slots vs 10.5 % of the catalogue``.
+    """
     rows = records(distribution.frame)
     own = [row for row in rows if row["run_id"] in view.verdict_query.shown]
     row = max(own or rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
@@ -218,7 +225,7 @@ def _several(distribution: AttributeRows) -> str:
 
 
 def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:
-    """Returns the three largest shares of each run, with the catalogue's."""
+    """Returns the chart's alternative text: the three largest shares of each run, with the catalogue's."""
     parts = []
     for run_id in run_ids:
         rows = records(distribution.chosen[distribution.chosen["run_id"] == run_id].nlargest(3, "share"))
@@ -232,7 +239,9 @@ def _both_shares(row: Row) -> str:
 
 
 def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> Html:
-    """One row per value that is drawn: items and share of the catalogue, then the runs' shares, in %."""
+    """Returns a table with a row for each value that is drawn: number of items, and shares of catalogue and
+    runs in %.
+    """
     decimals = percent_decimals(distribution.largest)
     shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(distribution.chosen)}
     cells = widgets.run_cells(view.marks, 14 if len(run_ids) > FEW_RUNS else 24)
@@ -247,7 +256,7 @@ def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> 
 
 
 def _value_cell(value: str) -> Html:
-    """Returns the value; of a long one its beginning and end, and all of it on hover."""
+    """Returns a cell with the value, shortened in the middle if it is long; its tooltip has all of it."""
     return html('<span title="{value}">{short}</span>', value=value, short=cut_inside(value, LONGEST_VALUE))
 
 

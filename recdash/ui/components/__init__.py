@@ -1,1 +1,1 @@
-"""Building blocks that several pages use."""
+"""Components that several pages use."""

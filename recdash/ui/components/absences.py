@@ -1,4 +1,4 @@
-"""Why cells of a table are empty."""
+"""Says why cells of a table are empty."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from recdash.ui.app.state import View
 
 
 def reasons(view: View, order: Sequence[str], absences: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Returns why cells are empty or columns missing: one line per reason and the runs that it concerns."""
+    """Returns why cells are empty or columns missing: a line for each reason and the runs to which it
+    applies.
+    """
     lines: dict[tuple[str, str], list[str]] = {}
     for metric, absent in absences.items():
         for reason in dict.fromkeys(absent.values()):

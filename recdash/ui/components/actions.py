@@ -1,4 +1,4 @@
-"""What a click does: carry it out, say so, offer Undo."""
+"""Carries out what a person clicked, confirms it, and offers to undo it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNDO = "recdash.undo"
 
 
 def offer_undo(done: str, undo: Callable[[], object]) -> None:
-    """Say in a toast what was ``done``; Undo stays on the page until the next action."""
+    """Confirms in a toast what was ``done``, and keeps a button Undo on the page until the next action."""
     st.session_state[UNDO] = (done, undo)
     st.session_state["recdash.toast"] = f"{html.markdown(done)} Undo is on top."
 
@@ -36,7 +36,10 @@ def show_undo() -> None:
 def delete_form(
     noun: str, name: str, key: str, delete: Callable[[str], object], *, called: str = "name"
 ) -> None:
-    """Delete something for good, once its name is typed."""
+    """Draws a form that deletes something for good after its name was typed.
+
+    ``called`` is what the name is called, such as "title".
+    """
     with st.form(f"delete-{key}", border=False):
         label = f"To delete this {noun} for good, type its {called}"
         typed = st.text_input(label, key=f"delete-name-{key}", placeholder=name, width=420)
@@ -45,9 +48,9 @@ def delete_form(
 
 
 def attempt(action: Callable[[], object], done: str = "Saved.", *, keeps_undo: bool = False) -> None:
-    """Run ``action``, say so and redraw the page; an error is shown where the form is.
+    """Calls ``action``, confirms it and redraws the page; if it fails, shows the error at the form.
 
-    ``keeps_undo``: the action offers an Undo itself.
+    ``keeps_undo`` is whether the action offers an undo itself.
     """
     try:
         action()

@@ -1,4 +1,6 @@
-"""One-line warnings above numbers that are not quite comparable, with the switch that changes it."""
+"""One-line warnings above numbers that are not fully comparable, with a button that changes what is
+compared.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,9 @@ DISMISSED = "recdash.dismissed"
 
 
 def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ()) -> None:
-    """Why these runs' numbers may not be compared as they are; nothing where they may.
+    """Draws a warning for each reason why these runs' numbers may not be comparable; nothing if they are.
 
-    ``without``: the codes of problems that do not matter on this page.
+    ``without`` are the codes of problems that do not matter on this page.
     """
     names = {run_id: view.short(run_id) for run_id in view.run_ids}
     known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(run_ids)}
@@ -35,7 +37,9 @@ def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ())
 
 
 def _line(view: View, problem: Problem, key: str) -> None:
-    """The sentence, which opens to what to do about it, the switch, and a button that closes it."""
+    """Draws a warning, which opens to show what to do, with the button of ``switch_of`` and a button that
+    hides it.
+    """
     switch = switch_of(view.metric) if problem.code == MISSING_LISTS else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         st.html(warning_html(problem, view.metric), width="content")
@@ -53,8 +57,9 @@ def _line(view: View, problem: Problem, key: str) -> None:
 
 
 def warning_html(problem: Problem, metric: str) -> Html:
-    """Returns the problem on one line; of users without recommendations that the metric excludes, that it
-    does.
+    """Returns the problem as one line, which opens to show what to do.
+
+    If the metric excludes users without recommendations, it says that in place of the problem.
     """
     finding, fix = problem.found, problem.fix
     if problem.code == MISSING_LISTS and excludes(metric):
@@ -75,13 +80,14 @@ def excludes(metric: str) -> bool:
 
 
 def reads_lists(metric: str) -> bool:
-    """Returns whether the metric depends on lists; errors of predicted ratings do not."""
+    """Returns whether the metric depends on lists, unlike the errors of predicted ratings."""
     return not isinstance(define(metric).metric, RatingMetric)
 
 
 def switch_of(metric: str) -> tuple[str, str] | None:
-    """Returns the switch's label and the metric that it turns to; None where the metric has no such
-    parameter.
+    """Returns the label of the button that changes the population, and the metric to which it changes.
+
+    None if the metric has no such parameter.
     """
     known = define(metric)
     if known.parameters.get(POPULATION.name) not in (WHO_COUNTS, WITH_LISTS):
@@ -95,6 +101,6 @@ def _choose(metric: str) -> None:
 
 
 def _dismissed() -> list[Problem]:
-    """Returns the warnings that this person closed in this session."""
+    """Returns the warnings that this person has hidden in this session."""
     closed: list[Problem] = st.session_state.setdefault(DISMISSED, [])
     return closed

@@ -1,4 +1,4 @@
-"""Draws the choice of a multiple-testing correction."""
+"""Draws the choice of a correction for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ TITLES = {**CORRECTIONS, "off": "None"}
 
 
 def choose(label: str = "Correction") -> Correction:
-    """Draws the choice and returns the chosen correction; the URL keeps it as ``corr``, default Holm."""
+    """Draws the choice and returns the chosen correction; the URL keeps it as ``corr``, and the default is
+    Holm.
+    """
     chosen = widgets.choice(label, "corr", TITLES, "holm")
     return next(correction for correction in METHODS if correction == chosen)

@@ -1,4 +1,4 @@
-"""Ways from other pages to decisions and reviews: proposing, approving, using a test in a review."""
+"""Links from other pages to decisions and reviews: propose, approve, or use an A/B test in a review."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from recdash.decisions.standing import DecisionStanding
 
 REVIEWS = "review"
-"""The page of decisions and reviews."""
+"""The address of the page of decisions and reviews."""
 
 
 def offer_to_decide(view: View, today: Recommendation, standing: DecisionStanding | None) -> None:
-    """The next step towards a decision, as one button: propose, go on with the review, approve, decide."""
+    """Draws a button for the next step towards a decision; nothing for viewers, and if there is no next
+    step.
+    """
     step = next_step(today, standing, workspace().journal.reviews(view.experiment.id))
     if step is None or not workspace().person.may("editor") or not links.is_there(REVIEWS):
         return
@@ -37,7 +39,11 @@ def offer_to_decide(view: View, today: Recommendation, standing: DecisionStandin
 
 @dataclass(frozen=True)
 class Step:
-    """A step towards a decision: the button that leads there, and what the page of reviews opens with."""
+    """A step towards a decision: the label of its button, and parameters with which the page of reviews
+    opens.
+
+    ``is_due`` is False if the step only shows a decision.
+    """
 
     label: str
     params: Mapping[str, str | None]
@@ -47,10 +53,10 @@ class Step:
 def next_step(
     today: Recommendation, standing: DecisionStanding | None, known: Sequence[Review]
 ) -> Step | None:
-    """Returns what is to be done about a recommendation; None where nothing can be compared.
+    """Returns the next step after a recommendation; None if nothing can be compared.
 
-    A decision with which today's evidence agrees is only shown; else the candidate in question is proposed,
-    or its open review goes on.
+    If today's evidence agrees with the latest decision, the step shows it. Else it proposes the candidate in
+    question, or continues its open review.
     """
     leader = today.evidence.leader
     if standing is not None and standing.agrees is not False:
@@ -70,7 +76,9 @@ def next_step(
 
 
 def offer_to_reviews(view: View, test: OnlineTest) -> None:
-    """Open reviews of runs that a variant of the test served, and that do not rest on it yet."""
+    """Draws a line with a button for each open review of a run that the test served, if it has no evidence
+    from the test.
+    """
     if not workspace().person.may("editor"):
         return
     for review in workspace().journal.reviews(view.experiment.id):
@@ -106,6 +114,6 @@ def outcome_badge(outcome: Outcome) -> Html:
 
 
 def excerpt(text: str) -> str:
-    """Returns the beginning of a text, on one line."""
+    """Returns the beginning of a text on one line."""
     line = " ".join(text.split())
     return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()}…"

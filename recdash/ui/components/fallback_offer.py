@@ -16,10 +16,10 @@ from recdash.ui.components import widgets
 
 
 def offer(run_ids: Sequence[str], *, shown: Sequence[str] = ()) -> None:
-    """One line and one button for each of the runs that leaves users out; nothing for viewers.
+    """Draws a button for each of the runs that can be completed with popular items; nothing for viewers.
 
-    ``shown`` are the candidates that the page compares: a new one joins them. With the most that a page can
-    compare it stays out until it is chosen.
+    ``shown`` are the candidates that the page compares. A new one is added to them, unless they are already
+    as many as a page can compare.
     """
     workspace = state.workspace()
     if not workspace.person.may("editor"):
@@ -36,7 +36,7 @@ def offer(run_ids: Sequence[str], *, shown: Sequence[str] = ()) -> None:
 
 
 def sentence(known: FallbackOffer) -> str:
-    """Returns ``ItemKNN 100 gives 110 users no recommendations.``"""
+    """Returns a sentence such as ``ItemKNN 100 gives 110 users no recommendations.``"""
     return f"{known.name} gives {many(known.n_users, 'user')} no recommendations."
 
 

@@ -1,4 +1,4 @@
-"""Forms that store one entry however often they are sent: key, author, text, choices."""
+"""Forms that store one entry even if they are sent several times."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 
 Sent = dict[str, Any]
-"""Author and key, as the service takes them."""
+"""The author and key of a form, as arguments of a service's method."""
 _KEYS = "recdash.form-keys"
 
 
 def key(form: str) -> str:
-    """Returns the same until the form was accepted, so that a second click writes nothing more."""
+    """Returns the form's key, which stays the same until it was accepted, so that a second click stores
+    nothing more.
+    """
     known: dict[str, str] = st.session_state.setdefault(_KEYS, {})
     return known.setdefault(form, secrets.token_hex(8))
 
 
 def send(form: str, write: Callable[[Sent], object], done: str) -> None:
-    """Store the form, then start with an empty one; an error is shown at the form."""
+    """Stores what the form says, and starts with an empty form; if that fails, shows the error at the
+    form.
+    """
     try:
         write({"key": key(form), "author": st.session_state.get(f"{form}-author", "")})
     except RecdashError as error:
@@ -45,7 +49,7 @@ def submit(
     key: str,
     kind: Literal["primary", "secondary"] = "primary",
 ) -> None:
-    """The author and the button at the end of a form: see :func:`send`."""
+    """Draws the author's box and the button at the end of a form: see :func:`send`."""
     author(form)
     if st.form_submit_button(label, type=kind, key=key):
         send(form, write, done)
@@ -56,7 +60,7 @@ def text_area(form: str, label: str, *, name: str = "text", height: int = 110) -
 
 
 def author(form: str) -> None:
-    """A box for the name, where people do not sign in."""
+    """Draws a box for the person's name; nothing if people sign in."""
     person = workspace().person
     if not person.named:
         st.text_input("Your name", person.name, key=f"{form}-author", max_chars=MOST_AUTHOR, width=300)
@@ -65,7 +69,9 @@ def author(form: str) -> None:
 def pick(
     form: str, label: str, options: Mapping[str, str], wanted: str | None = None, *, name: str = "pick"
 ) -> str:
-    """One of ``options`` {value: label}; the wanted one at first."""
+    """Draws a choice of ``options`` ({value: label}) in a form and returns the chosen value, at first
+    ``wanted``.
+    """
     return str(widgets.pick(label, options, wanted, f"{form}-{name}-{key(form)}", width=420))
 
 

@@ -1,4 +1,4 @@
-"""Sets of metrics that tables and charts begin with."""
+"""Sets of metrics that tables and charts show by default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ FEW = 4
 
 
 def metrics_of_set(available: Sequence[str], primary: str, name: str, few: int = FEW) -> tuple[str, ...]:
-    """Primary first. Core: a ``few`` more accuracy metrics; beyond: beyond accuracy; all: everything."""
+    """Returns the metrics of a set, the primary metric first.
+
+    "core" adds ``few`` accuracy metrics, "beyond" the metrics beyond accuracy, and "all" all available ones.
+    """
     others = [metric for metric in available if metric != primary]
     if name == "all":
         return (primary, *others)

@@ -1,4 +1,6 @@
-"""Gathers one A/B test beside the offline scores of the runs that it served, for the pages of Online."""
+"""Gathers the results of an A/B test with the offline scores of the runs that it served, for pages on
+both.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,10 @@ CONTROL = "control"
 
 @dataclass(frozen=True)
 class OfflineOnline:
-    """``rows``: one per variant linked to a run; ``results``: every metric and variant of the test.
+    """An A/B test with the offline scores of the runs that it served.
 
-    ``base``: the name of the control's run; ``where``: the offline metric with its cutoff.
+    ``rows`` has one row per variant with a run; ``results`` has one row per metric and variant of the test.
+    ``base`` is the name of the control's run, ``where`` the offline metric with its cutoff.
     """
 
     test: OnlineTest
@@ -51,7 +54,10 @@ class OfflineOnline:
 
     @property
     def has_differences(self) -> bool:
-        """False for an offline metric without a value per user, and if no run shares a user."""
+        """Returns whether any run has an offline difference.
+
+        None has for a metric without a value per user, and if the runs share no user.
+        """
         return any(is_number(row["offline_delta"]) for row in records(self.rows))
 
     @property
@@ -60,7 +66,7 @@ class OfflineOnline:
 
 
 def no_test() -> None:
-    """Says what to upload; stands in place of the page."""
+    """Says, in place of the page, what to upload."""
     widgets.empty(
         "No A/B test yet",
         "Upload the sessions or aggregated results of an A/B test, and choose the run that each variant "
@@ -75,7 +81,10 @@ def no_link() -> None:
 
 
 def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
-    """Lets the reader choose the test and its metric, both kept in the URL; first one that disagrees."""
+    """Draws the choices of a test and its metric and returns both; the URL keeps them.
+
+    By default it takes a metric in which offline and online results disagree, if there is one.
+    """
     left, right = st.columns([1, 2.4], gap="small")
     with left:
         test = choose_test(tests)
@@ -88,7 +97,7 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
 
 
 def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnline:
-    """Returns offline and online results of a test, runs in the order of the frame."""
+    """Returns the offline and online results of a test, with the runs in the order of the frame."""
     source = state.workspace()
     results = source.online_tests.result_frame(test.id)
     rows = source.online_tests.offline_online(test.id, view.metric, view.k, online_metric)
@@ -105,5 +114,5 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnline:
 
 
 def control_name(variant: str) -> str:
-    """Returns a control's name where its run has none."""
+    """Returns a name for a control that is not linked to a run."""
     return f"the {CONTROL}" if variant.casefold() == CONTROL else f"the {CONTROL} ({variant})"

@@ -1,4 +1,4 @@
-"""Names the counting rules of an A/B test, and draws the boxes to fill them in."""
+"""The names of an A/B test's counting rules, and the boxes with which they are chosen."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "winsorise": (0.5, 0.9999),
     "planned_users": (1, 10**9),
 }
-"""Rule → the least and largest value that a page offers; integers for rules that take whole numbers."""
+"""Rule → the smallest and largest value that a page offers; integers for rules with whole numbers."""
 MEANINGS = {
     "threshold_s": "Strictly longer, per user, session and item. It is fixed once events are uploaded.",
     "item_cap_s": "Watch time beyond it does not count, such as a film left running.",
@@ -49,13 +49,13 @@ MEANINGS = {
 def number_box(
     name: str, value: float | None, key: str, *, width: int = WIDTH, meaning: str | None = None
 ) -> Any:
-    """Draw the box of a rule and return its number; None for an empty box, which turns the rule off.
+    """Draws the box of a rule and returns its number; None if it is empty, which turns the rule off.
 
-    ``meaning``: replaces the usual hint, "" for none.
+    ``meaning`` replaces the default hint; "" shows none.
     """
     least, most = RANGES[name]
-    number: Any = type(least)  # int or float: of the box and of its ends alike
-    if value is not None:  # rules from Python may lie beyond the range, or have 15 for 15.0 and the reverse
+    number: Any = type(least)  # int or float, the same for the value and the limits
+    if value is not None:  # rules set in Python may be out of range, or be 15 for 15.0
         least, most = min(least, value), max(most, value)
         number = number if float(value).is_integer() else float
     return st.number_input(
@@ -72,14 +72,14 @@ def number_box(
 
 
 def first_day_box(known: date | None, key: str, *, width: int = WIDTH) -> date | None:
-    """Draw the date box and return the first day of the test; None if it is left open."""
+    """Draws the box for the first day of the test and returns the day; None if it is empty."""
     meaning = "Earlier sessions are pre-test data, by which CUPED adjusts the lifts."
     title = RULE_TITLES["starts"]
     return st.date_input(title, known, key=key, width=width, format="YYYY-MM-DD", help=meaning)
 
 
 def split_boxes(variants: Sequence[str], split: Mapping[str, float], key: str) -> dict[str, float]:
-    """Draw a box per variant and return the planned shares; empty if all are equal: an even split."""
+    """Draws a box for each variant and returns the planned shares; empty for an even split."""
     shares: dict[str, float] = {}
     with st.container(horizontal=True):
         for variant in variants:

@@ -1,4 +1,4 @@
-"""Lists the A/B tests of the experiment in view, lets the reader choose one, and collects their notices."""
+"""Lists the A/B tests of the experiment in view, draws the choice of one, and collects their notices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def disagreements(view: View) -> list[Problem]:
 
 
 def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
-    """Returns the notices of all A/B tests, named by test: sample ratio mismatches, then all others."""
+    """Returns the notices of all A/B tests, with the tests' names: sample ratio mismatches, then all
+    others.
+    """
     notices = []
     for test in tests(view):
         notices += [replace(notice, place=f"{test.name}, {notice.place}") for notice in test.notices]
@@ -42,7 +44,9 @@ def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
 
 
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
-    """Lets the reader choose a test; first that of the URL's ``t``, else the newest."""
+    """Draws the choice of a test and returns the chosen one, at first the one in the URL (``t``), else the
+    newest.
+    """
     by_id = {test.id: test for test in tests}
     newest = max(tests, key=lambda test: test.created).id
     wanted = state.params().get("t", newest)
