@@ -1,4 +1,4 @@
-"""Reviews and decisions of an experiment with their evidence, read from its journal."""
+"""The reviews and decisions of an experiment with their evidence, derived from its journal."""
 
 from recdash.decisions.checklist import ChecklistItem, ItemState, checklist, not_holding, shortcomings
 from recdash.decisions.review import (

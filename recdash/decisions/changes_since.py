@@ -1,4 +1,4 @@
-"""Compares the numbers of a snapshot with current ones."""
+"""Compares the numbers of a snapshot with the current ones."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from recdash.formatting import numbers
 from recdash.formatting.wording import shown
 
 CLOSE = 1e-6
-"""Relative tolerance: closer numbers were summed in another order, or are interval ends from another search;
-they display equally.
+"""Relative difference below which numbers count as equal: they were summed in another order, or an interval's
+end was searched differently. They look equal when displayed.
 """
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Something that differs now; ``then`` and ``now`` are texts."""
+    """A number or text that has changed since a snapshot; ``then`` and ``now`` are texts."""
 
     what: str
     then: str
@@ -28,7 +28,9 @@ class Changed:
 
 
 def offline_changes(then: Offline, now: Offline) -> list[Changed]:
-    """Returns the changes to ``now``: the same question, asked again of the remaining runs."""
+    """Returns the changes since the snapshot ``then``. ``now`` is the current answer to the same question,
+    over the runs that still exist.
+    """
     return [
         *_verdict(then, now),
         *_pairs(then, now),
@@ -37,7 +39,9 @@ def offline_changes(then: Offline, now: Offline) -> list[Changed]:
 
 
 def online_changes(then: Online, now: Online) -> list[Changed]:
-    """Returns the changes to ``now``: the same test as it is counted today."""
+    """Returns the changes since the snapshot ``then``. ``now`` is the same A/B test as it is counted
+    today.
+    """
     today = {lift.metric: lift for lift in now.lifts}
     changes = [changed for old in then.lifts for changed in _lift(old, today.get(old.metric))]
     if then.blocked != now.blocked:
@@ -47,13 +51,17 @@ def online_changes(then: Online, now: Online) -> list[Changed]:
 
 
 def _verdict(then: Offline, now: Offline) -> Iterator[Changed]:
-    """Yields a change of the recommendation; what older snapshots hold was another question."""
+    """Yields the change of the recommendation, if it changed. Snapshots of older releases, whose state is not
+    an action, are not compared.
+    """
     if then.state in ACTIONS and then.headline != now.headline:
         yield Changed("Recommendation", then.headline, now.headline)
 
 
 def _pairs(then: Offline, now: Offline) -> Iterator[Changed]:
-    """Yields what changed in the pairs with the baseline, in slices and by other metrics."""
+    """Yields changes in the differences from the baseline: of the main metric, of other metrics and in
+    slices.
+    """
     today = {difference.key: difference for difference in (*now.pairs, *now.metrics, *now.slices)}
     base = then.subject.baseline.id if then.subject.baseline else None
     for old in (*then.pairs, *then.metrics, *then.slices):

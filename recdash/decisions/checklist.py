@@ -1,4 +1,4 @@
-"""The checklist for approving a candidate: each item holds, fails, or is not known yet, and why."""
+"""The checklist for approving a candidate: whether each item holds, fails or is not known yet, and why."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class ChecklistItem:
-    """One line of the checklist; ``numbers`` are those behind its ``reason``, one per line."""
+    """One item of the checklist; ``numbers`` are the lines of numbers behind its ``reason``."""
 
     name: str
     state: ItemState
@@ -51,7 +51,7 @@ CHECKLIST = TypeAdapter(tuple[ChecklistItem, ...])
 
 
 def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[ChecklistItem, ...]:
-    """Returns all items, from the attached evidence."""
+    """Returns all items of the checklist, judged by the attached evidence."""
     return (
         _gain(offline, online),
         _guardrails(offline, online),
@@ -66,7 +66,9 @@ def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
 
 
 def shortcomings(items: Sequence[ChecklistItem]) -> str:
-    """Returns ``slices fail and agreement is not known yet``; empty if all hold."""
+    """Returns the items that do not hold, such as ``slices fail; agreement is not known yet``; empty if all
+    hold.
+    """
     texts = []
     for state, singular, plural in (
         (FAILS, "fails", "fail"),
@@ -106,8 +108,8 @@ def _gain(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
 
 
 def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
-    """Returns state and text of the online goals: one lost goal fails whatever was won; inconclusive ones do
-    not count.
+    """Returns state and text of the online goals. They fail if one is lost, whatever was won; inconclusive
+    goals do not count.
     """
     if not online:
         return UNKNOWN, "no A/B test is attached."
@@ -141,7 +143,7 @@ def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistI
 
 
 def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts: Sequence[Lift]) -> str:
-    """Returns why the guardrails are not known; empty if they are."""
+    """Returns why it is not known whether the guardrails hold; empty if it is known."""
     if offline is None:
         return NO_OFFLINE
     if not offline.guardrails and offline.has_guardrails:
@@ -230,14 +232,18 @@ def worst(states: Sequence[ItemState]) -> ItemState:
 
 
 def some(names: Sequence[str]) -> str:
-    """Returns ``a, b and c``; ``a, b, c and 2 more``."""
+    """Returns the names joined: ``a, b and c``, or ``a, b, c and 2 more`` if there are more than
+    ``MOST_NAMED``.
+    """
     if len(names) <= MOST_NAMED:
         return listed(names)
     return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
 
 
 def difference_text(pair: Difference) -> str:
-    """Returns ``nDCG@10, new users: +14.9 % (95 % CI +12.7 to +17.2 %), n = 6,040, better``."""
+    """Returns a difference such as ``nDCG@10, new users: +14.9 % (95 % CI +12.7 to +17.2 %), n = 6,040,
+    better``.
+    """
     where = f"{pair.title}, {pair.part}" if pair.part else pair.title
     amounts = [pair.difference, pair.low, pair.high]
     shares = [pair.share(amount) for amount in amounts]
@@ -246,7 +252,9 @@ def difference_text(pair: Difference) -> str:
 
 
 def lift_text(lift: Lift) -> str:
-    """Returns ``Engagement rate: +3.1 % (95 % CI +1.2 to +5.0 %), n = 412 / 398, better``."""
+    """Returns a lift such as ``Engagement rate online: +3.1 % (95 % CI +1.2 to +5.0 %), n = 412 / 398,
+    better``.
+    """
     if lift.lift is None:
         return f"{lift.title} online: {lift.note or 'cannot be compared'}"
     change = _percent_interval([lift.lift, lift.low, lift.high])
@@ -259,7 +267,9 @@ def _percent_interval(shares: Sequence[float | None]) -> str:
 
 
 def _interval(amounts: Sequence[float | None], unit: str = "") -> str:
-    """Returns ``+14.9 % (95 % CI +12.7 to +17.2 %)``, from a value and the ends of its interval."""
+    """Returns a value with its interval, such as ``+14.9 % (95 % CI +12.7 to +17.2 %)``. ``amounts`` are the
+    value and both ends; without ends, only the value.
+    """
     digits, (value, low, high) = numbers.places(amounts), amounts
     text = f"{numbers.signed(value, digits)}{unit}"
     ends = numbers.interval(low, high, digits, unit)
@@ -267,7 +277,7 @@ def _interval(amounts: Sequence[float | None], unit: str = "") -> str:
 
 
 def rail_text(rail: Guardrail) -> str:
-    """Returns ``Coverage@10: 23.4 % to 20.8 %, −11.0 % (guard −20 %)``."""
+    """Returns a guardrail's change, such as ``Coverage@10: 23.4 % to 20.8 %, −11.0 % (guard −20 %)``."""
     change = "from 0: no share"
     if rail.change is not None:
         change = f"{numbers.signed(100 * rail.change, numbers.places([100 * rail.change]))} %"
@@ -275,12 +285,14 @@ def rail_text(rail: Guardrail) -> str:
 
 
 def rail_values(rail: Guardrail) -> str:
-    """Returns ``23.4 % to 20.8 %``."""
+    """Returns a guardrail's values of baseline and candidate, such as ``23.4 % to 20.8 %``."""
     return from_to(rail.metric, rail.base_value, rail.value)
 
 
 def split_text(test: Online) -> str:
-    """Returns ``Home page: control 4,012, new 3,988; SRM p = 0.789``."""
+    """Returns the numbers of users by variant, such as ``Home page: control 4,012, new 3,988; SRM p =
+    0.789``.
+    """
     users = (
         ", ".join(f"{name} {numbers.count(n)}" for name, n in test.users.items()) or "unknown number of users"
     )
@@ -290,5 +302,7 @@ def split_text(test: Online) -> str:
 
 
 def _small(title: str) -> str:
-    """Returns ``engagement rate``; a title that begins like nDCG or SRM stays as it is."""
+    """Returns a title with a small first letter (``engagement rate``); a title such as nDCG or SRM stays as
+    it is.
+    """
     return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"

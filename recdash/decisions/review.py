@@ -1,4 +1,4 @@
-"""Derives reviews and decisions from journal entries: nothing is edited, so the latest entry holds."""
+"""Derives reviews and decisions from journal entries. Entries are never edited: the latest one applies."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LABELS: Mapping[Outcome, str] = {
     "needs A/B": "Needs A/B",
 }
 CLOSING: Mapping[Outcome, State] = {"ship": "approved", "do not ship": "rejected"}
-"""Outcomes that close a review; with others it stays open."""
+"""The outcomes that close a review, and the state that they give it; with any other outcome it stays open."""
 
 
 @dataclass(frozen=True)
 class AboutSubject:
-    """Something that begins with a journal entry about a subject."""
+    """A review or decision, which begins with a journal entry about a subject."""
 
     entry: Entry
 
@@ -42,16 +42,19 @@ class AboutSubject:
 
     @property
     def about(self) -> str:
-        """Returns the name of the run at the time; empty if the subject is no single run."""
+        """Returns the name of the run when the entry was written; empty if the entry is about all
+        candidates.
+        """
         return self.subject.run.name if self.subject.run else ""
 
 
 @dataclass(frozen=True)
 class Decision(AboutSubject):
-    """The outcome for a subject, with the numbers at the time.
+    """The decision on a subject, with the numbers at that time.
 
     ``review`` is the id of the proposal that it answers. ``superseded_by`` and ``supersedes`` are ids of
-    decisions. ``although``: why it was approved while some of the checklist did not hold.
+    other decisions; None if there is none. ``although`` is the reason why it was approved while some of the
+    checklist did not hold.
     """
 
     comments: tuple[Entry, ...] = ()
@@ -76,12 +79,14 @@ class Decision(AboutSubject):
 
     @property
     def label(self) -> str:
-        """Returns ``Don't ship``."""
+        """Returns the outcome in words, such as ``Don't ship``."""
         return LABELS[self.outcome]
 
     @property
     def headline(self) -> str:
-        """Returns ``Ship ALS v3`` · ``Inconclusive on ALS v3`` · ``ALS v3 needs an A/B test``."""
+        """Returns the decision in words: ``Ship ALS v3`` · ``Inconclusive on ALS v3`` · ``ALS v3 needs an A/B
+        test``.
+        """
         name = self.about
         if self.outcome == "needs A/B":
             return f"{name or 'This'} needs an A/B test"
@@ -125,9 +130,9 @@ class Decision(AboutSubject):
 
 @dataclass(frozen=True)
 class Review(AboutSubject):
-    """A candidate that was proposed, and the entries about it since, the oldest first.
+    """A candidate that was proposed, with all later entries about it, the oldest first.
 
-    ``evidence``: the offline entry that was attached last, and the last one of each A/B test.
+    ``evidence`` has the offline entry that was attached last, and the last entry of each A/B test.
     """
 
     evidence: tuple[Entry, ...] = ()
@@ -144,8 +149,8 @@ class Review(AboutSubject):
 
     @property
     def decision(self) -> Decision | None:
-        """Returns the last decision of the review, which may leave it open; one outside it may have
-        superseded it.
+        """Returns the review's last decision that no other decision of the review supersedes; None if there
+        is none. It may leave the review open, and a decision outside the review may have superseded it.
         """
         own = {decision.id for decision in self.decisions}
         newest_first = reversed(self.decisions)
@@ -165,12 +170,12 @@ class Review(AboutSubject):
 
     @cached_property
     def checklist(self) -> tuple[ChecklistItem, ...]:
-        """Returns the checklist of the attached evidence; a closed review takes no more evidence."""
+        """Returns the checklist for the attached evidence. A closed review accepts no further evidence."""
         return checklist(self.offline, self.online)
 
     @property
     def missing(self) -> str:
-        """Returns the next step; empty if there is none."""
+        """Returns the next step of the review, as a sentence; empty if it is closed."""
         return {
             "proposed": "Attach the offline evidence: the current numbers.",
             "offline evidence": f"Attach an A/B test in which a variant served {self.about}.",
@@ -191,7 +196,7 @@ def online_of(entry: Entry) -> tuple[Online, ...]:
 
 
 def decisions(entries: Sequence[Entry]) -> list[Decision]:
-    """Returns all decisions, the newest first. ``entries``: the oldest first."""
+    """Returns all decisions, the newest first. ``entries`` must begin with the oldest."""
     comments = _comments(entries)
     decided = [entry for entry in entries if entry.kind == "decision"]
     superseded_by = {entry.facts.get("supersedes"): entry.id for entry in decided}
@@ -201,7 +206,7 @@ def decisions(entries: Sequence[Entry]) -> list[Decision]:
 
 
 def reviews(entries: Sequence[Entry]) -> list[Review]:
-    """Returns all reviews, the newest first. ``entries``: the oldest first."""
+    """Returns all reviews, the newest first. ``entries`` must begin with the oldest."""
     comments, decided = _comments(entries), decisions(entries)[::-1]
     return [
         Review(
@@ -216,7 +221,7 @@ def reviews(entries: Sequence[Entry]) -> list[Review]:
 
 
 def last_decision(entries: Sequence[Entry]) -> Decision | None:
-    """Returns the newest decision that is not superseded."""
+    """Returns the newest decision that is not superseded; None if there is none."""
     return next((decision for decision in decisions(entries) if decision.is_current), None)
 
 
@@ -229,7 +234,9 @@ def _comments(entries: Sequence[Entry]) -> dict[str, tuple[Entry, ...]]:
 
 
 def _evidence(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Returns the last entry of each source: offline, or one A/B test."""
+    """Returns the last evidence entry of each source; the sources are the offline results and each A/B
+    test.
+    """
     last: dict[str, Entry] = {}
     for entry in entries:
         if entry.kind == "offline evidence":

@@ -14,7 +14,7 @@ from recdash.metrics.naming import metric_title
 
 @dataclass(frozen=True)
 class Named:
-    """A run or a test under the name that it had."""
+    """A run or a test, with the name that it had when the snapshot was made."""
 
     id: str
     name: str
@@ -22,9 +22,10 @@ class Named:
 
 @dataclass(frozen=True)
 class Subject:
-    """The run that a decision or review is about, its baseline, metric and k; ``others``: further candidates.
+    """The run that a decision or review is about, with its baseline, metric and k; ``others`` are further
+    candidates.
 
-    ``run`` is None if it is about all of them, ``baseline`` if the experiment has none.
+    ``run`` is None if the entry is about all candidates, ``baseline`` is None if the experiment has none.
     """
 
     run: Named | None
@@ -35,7 +36,7 @@ class Subject:
 
     @property
     def where(self) -> str:
-        """Returns ``nDCG@10``."""
+        """Returns the metric with its cutoff, such as ``nDCG@10``."""
         return metric_title(self.metric, self.k)
 
     @property
@@ -44,7 +45,7 @@ class Subject:
 
     @property
     def query(self) -> ComparisonQuery | None:
-        """Returns the query behind the numbers; None without a baseline."""
+        """Returns the query that gives these numbers; None without a baseline."""
         if self.baseline is None:
             return None
         runs = tuple(candidate.id for candidate in self.candidates)
@@ -59,8 +60,8 @@ class Subject:
 
 @dataclass(frozen=True)
 class DefinitionSnapshot:
-    """The definition of a metric at the time: its canonical ``spec``, the formula (LaTeX) and the
-    population.
+    """The definition of a metric when the snapshot was made: its canonical ``spec``, the formula in LaTeX,
+    and the population (``counted``).
     """
 
     spec: str
@@ -72,10 +73,11 @@ class DefinitionSnapshot:
 
 @dataclass(frozen=True)
 class Difference:
-    """Candidate minus baseline by one metric; ``part`` names the slice of users, empty for all.
+    """A candidate's difference from a baseline by one metric; ``part`` names the slice of users, empty for
+    all users.
 
-    ``low`` and ``high``: the interval corrected within its family, by which ``word`` judges. A number that
-    could not be computed is None.
+    ``low`` and ``high`` are the ends of the corrected interval, which decides the finding ``word``. Numbers
+    that could not be computed are None.
     """
 
     baseline: str
@@ -102,16 +104,18 @@ class Difference:
         return self.baseline, self.candidate, self.metric, self.part
 
     def share(self, amount: float | None) -> float | None:
-        """Returns ``amount`` as a share of the baseline's value; None if that is 0 or missing."""
+        """Returns ``amount`` as a share of the baseline's value; None if that value is 0 or missing, or if
+        ``amount`` is None.
+        """
         return amount / abs(self.base_value) if self.base_value and amount is not None else None
 
 
 @dataclass(frozen=True)
 class Guardrail:
-    """A catalogue-level metric of the candidate and the baseline; ``change`` is a share of the latter.
+    """A catalogue-level metric of candidate and baseline; ``change`` is a share of the baseline's value.
 
-    ``low`` and ``high`` are its 95 % interval; None without one, and then ``why_no_interval`` says why, if
-    recorded.
+    ``low`` and ``high`` are the ends of its 95 % interval; None without an interval, and ``why_no_interval``
+    is then the reason, if it was recorded.
     """
 
     metric: str
@@ -128,12 +132,12 @@ class Guardrail:
 
 @dataclass(frozen=True)
 class Offline:
-    """The results of the stored runs.
+    """The offline results of the stored runs.
 
-    ``headline`` and ``sentences``: the recommendation, ``state`` what it says to do; older snapshots hold a
-    verdict on the best candidate instead. ``pairs`` of all candidates with the baseline and with each
-    other; ``metrics``, ``guardrails`` and ``slices`` are the subject's own. ``apart``: why a run has no pair.
-    ``has_guardrails``: False if the experiment's rules have none.
+    ``headline`` and ``sentences`` are the recommendation, ``state`` is its action; in snapshots of older
+    releases, they are a verdict on the best candidate. ``pairs`` has all candidates with the baseline and
+    with each other; ``metrics``, ``guardrails`` and ``slices`` concern the subject only. ``apart`` is {run
+    id: why the run has no pair}. ``has_guardrails`` is False if the experiment's rules have none.
     """
 
     subject: Subject
@@ -152,7 +156,7 @@ class Offline:
 
     @property
     def own(self) -> Difference | None:
-        """Returns the subject's pair with the baseline."""
+        """Returns the subject's pair with the baseline; None if there is no such pair."""
         run, baseline = self.subject.run, self.subject.baseline
         if run is None or baseline is None:
             return None
@@ -174,7 +178,9 @@ class Offline:
 
 @dataclass(frozen=True)
 class OnlineDefinition:
-    """An online metric as it was counted: ``formula`` names the sums that are divided."""
+    """The definition of an online metric when the snapshot was made; ``formula`` names the sums that are
+    divided.
+    """
 
     metric: str
     title: str
@@ -184,10 +190,11 @@ class OnlineDefinition:
 
 @dataclass(frozen=True)
 class Lift:
-    """One online metric in the variant that served the subject, compared with control.
+    """One online metric of the variant that served the subject, compared with control.
 
-    ``lift`` is a share of control's value, ``low`` and ``high`` the interval by which ``word`` judges it,
-    corrected within the goals. ``n`` users; ``numerator`` and ``denominator`` are sums over them.
+    ``lift`` is a share of control's value. ``low`` and ``high`` are the ends of its interval, corrected over
+    the goals, which decides the finding ``word``. ``n`` is the number of users; ``numerator`` and
+    ``denominator`` are sums over them. Numbers that could not be computed are None.
     """
 
     metric: str
@@ -212,13 +219,15 @@ class Lift:
 
     @property
     def gained(self) -> float | None:
-        """Returns the lift signed so that more is better."""
+        """Returns the lift with the sign that makes above 0 better; None if there is none."""
         return self.lift if self.lift is None or self.direction == "up" else -self.lift
 
 
 @dataclass(frozen=True)
 class OfflineOnlineSnapshot:
-    """The subject's result offline and by one goal online; ``explained``: what the twelve checks found."""
+    """The subject's offline result compared with its result in one online goal; ``explained`` is what the
+    twelve checks found.
+    """
 
     metric: str
     title: str
@@ -229,7 +238,7 @@ class OfflineOnlineSnapshot:
 
 @dataclass(frozen=True)
 class Online:
-    """The results of one A/B test for the subject. ``srm_p``: of the planned split; None if unknown."""
+    """The results of one A/B test for the subject. ``srm_p`` is the p of the SRM test; None if unknown."""
 
     subject: Subject
     test: Named
@@ -254,4 +263,4 @@ class Online:
 
 
 SUBJECT, OFFLINE, ONLINE = TypeAdapter(Subject), TypeAdapter(Offline), TypeAdapter(tuple[Online, ...])
-"""Reads what ``as_dict`` wrote; fields of a later version are ignored."""
+"""Adapters that read the values that ``as_dict`` wrote; fields that they do not know are ignored."""

@@ -1,4 +1,4 @@
-"""The decision on top of an experiment, and whether today's recommendation still agrees with it."""
+"""The decision shown on top of an experiment, and whether the current recommendation still agrees with it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from recdash.formatting.wording import small
 
 @dataclass(frozen=True)
 class DecisionStanding:
-    """A decision against today's evidence. ``agrees`` is None where that cannot be said.
+    """A decision compared with the current evidence. ``agrees`` is None if they cannot be compared.
 
-    ``because``: why it does not agree or cannot be said, as the end of a sentence.
+    ``because`` is the reason if it does not agree or cannot be compared, as the end of a sentence.
     """
 
     decision: Decision
@@ -25,7 +25,9 @@ class DecisionStanding:
 
     @property
     def text(self) -> str:
-        """Returns ``Evidence today: agrees.`` or ``Evidence today: no longer agrees, because …``"""
+        """Returns the result as a sentence: ``Evidence today: agrees.`` or ``Evidence today: no longer
+        agrees, because …``
+        """
         if self.agrees:
             return "Evidence today: agrees."
         words = "no longer agrees, because" if self.agrees is False else "not known, because"
@@ -33,8 +35,11 @@ class DecisionStanding:
 
 
 def decision_on_top(entries: Sequence[Entry]) -> Decision | None:
-    """Returns the decision that stands: the newest to ship a run, unless a newer one is about the same run;
-    else the newest. ``entries``: the oldest first.
+    """Returns the decision that currently applies; None if there is none. ``entries`` must begin with the
+    oldest.
+
+    Of the newest decisions on each run, the newest to ship a run comes first; if no run is to be shipped, the
+    newest decision of all.
     """
     current = [decision for decision in decisions(entries) if decision.is_current]
     newest_by_run: dict[str | None, Decision] = {}
@@ -45,7 +50,9 @@ def decision_on_top(entries: Sequence[Entry]) -> Decision | None:
 
 
 def standing(decision: Decision, today: Recommendation | None) -> DecisionStanding:
-    """Returns how a decision stands against today's recommendation; None of it: nothing can be compared."""
+    """Returns whether a decision agrees with the current recommendation; ``today`` is None if no runs can be
+    compared.
+    """
     if today is None:
         return DecisionStanding(decision, None, "there is nothing to compare")
     if today.action == "not comparable":
@@ -73,7 +80,9 @@ def _agrees(decision: Decision, run: str | None, today: Recommendation) -> bool:
 
 
 def _why_not(decision: Decision, run: str | None, today: Recommendation) -> str:
-    """Returns what speaks against a run that is no longer shipped, and what is recommended instead."""
+    """Returns why a run should no longer be shipped, if it is among the candidates, and what is recommended
+    now.
+    """
     instead = f"the recommendation is now “{today.headline}”"
     case = today.case_of(run) if run else None
     if decision.outcome != "ship" or case is None or case.case in ("proven", "sound"):

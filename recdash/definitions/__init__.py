@@ -1,3 +1,3 @@
-"""Explains what a number means: one run under several libraries' conventions, worked examples, population
+"""Explains what a number means: one run under several libraries' conventions, worked examples, and population
 counts.
 """

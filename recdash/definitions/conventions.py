@@ -1,7 +1,8 @@
-"""Scores one run under the conventions of several libraries: what each would report, and why they differ.
+"""Scores one run under the conventions of several libraries: what each library would report, and why they
+differ.
 
-A convention is everything that determines a number besides the lists. A difference is split into causes by
-changing the default's convention into the library's in one respect at a time.
+A convention is everything that determines a number besides the lists. A difference between two conventions is
+attributed to causes by changing the default convention into the library's in one respect at a time.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ CAUSES: Mapping[str, tuple[str, ...]] = {
     "duplicates": ("duplicates",),
     "relevance": ("relevance", "threshold"),
 }
-"""The respects in which two libraries can differ, by the fields of a convention."""
+"""The respects in which two conventions can differ, each with the fields of ``Convention`` that belong to
+it.
+"""
 TOGETHER = "together"
-"""The effect of several causes beyond the sum of each alone."""
+"""The key of the part of a difference that the causes do not explain one by one, but only in combination."""
 ANY_ACCURACY = "recall"
 TITLES: Mapping[str, str] = {
     "formula": "Formula",
@@ -46,14 +49,15 @@ TITLES: Mapping[str, str] = {
     TOGETHER: "Together",
 }
 EQUAL = 1e-12
-"""Values closer than this are equal: only rounding separates them."""
+"""Values that differ by less are equal except for rounding errors."""
 
 
 @dataclass(frozen=True)
 class Convention:
-    """What determines a number: definition (canonical), population, order, ties, repeats, relevance.
+    """Everything that determines a number besides the lists: definition (canonical spec), population, order,
+    ties, repeated items, relevance.
 
-    ``order`` None is the run's own; ``relevance`` "none" makes every row of the truth relevant.
+    ``order`` None is the run's own order. ``relevance`` "none" makes every row of the truth relevant.
     """
 
     spec: str
@@ -68,13 +72,15 @@ class Convention:
         return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
 
     def switched(self, other: Convention, cause: str) -> Convention:
-        """Returns this convention with the other's in one respect."""
+        """Returns this convention with the other's fields for one cause."""
         return replace(self, **{name: getattr(other, name) for name in CAUSES[cause]})
 
 
 @dataclass(frozen=True)
 class MetricValue:
-    """A metric's value at one k, its standard error and users; NaN, with a reason, if there is none."""
+    """A metric's value at one k, with its standard error and number of users. If there is no value, it is NaN
+    and ``reason`` says why.
+    """
 
     value: float
     std_error: float = float("nan")
@@ -83,14 +89,15 @@ class MetricValue:
 
 
 Count = Callable[[Convention], MetricValue]
-"""Scores the run under a convention."""
+"""A function that scores the run under a convention."""
 
 
 def convention_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Convention:
     """Returns a preset's convention for a metric.
 
-    A threshold in the experiment's ``settings`` takes precedence, and so does treating every row as relevant,
-    as in ``recdash evaluate``; the name of a column keeps the preset's relevance.
+    A threshold in the experiment's ``settings`` overrides the preset's, and so does the setting that every
+    row is relevant, as in ``recdash evaluate``. If the settings only name a relevance column, the preset's
+    relevance stays.
     """
     (request,), rules = read_question([metric], preset, settings["depth"])
     every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
@@ -107,7 +114,7 @@ def convention_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Conv
 
 
 def conventions_of(metric: str, settings: Mapping[str, Any]) -> dict[str, Convention]:
-    """Returns every preset's convention by its name, the default first."""
+    """Returns {preset name: its convention for a metric}, the default first."""
     return {name: convention_of(name, metric, settings) for name in PRESETS}
 
 
@@ -115,11 +122,11 @@ def conventions_of(metric: str, settings: Mapping[str, Any]) -> dict[str, Conven
 
 
 def preset_frame(conventions: Mapping[str, Convention], count: Count, own_order: Order) -> pd.DataFrame:
-    """Returns one row per preset: preset, title, spec, value, std_error, n_users, users, order, ties,
-    relevant (in words), difference (from the default), reason, state and agreement (whether it is the
+    """Returns a frame with one row per preset: preset, title, spec, value, std_error, n_users, users, order,
+    ties, relevant (in words), difference (from the default), reason, state, and agreement (whether it is the
     library's own number, in words).
 
-    ``own_order`` is used if the preset has none.
+    ``own_order`` is the run's order, which applies if the preset has none.
     """
     import pandas as pd
 
@@ -149,10 +156,11 @@ def preset_frame(conventions: Mapping[str, Convention], count: Count, own_order:
 
 
 def cause_frame(conventions: Mapping[str, Convention], count: Count) -> pd.DataFrame:
-    """Returns why each preset differs: preset, title, cause, words, value (by this cause alone), difference,
-    reason.
+    """Returns a frame with one row per preset and cause of its difference: preset, title, cause, words, value
+    (if only this cause is changed), difference, reason.
 
-    The row "together" is the effect of several causes beyond the sum of each alone, unless they add up.
+    A row "together" has the part of the difference that the causes do not explain one by one; it is left out
+    if they add up.
     """
     import pandas as pd
 
@@ -192,7 +200,7 @@ def _causes(default: Convention, convention: Convention, count: Count) -> Iterat
 
 
 def in_words(default: Convention, convention: Convention) -> dict[str, str]:
-    """Returns {cause: how the convention differs from the default}, for the causes in which it does."""
+    """Returns {cause: how the convention differs from the default}, for causes in which it differs."""
     words = {
         "formula": lambda: _formula_words(default.spec, convention.spec),
         "population": lambda: users_words(convention.users),
@@ -204,7 +212,7 @@ def in_words(default: Convention, convention: Convention) -> dict[str, str]:
 
 
 def _formula_words(default: str, spec: str) -> str:
-    """Returns ``ideal=full (k places even if m < k) instead of cut``, for every parameter that differs."""
+    """Returns the parameters that differ, such as ``ideal=full (k places even if m < k) instead of cut``."""
     usual, other = define(default), define(spec)
     changes = []
     for knob in other.metric.parameters:
@@ -226,7 +234,7 @@ WHO_COUNTS: Mapping[Users, str] = {
     "judged_both": "users in the test set with a list",
     "run": "every user with a list",
 }
-"""Short names of the population rules. Only accuracy follows them; catalogue-level metrics have a parameter
+"""Short names of the population rules. These apply to accuracy only; catalogue-level metrics have a parameter
 ``users``.
 """
 WHO_COUNTS_IN_FULL: Mapping[Users, str] = {
@@ -248,12 +256,12 @@ POPULATION: Mapping[Users, str] = {
         "counts as 0."
     ),
 }
-"""The same as sentences."""
+"""The population rules as full sentences."""
 WHOSE_LISTS: Mapping[str, str] = {"run": "every list", "truth": "lists of users with a relevant item"}
 
 
 def who_counts(spec: str, users: Users) -> str:
-    """Returns in short what the value is a mean over."""
+    """Returns in a few words what the metric is a mean over: users, lists or predictions."""
     definition = define(spec)
     if isinstance(definition.metric, RankingMetric):
         return WHO_COUNTS[users]
@@ -263,12 +271,14 @@ def who_counts(spec: str, users: Users) -> str:
 
 
 def users_words(users: Users) -> str:
-    """Returns in full which users count for accuracy."""
+    """Returns which users count for accuracy, as a clause."""
     return WHO_COUNTS_IN_FULL[users]
 
 
 def order_words(order: Order | None, ties: Ties) -> str:
-    """Returns ``by score, tied scores by item id, descending``; ranks have no ties."""
+    """Returns how lists are ordered, such as ``by score, tied scores by item id, descending``. Ties are
+    mentioned for scores only.
+    """
     if order is None:
         return "the run's own order"
     by = "in file order" if order == "file" else f"by {order}"
@@ -277,14 +287,16 @@ def order_words(order: Order | None, ties: Ties) -> str:
 
 
 def relevance_words(relevance: str | None, threshold: float | None) -> str:
-    """Returns which rows of the truth are relevant; ``every row`` means whatever its grade."""
+    """Returns which rows of the truth are relevant, such as ``a grade from 4`` or ``every row``."""
     if relevance == EVERY_ROW:
         return "every row"
     return "a grade above 0" if threshold is None else f"a grade from {threshold:g}"
 
 
 def difference_words(value: float, default: float) -> str:
-    """Returns ``63 % higher``, ``the same``; empty if one of the numbers is missing."""
+    """Returns the relative difference, such as ``63 % higher`` or ``the same``; empty if one of the numbers
+    is NaN.
+    """
     if np.isnan(value) or np.isnan(default):
         return ""
     if abs(value - default) <= EQUAL:
@@ -300,14 +312,16 @@ def difference_words(value: float, default: float) -> str:
 
 
 def truth_under(truth: Truth, convention: Convention) -> Truth:
-    """Returns the truth with what the convention treats as relevant."""
+    """Returns the truth with the relevance that the convention uses."""
     if convention.relevance == EVERY_ROW:
         return replace(truth, gain=np.ones(len(truth.gain)), graded=False, threshold=None)
     return truth.under(convention.threshold)
 
 
 def needs_upload(hits: Hits, truth: Truth, convention: Convention) -> bool:
-    """Returns whether the stored hits do not determine the hits under this convention."""
+    """Returns whether the stored hits are not sufficient to compute the hits under this convention, so that
+    the upload must be read again.
+    """
     order = convention.order or hits.order
     if order != hits.order or (hits.ledger.duplicates and convention.duplicates != hits.duplicates):
         return True
@@ -324,8 +338,8 @@ def needs_upload(hits: Hits, truth: Truth, convention: Convention) -> bool:
 
 
 def of_upload(convention: Convention) -> Convention:
-    """Returns the part of the convention that reading the upload again depends on; for accuracy the order
-    alone.
+    """Returns the convention reduced to the fields that matter for reading the upload again. Conventions that
+    are equal then can share one pass over the upload.
     """
     if isinstance(define(convention.spec).metric, CatalogueMetric):
         return replace(convention, users="truth")

@@ -1,4 +1,4 @@
-"""The guide's entries, generated from the metric tables and the presets."""
+"""The entries of the guide, generated from the tables of metrics and presets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recdash.metrics.registry import Metric
 
 @dataclass(frozen=True)
 class MetricGuide:
-    """One metric as the guide shows it; ``parameters`` are (name, default, {value: meaning}).
+    """The guide's entry on one metric; ``parameters`` are (name, default, {value: meaning}).
 
     The default is empty for a required parameter.
     """
@@ -36,7 +36,9 @@ class MetricGuide:
 
 @dataclass(frozen=True)
 class PresetGuide:
-    """One preset: its changes, as specs and as rules of counting."""
+    """The guide's entry on one preset: the specs and rules of counting in which it differs from the
+    default.
+    """
 
     name: str
     title: str
@@ -44,7 +46,7 @@ class PresetGuide:
     specs: tuple[str, ...]
     rules: tuple[str, ...]
     agreement: tuple[str, ...] = ()
-    """Agreement with the library's own numbers, one sentence for each state."""
+    """Agreement with the library's own numbers: one sentence for each state that occurs."""
 
 
 def metric_guides() -> list[MetricGuide]:
@@ -75,7 +77,7 @@ def _metric_guide(metric: Metric) -> MetricGuide:
 
 
 def _family(metric: Metric) -> tuple[str, str, str, str]:
-    """Returns family, required inputs, unit, and the better direction."""
+    """Returns the metric's family, the inputs that it needs, its unit, and which direction is better."""
     if isinstance(metric, RankingMetric):
         return "Accuracy", "ranked lists and a test set", metric.unit, "higher is better"
     if isinstance(metric, CatalogueMetric):
@@ -105,7 +107,9 @@ def _preset_guide(preset: Preset) -> PresetGuide:
 
 
 def _agreement_words(name: str) -> Iterator[str]:
-    """Yields ``equal to RecTools 0.19: precision, recall, …``; one line for each state that occurs."""
+    """Yields one line per state of agreement, such as ``equal to RecTools 0.19: precision, recall, …``;
+    states that do not occur are left out.
+    """
     agreements = [agreement for agreement in agreement_table() if agreement.preset == name]
     for state, words in WORDS.items():
         specs = ", ".join(agreement.spec for agreement in agreements if agreement.state == state)

@@ -1,4 +1,4 @@
-"""Writes the formula of a definition in LaTeX, with its parameters filled in."""
+"""Writes a definition's formula in LaTeX, with its parameters filled in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Parameters = Mapping[str, str]
 
 
 def formula(definition: Definition) -> str:
-    """Returns LaTeX of one user's value (of the run's, for a catalogue-level metric)."""
+    """Returns the LaTeX of one user's value; for a catalogue-level metric, of the run's value."""
     write = _WRITTEN.get(definition.metric.name)
     own = write(definition.parameters) if write else definition.metric.latex
     users = definition.parameters.get(POPULATION.name, WHO_COUNTS)
@@ -25,7 +25,9 @@ def formula(definition: Definition) -> str:
 
 
 def is_exact(definition: Definition) -> bool:
-    """Returns False if the formula is the default's although a parameter was changed."""
+    """Returns whether the formula shows the definition's parameters. False if a parameter was changed but the
+    formula is still the default's.
+    """
     return definition.metric.name in _WRITTEN or str(definition) == definition.metric.name
 
 
@@ -119,4 +121,4 @@ _WRITTEN: Mapping[str, Callable[[Parameters], str]] = {
     "map": _map,
     "mar": _mar,
 }
-"""The metrics whose parameters change the formula."""
+"""Functions that write the formula, for metrics whose parameters change it."""

@@ -1,4 +1,4 @@
-"""Population counts of a run in words: which users were counted, and which rows were repaired."""
+"""Population counts of a run in words: which users count, and how rows were treated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from recdash.domain.hits import IdOverlap, KnownIds
 from recdash.formatting import numbers
 
 KNOWN_TITLES = ("Items known", "Users known")
-"""What truth, catalogue and train know of the ids of a run, in the order of ``known_cells``."""
+"""Titles of the two numbers that ``known_cells`` returns."""
 
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """One population count with its meaning; ``count`` is None if it was not computed."""
+    """One population count with its meaning in words; ``count`` is None if it was not computed."""
 
     name: str
     title: str
@@ -37,8 +37,8 @@ _REPEATED = {"first": "the better rank counts.", "keep": "each position counts."
 def ledger_lines(
     ledger: Mapping[str, int | None], users: str, depth: int, duplicates: str = "first"
 ) -> list[LedgerLine]:
-    """Returns the counts that determine a score, in reading order, under the rules ``users`` and
-    ``duplicates``.
+    """Returns the counts that explain a score, in reading order. ``users`` is the population rule,
+    ``duplicates`` the rule for repeated items.
     """
     left_out = users in ("both", "judged_both", "run")
     as_zero = users in ("judged", "judged_both", "run")
@@ -79,22 +79,24 @@ def ledger_lines(
 
 
 def known_cells(overlap: IdOverlap | None) -> tuple[str, str]:
-    """Returns the shares of positions and users with known ids; a dash if not counted."""
+    """Returns the shares of recommended positions and of users whose ids are known; a dash for a share that
+    was not counted.
+    """
     sides = (overlap.items, overlap.users) if overlap else (None, None)
     items, users = (numbers.NONE if side is None else numbers.share(side.known, side.rows) for side in sides)
     return items, users
 
 
 def known_words(overlap: IdOverlap) -> str:
-    """Returns how many of the items shown and of the users the tables know, together and one by one."""
+    """Returns a clause on how many recommended items and users occur in the tables, in total and by table."""
     sides = {"of recommended items": overlap.items, "of its users": overlap.users}
     texts = [f"{of} {_shares(side)}" for of, side in sides.items() if side]
     return f"known to test set, catalogue or training data: {'; '.join(texts)}"
 
 
 def known_truth_words(overlap: IdOverlap) -> str:
-    """Returns how many of the truth's items and users the run and the other tables know; empty if not
-    counted.
+    """Returns a clause on how many of the truth's items and users occur in the run and the other tables;
+    empty if not counted.
     """
     sides = {"items": overlap.truth_items, "users": overlap.truth_users}
     texts = [f"of its {noun} {_shares(side)}" for noun, side in sides.items() if side]
@@ -102,7 +104,9 @@ def known_truth_words(overlap: IdOverlap) -> str:
 
 
 def _shares(side: KnownIds) -> str:
-    """Returns ``60 % (3 of 5)``, and by table if there are several."""
+    """Returns the known share, such as ``60 % (3 of 5)``, followed by that of each table if there are
+    several.
+    """
     whole = numbers.share(side.known, side.rows)
     if len(side.by_table) < 2:
         return whole

@@ -1,4 +1,4 @@
-"""One run under every preset as text for a terminal and as JSON-ready values."""
+"""Writes the results of one run under every preset as text for a terminal, and as JSON-ready values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ Row = Mapping[Hashable, Any]
 def as_dict(
     presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
 ) -> dict[str, Any]:
-    """Returns rows of the frames with None for what is missing, the population counts, and the tie band."""
+    """Returns JSON-ready values: the rows of both frames (None for missing numbers), the population counts,
+    and the tie band (None without ties).
+    """
     return {
         "presets": [_json_ready(row) for row in presets.to_dict("records")],
         "causes": [_json_ready(row) for row in causes.to_dict("records")],
@@ -34,7 +36,9 @@ def as_dict(
 def as_tables(
     presets: pd.DataFrame, causes: pd.DataFrame, ledger: Sequence[LedgerLine], band: TieBand | None
 ) -> list[list[list[str]]]:
-    """Returns tables of text, each with its header; those of the causes and of ties only if there are any."""
+    """Returns text tables, each with a header: presets, causes, population counts, ties. Tables without rows
+    are left out.
+    """
     tables = [preset_rows(presets), cause_rows(causes), ledger_rows(ledger), tie_rows(band)]
     return [rows for rows in tables if len(rows) > 1]
 
@@ -47,8 +51,8 @@ def _json_ready(row: Row) -> dict[str, Any]:
 
 
 def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
-    """Returns a text table with header: preset, definition, value, difference, population, order, relevant,
-    and whether the library gives the same.
+    """Returns a text table with a header and one row per preset: its definition, value, difference,
+    population, order, relevance, and whether the library gives the same number.
     """
     head = ["preset", "definition", "value", "difference", "users", "population", "order"]
     head += ["relevant", "library"]
@@ -66,7 +70,9 @@ def preset_rows(presets: pd.DataFrame) -> list[list[str]]:
 
 
 def cause_rows(causes: pd.DataFrame) -> list[list[str]]:
-    """Returns a text table with header: preset, cause, its effect alone, in words."""
+    """Returns a text table with a header and one row per cause: preset, cause, its effect alone, and the
+    reason in words.
+    """
     rows = [["preset", "cause", "alone", "because"]]
     for row in causes.to_dict("records"):
         effect = "–" if math.isnan(row["difference"]) else f"{row['difference']:+.6f}"

@@ -1,6 +1,6 @@
-"""Works out a metric's arithmetic for one user, line by line, with the metric's own code.
+"""Shows a metric's arithmetic for one user, position by position.
 
-Every number here comes from the formula that scores runs: credits, norm and value are its own.
+Every number comes from the code that scores runs, too: credits, norm and value are its own.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from recdash.metrics.sample import Familiar
 from recdash.metrics.spec import split
 
 PLACES = 5
-"""Length of the built-in example list."""
+"""Length of the list in the built-in example."""
 FEW_HITS, FEW_RELEVANT = 2, 4
 N_POPULAR = 8
-"""Items in the training data of the built-in example."""
+"""Number of items in the training data of the built-in example."""
 
 
 @dataclass(frozen=True)
 class ExamplePlace:
-    """One position of the list: ``gain`` is None if its item is not relevant, ``item`` if it is unknown.
+    """One position of the list.
 
-    ``negative``: its item was judged not relevant. ``credit`` is what the position adds, ``total`` the sum so
-    far; both None for a metric that is not such a sum.
+    ``gain`` is None if the item is not relevant, ``item`` is None if its name is unknown, ``negative`` means
+    that it was judged not relevant. ``credit`` is what the position adds to the metric, ``total`` the sum up
+    to here; both are None for a metric that is not such a sum.
     """
 
     rank: int
@@ -54,10 +55,11 @@ class ExamplePlace:
 
 @dataclass(frozen=True)
 class Worked:
-    """The value of ``spec`` at k for one user with m relevant items and a list of ``length`` items.
+    """The arithmetic of ``spec`` at k for one user with m relevant items and a list of ``length`` items.
 
-    value = total ÷ norm, if ``norm`` is known; ``parts`` are the metrics that it combines, if it does.
-    ``pooled``: the users' totals and norms are added up before they are divided.
+    value = total ÷ norm, if ``norm`` is known. ``parts`` are the metrics from which the metric is combined;
+    empty for others. ``pooled``: over several users, totals and norms are each summed before they are
+    divided.
     """
 
     spec: str
@@ -77,7 +79,7 @@ class Worked:
 
 
 def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None = None) -> Worked | None:
-    """Returns the example of the user with the shortest list among those with about two hits.
+    """Returns the example of the user with the easiest arithmetic: about two hits and a short list.
 
     None for a metric without a value per user, and if no user counts.
     """
@@ -90,17 +92,18 @@ def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None
 
 
 def example(definition: Definition) -> Worked | None:
-    """Returns the example of a built-in list x, a, y, b in five positions, where a (grade 3), b (1) and c (2)
-    are relevant.
+    """Returns the example of a built-in list x, a, y, b with room for five items; a (grade 3), b (1) and c
+    (2) are relevant. None for a metric without a value per user.
 
-    y was judged not relevant, x was not judged. Of eight items b is the most popular, then x, c, y, a.
+    y was judged not relevant, x was not judged. The training data has eight items, of which b is the most
+    popular, then x, c, y, a.
     """
     hits = _example_hits()
     return _worked(definition, _example_sample(hits), PLACES, hits)
 
 
 def why_no_example(definition: Definition) -> str:
-    """Returns why there is no example of the built-in list; empty if there is one."""
+    """Returns why the metric has no example of the built-in list; empty if it has one."""
     if not isinstance(definition.metric, RankingMetric):
         return "this metric is not a mean of values per user"
     return definition.missing_input(_example_sample(_example_hits()))
@@ -127,7 +130,9 @@ def _example_hits() -> Hits:
 
 
 def _easy_to_follow(sample: RelevantHits, k: int) -> int:
-    """Returns the user with the shortest arithmetic: two hits, then a short list, then few relevant items."""
+    """Returns the user with the easiest arithmetic: about two hits, then the shortest list, then about four
+    relevant items.
+    """
     n_hits = np.bincount(sample.user[sample.rank <= k], minlength=sample.n_users)
     by_need = (np.abs(sample.n_relevant - FEW_RELEVANT), sample.list_length, np.abs(n_hits - FEW_HITS))
     return int(np.lexsort(by_need)[0])
@@ -163,7 +168,7 @@ def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) ->
 
 
 def _places(sample: RelevantHits, k: int, items: Sequence[str]) -> tuple[ExamplePlace, ...]:
-    """Returns the positions of the list up to k; only items that were hit are known by name."""
+    """Returns the positions of the list up to k; only items that are hits are known by name."""
     place_of = {int(rank): place for place, rank in enumerate(sample.rank)}
     judged = sample.judged
     negatives = set() if judged is None else set(judged.rank[~judged.relevant].tolist())
@@ -195,7 +200,9 @@ def _with_credits(worked: Worked, formula: MetricFormula, sample: RelevantHits) 
 
 
 def _with_recalls(worked: Worked, sample: RelevantHits) -> Worked:
-    """Returns the example in which every position adds its recall, hit or not."""
+    """Returns the example with the recall at each position as the position's credit, whether it is a hit or
+    not.
+    """
     recall = define("recall").formula()
     recalls = [float(recall.values(sample, place)[0]) for place in range(1, worked.k + 1)]
     padded = [

@@ -1,5 +1,5 @@
-"""Explains why online and offline results differ: twelve checks, each of which supports its cause, rules it
-out, or says which data is missing.
+"""Explains why online and offline results differ: twelve checks, each of which supports one possible cause,
+rules it out, or says which data is missing.
 """
 
 from __future__ import annotations

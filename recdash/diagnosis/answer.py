@@ -1,4 +1,4 @@
-"""The answer of a check, and how its numbers are written."""
+"""The answer of a check, and functions that write its numbers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ NO_GAIN = "There is no significant offline gain to explain."
 
 @dataclass(frozen=True)
 class CheckAnswer:
-    """One check's answer. ``statistic`` is one line of numbers, ``sentence`` explains it in plain words.
+    """One check's answer: whether the evidence supports a possible cause of the contradiction.
 
-    ``cause`` is the cause as part of a sentence ("its gain sits in …") if the check supports it. ``strength``
-    orders such causes: 3 the numbers of one side are invalid, or not of this run; 2 accounting for it
-    resolves the contradiction; 1 it points that way; 0 otherwise. ``needs`` names what is missing if the
-    check is inconclusive.
+    ``statistic`` is one line of numbers, ``sentence`` explains it in plain words. ``cause`` names a supported
+    cause as part of a sentence ("its gain sits in …"). ``strength`` orders supported causes: 3: the numbers
+    of one side are invalid, or are not about this run; 2: the contradiction disappears if the cause is
+    accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
+    inconclusive check lacks.
     """
 
     check: str
@@ -60,7 +61,7 @@ class Result:
         return CheckAnswer(self.check, "rules out", self.statistic, sentence, picture=self.picture)
 
     def too_little(self, sentence: str, needs: str) -> CheckAnswer:
-        """Returns an inconclusive answer."""
+        """Returns an inconclusive answer; ``needs`` names the data that would decide it."""
         return CheckAnswer(self.check, "can't tell", self.statistic, sentence, needs, self.picture)
 
 
@@ -68,18 +69,20 @@ class Result:
 
 
 class MissingEvidence(Exception):
-    """Raised in a check without an answer; its text names what is missing."""
+    """Raised by a check that lacks its evidence; the exception's text names what is missing."""
 
 
 def need(part: Part | Missing) -> Part:
-    """Returns a part of the evidence. Raises MissingEvidence if it is missing."""
+    """Returns ``part``. Raises MissingEvidence if it is a ``Missing``."""
     if isinstance(part, Missing):
         raise MissingEvidence(part.needs)
     return part
 
 
 def check(ask: Callable[[Evidence], CheckAnswer]) -> Callable[[Evidence], CheckAnswer]:
-    """Wraps ``ask``, so that a check without its evidence answers which evidence it needs."""
+    """Returns ``ask`` wrapped such that missing evidence makes an inconclusive answer instead of an
+    exception.
+    """
 
     @wraps(ask)
     def answer(evidence: Evidence) -> CheckAnswer:
@@ -96,27 +99,27 @@ def check(ask: Callable[[Evidence], CheckAnswer]) -> Callable[[Evidence], CheckA
 
 
 def percent(share: float | None) -> str:
-    """Returns ``42.1 %`` for ``0.4213``."""
+    """Returns a share in %: ``42.1 %`` for 0.4213; a dash for None."""
     if not share:
         return numbers.NONE if share is None else "0 %"
     return f"{numbers.three(_percent(share))} %"
 
 
 def change(share: float | None) -> str:
-    """Returns ``+4.21 %`` for ``0.0421``."""
+    """Returns a signed share in %: ``+4.21 %`` for 0.0421; a dash for None."""
     if not share:
         return numbers.NONE if share is None else "0 %"
     return f"{numbers.signed(100 * share, numbers.places([100 * share]))} %"
 
 
 def between(low: float | None, high: float | None) -> str:
-    """Returns ``−1.20 to +3.40 %`` for ``−0.012, 0.034``."""
+    """Returns an interval of shares in %: ``−1.20 to +3.40 %`` for −0.012 and 0.034."""
     in_percent = ends(low, high)
     return numbers.interval(*in_percent, numbers.places(in_percent), " %")
 
 
 def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:
-    """Returns an interval of shares in %."""
+    """Returns the ends of an interval of shares, multiplied by 100; None stays None."""
     return _percent(low), _percent(high)
 
 

@@ -1,4 +1,4 @@
-"""Checks user behaviour in the test: over time, in sessions, and by segment."""
+"""Checks of how users behaved during the test: over time, in sessions, and by segment."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.formatting import numbers
 
 MIX_BELOW = 0.001
-"""Level of the test, as for the split, since it is made every time."""
+"""Segments are mixed differently in the variants if p is below this level. It is as strict as that of the SRM
+check, because both tests are made for every A/B test.
+"""
 LEVEL = 0.05
 MATTERS = 0.02
-"""The margin of sessions per user as a guardrail: with very many users, changes too small to matter are
-significant.
+"""The smallest change in sessions per user that matters; with very many users, smaller changes are
+significant too.
 """
 MOST_SHOWN = 8
 
@@ -25,11 +27,11 @@ MOST_SHOWN = 8
 
 @check
 def novelty(evidence: Evidence) -> CheckAnswer:
-    """Checks whether the effect changes with the days since users first saw it.
+    """Checks whether the effect changes with the days since users first saw it (a novelty effect).
 
-    The same users early and late after their first exposure: change = log(1 + late) − log(1 + early).
-    *Supports*: its 95 % interval excludes 0. *Rules out*: it contains 0 but not the change that would cancel
-    the whole lift, −log(1 + lift). *Can't tell*: it contains both.
+    It compares the same users early and late after their first exposure: change = log(1 + late) − log(1 +
+    early). *Supports*: the change's 95 % interval excludes 0. *Rules out*: the interval contains 0, but not
+    −log(1 + lift), the change that would cancel the whole lift. *Can't tell*: it contains both.
     """
     effect, lift = need(evidence.fading), need(evidence.lift)
     early, late = change(effect.early), change(effect.late)
@@ -55,8 +57,8 @@ def novelty(evidence: Evidence) -> CheckAnswer:
 
 
 def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
-    """Returns whether the interval of a change (of logarithms) contains the one that would cancel the
-    lift.
+    """Returns whether an interval of a change (a difference of logarithms) contains the change that would
+    cancel the lift.
     """
     return low <= -math.log1p(max(lift.value, -0.999)) <= high
 
@@ -68,11 +70,11 @@ def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
 def sessions(evidence: Evidence) -> CheckAnswer:
     """Checks whether users came more or less often, which makes a rate per session misleading.
 
-    *Supports*: the online metric is not per user, the 95 % interval of the lift of sessions per user excludes
-    0, and the change is at least 2 % or, for a rate per session, reverses the lift per user (for another
-    rate, such as per list, sessions do not give the number per user). *Rules out*: the metric is per user; or
-    the change is smaller; or the interval contains 0 and not the change that would cancel the metric's lift.
-    *Can't tell*: it contains both, or sessions are not counted.
+    *Supports*: the online metric is not per user; the 95 % interval of the lift in sessions per user excludes
+    0; and the change either is at least 2 % or, for a rate per session, reverses the lift per user. (For
+    other rates, such as those per list, sessions do not give the number per user.) *Rules out*: the metric is
+    per user, or the change is smaller, or the interval contains 0 but not the change that would cancel the
+    metric's lift. *Can't tell*: the interval contains both, or sessions are not counted.
     """
     about = evidence.about
     if about.per is None:
@@ -116,9 +118,9 @@ def _lift_bar(label: str, lift: OnlineChange, note: str = "") -> Bar:
 def segments(evidence: Evidence) -> CheckAnswer:
     """Checks whether the overall result holds in all segments.
 
-    *Supports*: a segment with the opposite sign (p < .05, Benjamini–Hochberg over all segments); every
-    segment of one kind against the whole beyond chance (Simpson's paradox); or mixes of segments that differ
-    between the variants (p < .001). *Rules out*: none of them.
+    *Supports*: a segment has a significant lift of the opposite sign (p < .05, Benjamini–Hochberg over all
+    segments); or all segments of one kind contradict the whole by more than chance (Simpson's paradox); or
+    segments are mixed differently in the variants (p < .001). *Rules out*: none of these.
     """
     groups, lift = need(evidence.segments), need(evidence.lift)
     tested = [row for row in groups.rows if row.p is not None and row.p < LEVEL]
@@ -154,7 +156,7 @@ def segments(evidence: Evidence) -> CheckAnswer:
 
 
 def _segment_picture(rows: Sequence[SegmentEvidence]) -> Picture:
-    """Returns a picture of the largest segments."""
+    """Returns a picture of the lifts in the largest segments."""
     largest = sorted(rows, key=lambda row: -row.n)[:MOST_SHOWN]
     bars = [_lift_bar(f"{row.by}: {row.label}", row.lift, f"n = {numbers.count(row.n)}") for row in largest]
     return Picture("Lift by segment", tuple(bars), "%", sign=True)

@@ -89,6 +89,8 @@ CHECKS: tuple[Check, ...] = (
 
 
 def ask_all(evidence: Evidence) -> tuple[CheckAnswer, ...]:
-    """Returns the answers of all checks, in order; after a broken split none rests on a lift."""
+    """Returns the answers of all checks, in their order. If the split of users is broken, no check uses a
+    lift of the test.
+    """
     valid = validity.with_valid_lifts(evidence)
     return tuple(check.ask(valid) for check in CHECKS)

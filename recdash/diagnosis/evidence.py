@@ -1,6 +1,7 @@
-"""The evidence of the checks: plain numbers and arrays, gathered by the caller.
+"""The evidence of the checks: plain numbers and arrays, which the caller gathers.
 
-Every difference is signed so that above 0 is better. Letters in shapes: ``T`` rows of the truth, ``R`` ranks.
+Every difference is signed such that above 0 is better. Letters in shapes: ``T`` rows of the truth, ``R``
+ranks.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from recdash.domain.kinds import Floats, Ints
 
 @dataclass(frozen=True)
 class Missing:
-    """Stands for missing evidence; ``needs`` names the table or column that would supply it."""
+    """Stands for evidence that is missing; ``needs`` names the table or column that would supply it."""
 
     needs: str
 
 
 @dataclass(frozen=True)
 class About:
-    """The result to explain: the run that a variant served, and the run of the control.
+    """The result that is to be explained: the run that a variant served, and the run of the control
+    (``base``).
 
-    ``metric`` as displayed (nDCG@10), ``k`` its cutoff, ``online`` the online metric's title; ``per``: its
-    denominator ("sessions"), None for users.
+    ``metric`` is the offline metric as shown (nDCG@10), ``k`` its cutoff, ``online`` the online metric's
+    title. ``per`` is the online metric's denominator ("sessions"); None for users.
     """
 
     run: str
@@ -39,9 +41,9 @@ class About:
 
 @dataclass(frozen=True)
 class Gain:
-    """Run minus baseline, mean over the ``n`` users who count in both, with its 95 % interval.
+    """The mean difference of run and baseline over the ``n`` users who count in both, with its 95 % interval.
 
-    ``base`` is the baseline's mean. NaN ends: no interval.
+    ``base`` is the baseline's mean. The ends are NaN if there is no interval.
     """
 
     mean: float
@@ -52,18 +54,22 @@ class Gain:
 
     @property
     def sign(self) -> int:
-        """Returns 1 for significantly better, −1 for significantly worse, 0 for inconclusive."""
+        """Returns 1 if the run is significantly better, −1 if significantly worse, 0 if the difference is
+        inconclusive.
+        """
         return sign_of(self.low, self.high)
 
     @property
     def share(self) -> float | None:
-        """Returns the gain as a share of the baseline's value; None if that is 0."""
+        """Returns the gain as a share of the baseline's value; None if that value is 0."""
         return self.mean / abs(self.base) if self.base else None
 
 
 @dataclass(frozen=True)
 class OnlineChange:
-    """Online change as a share of control's value, with its 95 % interval (None without one)."""
+    """An online change as a share of control's value, with its 95 % interval; None as ends if there is
+    none.
+    """
 
     value: float
     low: float | None = None
@@ -75,7 +81,7 @@ class OnlineChange:
 
 
 def sign_of(low: float | None, high: float | None) -> int:
-    """Returns 1 if an interval is above 0, −1 below; 0 if it contains 0 or is missing."""
+    """Returns 1 if the interval is above 0, −1 if it is below 0, 0 if it contains 0 or is missing."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return 0
     return int(low > 0) - int(high < 0)
@@ -83,10 +89,11 @@ def sign_of(low: float | None, high: float | None) -> int:
 
 @dataclass(frozen=True)
 class SplitEvidence:
-    """How users were assigned. ``srm_p`` of the planned split; ``users`` by variant before exclusions.
+    """How users were assigned to variants.
 
-    ``crossed`` users had multiple exposures, ``machines`` by variant were excluded as bots; None if the
-    test's table has no users.
+    ``srm_p`` is the p of the SRM test against the planned split; ``users`` is {variant: users before
+    exclusions}. ``crossed`` users had multiple exposures; ``machines`` is {variant: users excluded as bots}.
+    The last two are None if the test's table has no users.
     """
 
     srm_p: float
@@ -97,12 +104,13 @@ class SplitEvidence:
 
 @dataclass(frozen=True)
 class Popularity:
-    """The hits of both by popularity of the item; the head: the most popular with half of the train rows.
+    """The hits of run and baseline by popularity of the item. The head are the most popular items that
+    together have half of the train rows.
 
-    Relevant items found within k over all users, and Gini coefficients (0 even .. 1 all in one item) of the
-    positions within k over the items of train. Run minus baseline, over users: ``change`` in items found; and
-    ``leaning``, (1 − b) · head − b · tail, b being the head's share of what the baseline finds: above 0 the
-    gain is more in the head than that.
+    ``run_head`` … ``base_tail`` count the relevant items found within k over all users. Gini coefficients are
+    those of the recommended positions within k over the train items (0: even, 1: all in one item). ``change``
+    is the difference in items found. ``leaning`` is (1 − b) · head − b · tail, where b is the head's share of
+    what the baseline finds: above 0, the head has a larger share of the gain than of the baseline's hits.
     """
 
     run_head: int
@@ -118,7 +126,7 @@ class Popularity:
 
     @property
     def head(self) -> int:
-        """Returns how many more popular items are found than by the baseline."""
+        """Returns how many more head items the run finds than the baseline."""
         return self.run_head - self.base_head
 
     @property
@@ -127,15 +135,15 @@ class Popularity:
 
     @property
     def usual_head(self) -> float:
-        """Returns the share of popular items in the baseline's hits; one half if it has none."""
+        """Returns the head's share of the baseline's hits; one half if it has none."""
         n_found = self.base_head + self.base_tail
         return self.base_head / n_found if n_found else 0.5
 
 
 @dataclass(frozen=True)
 class Times:
-    """Times of the rows of the truth, ``truth`` [T] in seconds since 1970, and when 99 of 100 rows of train
-    had happened.
+    """The times of the truth's rows, ``truth`` [T] in seconds since 1970, and the time before which 99 % of
+    the training rows happened (``train_end``).
     """
 
     truth: Floats
@@ -144,12 +152,12 @@ class Times:
 
 @dataclass(frozen=True)
 class AudienceEvidence:
-    """The users who were evaluated and the users in the test.
+    """The users who were evaluated offline, compared with the users in the test.
 
-    ``n_online`` users of the test, ``n_both`` of which count offline too; ``cold_offline`` and
-    ``cold_online`` are the shares of users without a row in train. ``warm`` and ``cold``: the offline gain
-    among users with and without, None if there are too few of them. ``evaluated``: the lift of the online
-    metric among the users who count offline too.
+    The test has ``n_online`` users, of which ``n_both`` also count offline. ``cold_offline`` and
+    ``cold_online`` are the shares of users without a training row. ``warm`` and ``cold`` are the offline
+    gains among users with and without such rows; None if there are too few of these users. ``evaluated`` is
+    the lift of the online metric among the users who also count offline.
     """
 
     n_online: int
@@ -163,12 +171,13 @@ class AudienceEvidence:
 
 @dataclass(frozen=True)
 class ExposureEvidence:
-    """The share of a run's recommendations that users could have interacted with before.
+    """The shares of a run's and the baseline's recommendations that users could have interacted with before
+    the test.
 
-    ``unseen_*``: share of positions within k with an item that no user saw before the test: control never
-    showed it, and neither train nor truth has a row of it. ``judged_*``: share of positions within k for
-    which the truth has a row, relevant or not; None if all rows of the truth are relevant, since then only a
-    hit is judged.
+    ``unseen_*`` are the shares of positions within k with an item that no user saw before: control never
+    showed it, and neither training data nor truth have a row of it. ``judged_*`` are the shares of positions
+    within k for which the truth has a row, relevant or not. They are None if all rows of the truth are
+    relevant, because then only hits are judged.
     """
 
     unseen_run: float
@@ -179,10 +188,10 @@ class ExposureEvidence:
 
 @dataclass(frozen=True)
 class Places:
-    """The positions that users saw: ``slots`` in a served list (its usual length), and by rank [R] how often
-    it was ``shown`` and ``clicked`` (None if clicks have no position).
+    """The positions that users saw.
 
-    ``gain`` is the offline gain within ``slots`` positions.
+    ``slots`` is the usual length of a served list, ``gain`` the offline gain within that many positions.
+    ``shown`` and ``clicked`` [R] count by rank; ``clicked`` is None if clicks have no position.
     """
 
     slots: int
@@ -193,11 +202,11 @@ class Places:
 
 @dataclass(frozen=True)
 class ServedOverlap:
-    """What the variant showed compared with the upload. ``overlap`` [users] share of a user's shown items
-    that are in the uploaded list, within as many positions as the served list has.
+    """What the variant showed, compared with the uploaded lists.
 
-    ``n_units`` users of the variant with a served list, ``n_known`` of them with an uploaded list or counted
-    offline, ``n_without`` of these without an uploaded list.
+    ``overlap`` [users] is the share of a user's shown items that are in the uploaded list, within as many
+    positions as the served list has. ``n_units`` users of the variant have a served list; ``n_known`` of them
+    have an uploaded list or count offline; ``n_without`` of these have no uploaded list.
     """
 
     overlap: Floats
@@ -208,8 +217,9 @@ class ServedOverlap:
 
 @dataclass(frozen=True)
 class NoveltyEvidence:
-    """The same users early and late after their first exposure. ``change`` is log(1 + late) − log(1 + early)
-    with its 95 % interval.
+    """The lift early and late after the first exposure of the same users.
+
+    ``change`` is log(1 + late) − log(1 + early), with its 95 % interval.
     """
 
     early: float
@@ -221,8 +231,10 @@ class NoveltyEvidence:
 
 @dataclass(frozen=True)
 class Stricter:
-    """The offline gain by the online definition of success. ``rule`` in words ("a rating of 4 or more"),
-    ``kept`` the share of relevant rows it keeps; ``already``: the offline rule is the same.
+    """The offline gain if success is defined as online.
+
+    ``rule`` is that definition in words ("a rating of 4 or more"), ``kept`` the share of relevant rows that
+    it keeps. ``already``: offline uses this definition already.
     """
 
     rule: str
@@ -233,7 +245,7 @@ class Stricter:
 
 @dataclass(frozen=True)
 class SegmentEvidence:
-    """One segment of the users; ``p`` corrected over all segments (Benjamini–Hochberg)."""
+    """The lift in one segment of the users; ``p`` is corrected over all segments (Benjamini–Hochberg)."""
 
     by: str
     label: str
@@ -244,10 +256,10 @@ class SegmentEvidence:
 
 @dataclass(frozen=True)
 class SegmentsEvidence:
-    """``mix_p``: by segmentation, the probability of such different mixes in the two variants under an even
-    split.
+    """The lifts in all segments, and whether segments are mixed as expected.
 
-    ``reversed_by``: segmentations in which every segment contradicts the whole (Simpson's paradox).
+    ``mix_p`` is {segmentation: p of a test that both variants have the same mix of segments}. ``reversed_by``
+    are the segmentations in which every segment contradicts the whole (Simpson's paradox).
     """
 
     rows: tuple[SegmentEvidence, ...]
@@ -257,10 +269,10 @@ class SegmentsEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All evidence for one variant of one test; ``Missing`` if some is unavailable.
+    """All evidence on one variant of one test; parts that are unavailable are ``Missing``.
 
-    ``lift`` of the online metric, ``detectable`` the minimum detectable effect at 80 % power, ``sessions``
-    the lift of sessions per user.
+    ``lift`` is that of the online metric, ``detectable`` the minimum detectable effect at 80 % power,
+    ``sessions`` the lift of sessions per user.
     """
 
     about: About

@@ -1,4 +1,6 @@
-"""Checks exposure: items never seen before, positions that were not shown, another system."""
+"""Checks of exposure: items that users never saw, positions that were not shown, lists that were not
+served.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 
 KNOWN_GAP = 0.1
-"""Items that no user saw, or that the truth has not judged, count as wrong: a tenth of the positions is as
-much as most gains.
+"""The gap between run and baseline, in shares of positions, from which unseen or unjudged items matter. They
+count as wrong offline, and a tenth of the positions is as much as most gains.
 """
 OVERLAP_LEAST = 0.8
-"""Two of ten items may differ by freshness and business rules; more is a different list."""
+"""Smallest mean overlap of served and uploaded lists. Two of ten items may differ because of freshness and
+business rules; more make a different list.
+"""
 WITHOUT_MOST = 0.1
-"""From one user in ten on, the fallback affects the result."""
+"""Largest share of users without an uploaded list; with more, the fallback that they were served affects the
+result.
+"""
 MOST_RANKS = 12
 
 
@@ -26,13 +32,13 @@ MOST_RANKS = 12
 
 @check
 def exposure(evidence: Evidence) -> CheckAnswer:
-    """Checks whether users could have interacted offline with what the run recommends.
+    """Checks whether users could have interacted with what the run recommends before the test.
 
-    It measures the share of positions within k with items that users saw before the test (control showed
-    them, or they are in train or in the truth); and, if the truth has rows that are not relevant, the share
-    of positions that it judges. Unseen or unjudged items count as wrong offline. *Supports*: the side that
-    won offline is ahead of the other by at least a tenth of the positions. *Rules out*: it is not. *Can't
-    tell*: one side is so far ahead, and neither has won offline.
+    It measures the share of positions within k with items that users saw before the test (shown by control,
+    in the training data, or in the truth). If the truth has rows that are not relevant, it also measures the
+    share of positions that the truth judges. Unseen and unjudged items count as wrong offline. *Supports*:
+    the side that won offline has a share larger by at least a tenth of the positions. *Rules out*: it has
+    not. *Can't tell*: one side has such a larger share, but no side has won offline.
     """
     seen, gain, k = need(evidence.seen), evidence.gain, evidence.about.k
     unseen, unseen_base = percent(seen.unseen_run), percent(seen.unseen_base)
@@ -83,13 +89,14 @@ def _seen_picture(seen: ExposureEvidence, about: About) -> Picture:
 
 @check
 def position(evidence: Evidence) -> CheckAnswer:
-    """Checks whether the gain is at positions that users saw.
+    """Checks whether the offline gain is at positions that users saw.
 
-    It recomputes the offline gain at k = the slots of a served list, as a share of the baseline's value.
-    *Supports*: less than half of it is left within the slots, and its interval there does not contain the
-    whole of it. *Rules out*: users saw all positions counted offline; or it is significant in the slots too,
-    and at least half is left. *Can't tell*: it is too uncertain there; no ranks in the served lists; or no
-    significant gain to begin with. Clicks by rank are reported too.
+    It computes the offline gain again at k = the number of slots in a served list, as a share of the
+    baseline's value. *Supports*: less than half of the gain remains within the slots, and its interval there
+    does not contain the whole gain. *Rules out*: users saw all positions that count offline; or the gain is
+    significant within the slots and at least half of it remains. *Can't tell*: the gain within the slots is
+    too uncertain; served lists have no ranks; or there is no significant gain. Clicks by rank are reported
+    too.
     """
     places, gain, about = need(evidence.places), need(evidence.gain), evidence.about
     slots, both = places.slots, [gain.mean, places.gain.mean]
@@ -136,12 +143,12 @@ def _places_picture(places: Places, gain: Gain, about: About) -> Picture:
 
 @check
 def served(evidence: Evidence) -> CheckAnswer:
-    """Checks whether the evaluated lists were the ones served.
+    """Checks whether the evaluated lists are the ones that were served.
 
-    Per user of the variant, it measures the share of shown items that are in as many top positions of the
-    uploaded list; and of the users known offline the share without an uploaded list, who were served
-    something else. *Supports*: the mean share is below .8, or more than a tenth are without a list. *Rules
-    out*: neither.
+    For each user of the variant, it measures the share of shown items that are within as many top positions
+    of the uploaded list. Among the users known offline, it also measures the share without an uploaded list,
+    who were served something else. *Supports*: the mean of the first share is below .8, or the second share
+    is above a tenth. *Rules out*: neither.
     """
     lists = need(evidence.served)
     if not lists.n_known:

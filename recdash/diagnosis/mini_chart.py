@@ -1,4 +1,4 @@
-"""Data of a small picture, which ``recdash.charts.mini_chart`` draws."""
+"""The data of a small picture, which ``recdash.charts.mini_chart`` draws."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ Side = Literal["run", "baseline", "neither"]
 
 @dataclass(frozen=True)
 class Bar:
-    """One row: ``value``, from ``low`` to ``high`` if it has an interval; None if unavailable.
+    """One row of a picture: a value (None if unavailable), with an interval from ``low`` to ``high`` if it
+    has one.
 
-    ``side`` is offline or online; ``note`` is written after the number.
+    ``side`` is the side that the row belongs to: run, baseline or neither. ``note`` is written after the
+    number.
     """
 
     label: str
@@ -26,7 +28,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Picture:
-    """Rows on one axis. ``unit`` is written after every number (``%``), ``sign`` before those above 0."""
+    """Rows on one common axis. ``unit`` (such as ``%``) is written after every number; with ``sign``, numbers
+    above 0 get a plus.
+    """
 
     title: str
     bars: tuple[Bar, ...]
@@ -34,7 +38,7 @@ class Picture:
     sign: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns JSON-ready values; unavailable numbers are None."""
+        """Returns JSON-ready values; NaN and infinite numbers become None."""
         bars = [{name: _known(value) for name, value in asdict(bar).items()} for bar in self.bars]
         return {**asdict(self), "bars": bars}
 

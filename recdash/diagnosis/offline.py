@@ -1,4 +1,4 @@
-"""Checks for errors of the offline measurement: popularity, time, users, labels."""
+"""Checks for errors of the offline evaluation: popularity, temporal leakage, users, labels."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 
 HEAD_MOST = 2 / 3
-"""If two of three items gained are popular ones, the gain is mostly theirs."""
+"""Share of the head in the change in items found from which the gain is mostly one in popular items."""
 LEAK_SHARE = 0.01
-"""One row in a hundred before the end of train is more than ties explain."""
+"""Share of test rows before the end of the training data from which this is a leak; ties in time explain
+less.
+"""
 ALIKE = 0.005
-"""Gini coefficients closer than this look equal."""
+"""Gini coefficients that differ by less count as equal."""
 COLD_MATTERS = 0.1
-"""Below one new user in ten, even no gain among them leaves nine tenths of the whole."""
+"""Smallest share of new users online that matters. With fewer, nine tenths of the gain remain even if new
+users gain nothing.
+"""
 
 
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
@@ -37,11 +41,12 @@ COLD_MATTERS = 0.1
 def popularity(evidence: Evidence) -> CheckAnswer:
     """Checks whether the offline gain comes from popular items.
 
-    The change in relevant items found within k, against the baseline, is split into head and tail: the head
+    The change in relevant items found within k, against the baseline, is divided into head and tail: the head
     are the most popular items that together have half of the train rows. *Supports*: at least two thirds of
-    the change are in the head, and significantly more than of what the baseline finds (95 % interval over
-    users). *Rules out*: less; or no change; or one against the gain. *Can't tell*: the gain, the change, or
-    the excess of the head is not significant. Gini coefficients of exposure are reported too.
+    the change are in the head, significantly more than the head's share of what the baseline finds (95 %
+    interval over users). *Rules out*: the head has a smaller share, or nothing changes, or the change is
+    opposite to the gain. *Can't tell*: the gain, the change, or the excess of the head is not significant.
+    Gini coefficients of exposure are reported too.
     """
     items, gain, about = need(evidence.popularity), need(evidence.gain), evidence.about
     statistic = (
@@ -70,7 +75,7 @@ def popularity(evidence: Evidence) -> CheckAnswer:
 
 
 def _split(result: Result, items: Popularity, word: str) -> CheckAnswer:
-    """Returns whether a significant change in items found is mostly in the head."""
+    """Returns the answer for a significant change in items found: whether most of it is in the head."""
     share, usual = items.head / (items.head + items.tail), items.usual_head
     concentration, of_whole = _concentration(items), percent(share) if share <= 1 else "all"
     baseline = f"and {percent(usual)} of what the baseline finds"
@@ -107,9 +112,10 @@ def _concentration(items: Popularity) -> str:
 def leakage(evidence: Evidence) -> CheckAnswer:
     """Checks whether candidates could learn from the test period.
 
-    It measures the share of test rows before the end of training data. The end is the time at which 99 of 100
-    training rows had happened, so that a few clock errors are no leak. *Supports*: the share is at least 1 %:
-    training data contains later events, which is impossible online. *Rules out*: the share is smaller.
+    It measures the share of test rows before the end of the training data. That end is the time before which
+    99 % of the training rows happened, so that a few clock errors are no leak. *Supports*: the share is at
+    least 1 %, so training data has later events than the test set, which is impossible online. *Rules out*:
+    the share is smaller.
     """
     times = need(evidence.times)
     early = times.truth < times.train_end
@@ -134,13 +140,14 @@ def leakage(evidence: Evidence) -> CheckAnswer:
 def users(evidence: Evidence) -> CheckAnswer:
     """Checks whether the users in the test were evaluated offline.
 
-    First the users who were both: *rules out* if the lift among them is significant in the direction of the
-    overall lift, *supports* if significant in the other. Else the offline gain is reweighted with the online
-    share of new users (without a row in train): (1 − cold online) · gain of known + cold online · gain of new
-    users, with both errors. *Supports*: it is reversed, or less than half of it is left, and the whole of it
-    is not within the interval; or no new user was evaluated and at least a tenth is new online. *Rules out*:
-    it is significant as before, and at least half is left. *Can't tell*: otherwise; no train, no ids that are
-    in both, no known users offline, no significant gain.
+    First it uses the users who are in both. *Rules out*: the lift among them is significant, with the sign of
+    the overall lift. *Supports*: it is significant with the opposite sign. If it is not significant, the
+    offline gain is reweighted with the online share of new users (users without a training row): (1 − cold
+    online) · gain of known users + cold online · gain of new users, with the errors of both. *Supports*: this
+    gain is reversed, or less than half of the gain remains and the interval does not contain the whole gain;
+    or no new user was evaluated and at least a tenth of the users online is new. *Rules out*: this gain is
+    significant with the same sign, and at least half remains. *Can't tell*: all else, such as no training
+    data, no ids that are in both, no known users offline, no significant gain.
     """
     audience, gain = need(evidence.audience), need(evidence.gain)
     if audience.n_both == 0:
@@ -190,7 +197,9 @@ def _none_new(result: Result, new_online: float) -> CheckAnswer:
 
 
 def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, cold: Gain) -> CheckAnswer:
-    """Returns the gain with the online share of new users, against the gain as measured."""
+    """Returns the answer from the gain that is reweighted with the online share of new users, compared with
+    the measured gain.
+    """
     mean = (1 - audience.cold_online) * warm.mean + audience.cold_online * cold.mean
     # known and new are different users, so their errors add in squares
     half_warm = (1 - audience.cold_online) * ((warm.high - warm.low) / 2)
@@ -222,10 +231,11 @@ def _gain_bar(label: str, gain: Gain) -> Bar:
 def labels(evidence: Evidence) -> CheckAnswer:
     """Checks whether success offline means the same as success online.
 
-    It recomputes the offline gain with only those rows of the truth relevant that the online rule would
-    count. *Supports*: less than half of the gain, as a share of the baseline's value, is left, and its
-    interval does not contain the whole of it. *Rules out*: it is significant as before, and at least half is
-    left; or offline counts by that rule already. *Can't tell*: it is too uncertain; or no significant gain.
+    It computes the offline gain again with only those rows of the truth as relevant that the online
+    definition would count. *Supports*: less than half of the gain, as a share of the baseline's value,
+    remains, and its interval does not contain the whole gain. *Rules out*: the gain is significant with the
+    same sign and at least half remains; or offline uses this definition already. *Can't tell*: the gain is
+    too uncertain, or there was no significant gain.
     """
     stricter, gain, about = need(evidence.stricter), need(evidence.gain), evidence.about
     rule = stricter.rule

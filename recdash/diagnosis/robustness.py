@@ -10,16 +10,18 @@ from recdash.diagnosis.evidence import Gain
 
 Left = Literal["stays", "goes", "can't tell"]
 HALF_LEFT = 0.5
-"""A gain of which less than half is left under other conditions was mostly due to the conditions."""
+"""If less than this share of a gain remains under other conditions, most of it was due to the original
+conditions.
+"""
 
 
 def left(usual: Gain, other: Gain) -> Left:
-    """Returns whether a significant gain remains under other conditions, relative to the baseline's value if
-    possible.
+    """Returns whether a significant gain remains under other conditions. Gains are compared as shares of the
+    baseline's value if both have one.
 
-    *stays*: it is significant there too, in the same direction, and at least half as large. *goes*: it is
-    less than half as large, and its interval does not contain the whole of it: a lack of significance alone
-    may only mean fewer data. *can't tell*: otherwise.
+    *stays*: it is significant there too, with the same sign, and at least half as large. *goes*: it is less
+    than half as large, and its interval does not contain the whole gain; a lack of significance alone may
+    only mean less data. *can't tell*: neither.
     """
     whole, part, low, high = _amounts(usual, other)
     half = usual.sign * part >= HALF_LEFT * abs(whole)
@@ -29,14 +31,18 @@ def left(usual: Gain, other: Gain) -> Left:
 
 
 def becomes(usual: Gain, other: Gain) -> str:
-    """Returns the words for what happens to a gain that does not remain."""
+    """Returns what happens to a gain that does not remain, as a clause such as ``shrinks to less than
+    half``.
+    """
     if other.sign == usual.sign:
         return "shrinks to less than half"
     return "reverses" if other.sign == -usual.sign else "disappears"
 
 
 def _amounts(usual: Gain, other: Gain) -> tuple[float, float, float, float]:
-    """Returns the usual gain, the other, and the ends of the other."""
+    """Returns the usual gain, the other gain, and the ends of the other's interval; as shares of the
+    baseline's value if both have one.
+    """
     if usual.share is None or other.share is None:
         return usual.mean, other.mean, other.low, other.high
     base = abs(other.base)

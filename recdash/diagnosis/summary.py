@@ -1,4 +1,4 @@
-"""Summarises all answers in a sentence or two: the likely causes first, strongest first."""
+"""Summarises the answers of all checks in a sentence or two; the strongest cause comes first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TITLES = {check.name: check.title.lower() for check in CHECKS}
 
 
 def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
-    """Returns the answers that support their cause, strongest first; equal ones in the order of the
+    """Returns the answers that support a cause, the strongest first; equally strong ones in the order of the
     checks.
     """
     supported = [answer for answer in answers if answer.verdict == "supports"]
@@ -20,7 +20,7 @@ def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
 
 
 def summary(answers: Sequence[CheckAnswer]) -> str:
-    """Returns ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``"""
+    """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``"""
     causes = [answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
     sentences = ["None of the twelve checks finds a cause."]

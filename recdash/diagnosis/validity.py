@@ -1,4 +1,6 @@
-"""Checks the validity of the test: whether it shows more than noise, and whether the split was fair."""
+"""Checks of the test's validity: whether it shows more than noise, and whether users were assigned as
+planned.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,11 @@ def with_valid_lifts(evidence: Evidence) -> Evidence:
 def noise(evidence: Evidence) -> CheckAnswer:
     """Checks whether chance alone could explain the difference between offline and online.
 
-    Implied is the offline gain as a share of the baseline's value: the lift if one per cent offline meant one
-    per cent online (if the baseline has 0, only the direction is implied). *Supports*: the gain is not
-    significant offline; or the online interval contains what is implied. *Rules out*: the online lift is
-    significant, in either direction. *Can't tell*: the online interval contains zero, but not what is
-    implied. The minimum detectable effect is reported too.
+    The offline gain as a share of the baseline's value implies the same lift online (one per cent offline for
+    one per cent online; only the sign is implied if the baseline's value is 0). *Supports*: the gain is not
+    significant offline, or the online interval contains the implied lift. *Rules out*: the online lift is
+    significant, with either sign. *Can't tell*: the online interval contains zero, but not the implied lift.
+    The minimum detectable effect is reported too.
     """
     gain, lift = need(evidence.gain), need(evidence.lift)
     if lift.low is None or lift.high is None:
@@ -106,11 +108,11 @@ def _noise_picture(about: About, gain: Gain, lift: OnlineChange, smallest: float
 
 @check
 def split(evidence: Evidence) -> CheckAnswer:
-    """Checks whether users were assigned as planned.
+    """Checks whether users were assigned to variants as planned.
 
-    *Supports*: p of the planned split below .001; or at least 1 % of the users, and ten, had multiple
-    exposures; or ten or more bots were excluded from this variant and control, so unevenly that p < .001.
-    *Rules out*: none of the three. *Can't tell*: the table has no users, and the split itself is fair.
+    *Supports*: the p of the SRM test is below .001; or at least 1 % of the users, and at least ten, had
+    multiple exposures; or at least ten bots were excluded from this variant and control, so unevenly that p <
+    .001. *Rules out*: none of these. *Can't tell*: the table has no users, and the SRM test finds no problem.
     """
     assigned, about = need(evidence.split), evidence.about
     sides: dict[str, Side] = {about.variant: "run", about.control: "baseline"}
