@@ -85,7 +85,7 @@ class CandidateCase:
 
     @property
     def has_ended(self) -> bool:
-        """Returns whether its A/B test has all users that were planned, and shows nothing significant."""
+        """Returns whether its A/B test has no significant lift although all planned users were exposed."""
         return self.case == "inconclusive" and not self.is_running
 
     @property
@@ -222,7 +222,9 @@ def online_words(lift: OnlineLift) -> str:
 
 
 def interval_of(lift: OnlineLift) -> str:
-    """Returns ``−2.00 to +4.00 % (95 % CI)``: the changes that a test does not rule out."""
+    """Returns the interval of a lift in words, such as ``−2.00 to +4.00 % (95 % CI)``: the changes that the
+    test does not exclude.
+    """
     low, high = (100 * end for end in lift.interval)
     return f"{numbers.interval(low, high, numbers.places([low, high]), ' %')} (95 % CI)"
 

@@ -53,7 +53,9 @@ def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
 
 
 def whose_numbers(recommendation: Recommendation) -> str:
-    """Returns whose numbers they are: ``ALS v3 against Popular``, of the best one where none is shipped."""
+    """Returns the runs that the key numbers compare, such as ``ALS v3 against Popular``; with ``Best
+    challenger:`` before it if the baseline is to be kept.
+    """
     evidence = recommendation.evidence
     is_kept = recommendation.action == "keep"
     return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}"

@@ -80,7 +80,9 @@ class Recommendation:
 
     @property
     def gravest_risk(self) -> tuple[RichText, ...]:
-        """Returns the first risk as a sentence, which says how many others there are; empty without one."""
+        """Returns the most serious risk as a sentence, with the number of further risks; empty without a
+        risk.
+        """
         if len(self.risks) < 2:
             return self.risks
         *words, end = self.risks[0]

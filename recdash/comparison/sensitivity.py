@@ -43,7 +43,7 @@ class WhatIf:
     """A question about another query, its answer in a few words, and URL parameters of the view that shows
     it.
 
-    ``matters``: whether the recommendation would change; ``is_open``: there are too few data to say.
+    ``matters``: whether the recommendation would change. ``is_open``: there is too little data to know.
     """
 
     question: str
@@ -54,7 +54,9 @@ class WhatIf:
 
 
 def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
-    """Returns the heading of the answers, which claims no more than they say; ``what`` would be changed."""
+    """Returns the heading for the answers, which claims no more than they show. ``what`` names what may
+    change, such as the recommendation.
+    """
     if any(what_if.matters for what_if in what_ifs):
         return f"What would change {what}"
     if any(what_if.is_open for what_if in what_ifs):

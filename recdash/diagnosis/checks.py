@@ -1,4 +1,4 @@
-"""The twelve checks in order: those of validity come first."""
+"""The twelve checks in order; checks of the test's validity come first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from recdash.diagnosis.evidence import Evidence
 
 @dataclass(frozen=True)
 class Check:
-    """``name`` for programs, ``title`` in a table, ``question`` in full; ``advice``: what to do if the answer
-    is *supports*.
+    """One check: its ``name`` in files and programs, its ``title`` in tables, and its ``question`` in full.
+
+    ``advice`` says what to do if the answer is *supports*. ``ask`` computes the answer.
     """
 
     name: str

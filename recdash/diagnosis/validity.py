@@ -26,10 +26,11 @@ VALID_SPLIT = Missing("a test whose users are split as planned: run it again")
 
 
 def with_valid_lifts(evidence: Evidence) -> Evidence:
-    """Returns the evidence without what compares variants if the split of users between them is broken (SRM).
+    """Returns the evidence without the parts that compare variants if the split of users between them is
+    broken (SRM); else unchanged.
 
-    The users who are left in one variant are not comparable with those in the other, so no check may rest on
-    a lift. What is known of the split itself, of the lists and of the offline scores stays.
+    After a broken split, the users of one variant are not comparable with those of another, so no check may
+    use a lift. Evidence on the split itself, on the lists and on offline scores stays.
     """
     if isinstance(evidence.split, Missing) or evidence.split.srm_p >= MISMATCH_BELOW:
         return evidence

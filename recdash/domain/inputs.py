@@ -68,9 +68,8 @@ class Upload:
     predictions **user_id**, **item_id**, **rating**, **prediction** ·
     policy **item_id**, **probability**, position, and every other column as text or number ·
     bandit and the tables of an online test (sessions, exposures, events, served, aggregates) as in the
-    guide's table templates,
-    with times in UTC (microseconds). Further columns of sessions, exposures and bandit are
-    numbers or dictionary-encoded text.
+    guide's table templates, with times in UTC (microseconds). Further columns of sessions, exposures and
+    bandit are numbers or dictionary-encoded text.
     """
 
     kind: TableKind
