@@ -265,9 +265,7 @@ def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _may_be_lists(raw: RawTable, columns: Columns) -> bool:
-    """Returns True if no column is named like items, and others such as ``model1``, ``model2`` may have
-    lists.
-    """
+    """Returns True if no column is named like items, and others such as ``model1`` may have lists."""
     if "item_id" in columns.mapping:
         return False
     if not columns.wide:

@@ -268,9 +268,7 @@ ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "bandit", "p
 
 @dataclass(frozen=True, slots=True)
 class Sideways:
-    """A role that several numbered columns can have together, and the roles that the other columns may
-    have.
-    """
+    """A role that several numbered columns can have together, and the roles that other columns then have."""
 
     role: Role
     beside: tuple[str, ...]

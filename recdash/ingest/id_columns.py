@@ -1,5 +1,6 @@
-"""Which column of a file holds users and which items: by names, then by the ids that files share, then by the
-rows.
+"""Finds the columns of users and of items in each file.
+
+Names decide first, then ids that files share, then the form of the rows.
 """
 
 from __future__ import annotations
@@ -33,29 +34,29 @@ from recdash.ingest.columns import (
 from recdash.ingest.looks import ColumnLook, Look
 
 SHARED = 0.2
-"""Share of a column's ids that must occur among known users (items) to count as such."""
+"""Smallest share of a column's ids that must occur among known users (or items) to recognise it as such."""
 CLEARLY = 2.0
-"""How often more ids must be known as users than as items, or the other way round."""
+"""How many times more ids must be known as users than as items, or the other way round."""
 ONE_EACH = 0.9
-"""From so many distinct ids per row on, each row is one item (user)."""
+"""Smallest share of distinct ids among the rows for which each row is one item (or user)."""
 MOSTLY_ONE_EACH = 0.5
-"""The same where each row has a title too: some ids may be repeated by mistake."""
+"""The same if each row has a title too, since some ids may be repeated by mistake."""
 NEVER_IDS = {
     name
     for role in (RANK, RELEVANCE, TIME, SCORE, RATING, PREDICTION, VARIANT, RUN, CLICK, EVENT)
     for name in names_of(role)
 } | {name for role in (METRIC, MEAN, VARIANCE, USERS) for name in names_of(role)}
-"""Names of columns that hold something else than ids."""
+"""Names of columns that contain something else than ids."""
 USER_NAMES = tuple(dict.fromkeys((*names_of(USER), *names_of(UNIT))))
 ITEM_NAMES = names_of(ITEM)
 
 
 @dataclass(frozen=True)
 class IdColumns:
-    """The columns of users and of items, None where there is none.
+    """The columns of users and of items in a file; None if there is none.
 
-    ``by_values``: roles whose column the ids tell and not the name; ``by_place``: those that only their
-    position suggests.
+    ``by_values`` are roles whose column was recognised by its ids and not by its name, ``by_place`` those
+    that only the column's position suggests.
     """
 
     user: str | None = None
@@ -74,7 +75,7 @@ class IdColumns:
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Returns {role: column} of the columns whose name does not tell."""
+        """Returns {role: column} of the columns that were not recognised by their names."""
         roles = (*self.by_values, *self.by_place)
         return {role: str(self.of(role)) for role in ("user_id", "item_id") if role in roles}
 
@@ -89,7 +90,7 @@ def id_columns(looks: Sequence[Look]) -> list[IdColumns]:
 
 
 def _compared(looks: Sequence[Look], columns: list[IdColumns]) -> list[IdColumns]:
-    """Returns the columns after comparing their ids, until no further column is recognised."""
+    """Returns the columns, completed by comparing the ids of files until no other column is recognised."""
     while True:
         known = {role: _known_ids(role, looks, columns) for role in ("user_id", "item_id")}
         more = [_by_shared_ids(look, own, known) for look, own in zip(looks, columns, strict=True)]
@@ -99,7 +100,7 @@ def _compared(looks: Sequence[Look], columns: list[IdColumns]) -> list[IdColumns
 
 
 def _known_ids(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> frozenset[str]:
-    """Returns the ids of users (or items) of all files."""
+    """Returns the ids in the columns of this role, user_id or item_id, in all files."""
     known = [(look, own.of(role)) for look, own in zip(looks, columns, strict=True)]
     ids = [look.by_name[column].distinct for look, column in known if column in look.by_name]
     return frozenset().union(*ids)
@@ -115,7 +116,7 @@ def _by_names(look: Look) -> IdColumns:
 
 
 def _titles(look: Look) -> list[str]:
-    """Returns the columns named like titles: they hold the items only where no other column does."""
+    """Returns the columns named like titles; they contain the items only if no other column does."""
     return [column for column in look.columns if plain(column) in names_of(TITLE)]
 
 
@@ -143,12 +144,12 @@ def _by_shared_ids(look: Look, own: IdColumns, known: Mapping[str, frozenset[str
 
 
 def share_of(column: ColumnLook, known: frozenset[str]) -> float:
-    """Returns the share of a column's ids that are known (0 to 1)."""
+    """Returns the share of a column's distinct ids that are known, from 0 to 1."""
     return len(column.distinct & known) / len(column.distinct) if column.distinct else 0.0
 
 
 def free_ids(look: Look, own: IdColumns) -> list[str]:
-    """Returns the columns that may hold ids and have no role yet."""
+    """Returns the columns that may contain ids and have no role yet."""
     return [
         column
         for column in look.columns
@@ -160,16 +161,17 @@ def free_ids(look: Look, own: IdColumns) -> list[str]:
 
 
 def _by_title(look: Look, own: IdColumns) -> IdColumns:
-    """Returns ``own`` with the items in a column named like a title, where no other column has them."""
+    """Returns ``own`` with the items in a column named like a title, if no other column has them."""
     if own.item is not None or not look.has_header or look.roles is not None:
         return own
     return replace(own, item=look.first_of(ITEM_NAMES, (own.user,)))
 
 
 def _by_rows(look: Look, own: IdColumns) -> IdColumns:
-    """Returns ``own`` completed by the rows: with the only column that fits, or with two if one is grouped.
+    """Returns ``own`` completed by the form of the rows: with the only column that fits, or with two columns.
 
-    Files of lists and of interactions have rows of one user together more often than rows of one item.
+    In files of lists and of interactions, the rows of one user are next to each other more often than those
+    of one item.
     """
     free = free_ids(look, own) if look.has_header and look.roles is None else []
     free = [column for column in free if column not in _titles(look)] or free
@@ -187,19 +189,19 @@ def _by_rows(look: Look, own: IdColumns) -> IdColumns:
 
 
 def is_attributes(look: Look, own: IdColumns) -> bool:
-    """Returns whether each row is one item, or one user, so no column is open."""
+    """Returns True if each row is one item, or one user, so that no other column has ids."""
     ids = [column for column in (own.user, own.item) if column is not None]
     has_title = look.first_of(names_of(TITLE), ids) is not None
     return len(ids) == 1 and _is_key(look, ids[0], ONE_EACH if not has_title else MOSTLY_ONE_EACH)
 
 
 def _is_key(look: Look, column: str, least: float = ONE_EACH) -> bool:
-    """Returns whether nearly every row has a different id."""
+    """Returns True if at least the share ``least`` of the rows have different ids."""
     values = look.by_name[column]
     return len(values.distinct) >= least * len(values.filled) > 0
 
 
 def _run_length(column: ColumnLook) -> float:
-    """Returns how many neighbouring rows have the same id on average."""
+    """Returns the mean number of consecutive rows with the same id; 0 without rows."""
     groups = sum(1 for _ in itertools.groupby(column.ids))
     return len(column.ids) / groups if groups else 0.0

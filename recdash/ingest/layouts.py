@@ -36,7 +36,10 @@ QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,'"]+)""")
 
 @dataclass(frozen=True)
 class ColumnBlock:
-    """Columns by role, one row per (user, item); ``where`` gives a row's place in the file."""
+    """Some rows of a table as one column per role, with one row per user and item.
+
+    ``where`` returns the place of a row in the file.
+    """
 
     columns: Mapping[str, pa.Array]
     where: Callable[[int], str]
@@ -65,7 +68,7 @@ def layout_of(raw: RawTable, columns: Columns) -> Layout:
 
 
 def notices_of(layout: Layout, columns: Columns, is_run: bool) -> list[Problem]:
-    """Returns notices of a list layout, and of lists in file order."""
+    """Returns notices about lists in cells, and about lists that are in file order."""
     if layout == "lists":
         finding = (
             f"list column '{columns.mapping['item_id']}': each row holds one user's list, best item first"
@@ -85,7 +88,11 @@ def blocks_of(
     ids: Collection[str],
     findings: Findings,
 ) -> Iterator[ColumnBlock]:
-    """Yields the table as rows of (user, item, …) whatever its layout."""
+    """Yields the table as rows of (user, item, …), whatever its layout.
+
+    ``roles`` are the roles to read, ``ids`` those that are dictionary-encoded if they are text. Raises
+    ``UploadError`` for lists that cannot be read.
+    """
     mapping = {role: columns.mapping[role] for role in roles if role in columns.mapping}
     wanted = list(dict.fromkeys([*mapping.values(), *columns.wide]))
     coded = {column for role, column in mapping.items() if role in ids} | set(columns.wide)
@@ -106,14 +113,17 @@ def blocks_of(
 
 
 def _sliced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields fewer rows at a time if each holds a whole list, so that blocks stay about as big as others."""
+    """Yields slices of the batches with few rows each, for tables with a whole list in each row.
+
+    Their blocks then have about as many rows as those of other layouts.
+    """
     for batch in batches:
         for start in range(0, batch.num_rows, LISTS_AT_ONCE):
             yield batch.slice(start, LISTS_AT_ONCE)
 
 
 def _wide(arrays: dict[str, pa.Array], wide: list[pa.Array], where: Callable[[int], str]) -> ColumnBlock:
-    """Returns the rows of a wide table; empty cells at the end of a short list are no rows."""
+    """Returns the rows of a wide table; empty cells at the end of a short list give no rows."""
     n_rows, n_places = len(wide[0]), len(wide)
     order = np.arange(n_rows * n_places).reshape(n_places, n_rows).T.ravel()
     stacked = pa.concat_arrays([decoded(cell).cast(pa.string()) for cell in wide]).take(pa.array(order))
@@ -155,7 +165,7 @@ def _lists(
 def _as_list(
     array: pa.Array, role: str, where: Callable[[int], str], columns: Columns, findings: Findings
 ) -> pa.Array:
-    """Returns a list column from text that writes lists; other columns unchanged."""
+    """Returns a text column that contains lists as a list column; other columns unchanged."""
     if is_list(array.type):
         return array
     text = decoded(array)
@@ -176,7 +186,7 @@ def _as_list(
 def _refuse_pairs(
     values: Sequence[str | None], column: str, where: Callable[[int], str], findings: Findings
 ) -> None:
-    """Refuses pairs and records that follow rows with plain lists."""
+    """Adds a problem for pairs, records or sets in a column that contains lists in other rows."""
     sets = {row for row, value in enumerate(values) if value and is_set(value)}
     mixed = any(value and is_bracketed(value) and row not in sets for row, value in enumerate(values))
     nested = [row for row, value in enumerate(values) if value and is_nested(value)]
@@ -188,7 +198,7 @@ def _refuse_pairs(
 
 
 def is_nested(text: str) -> bool:
-    """Returns whether a cell holds pairs, records or a set rather than a list of items."""
+    """Returns True if a cell contains pairs, records or a set, and not a list of items."""
     inner = unwrapped(text.strip())
     if inner.startswith("{"):
         return True
@@ -201,7 +211,7 @@ def is_nested(text: str) -> bool:
 
 
 def is_set(text: str) -> bool:
-    """Returns whether a cell holds a set of items: ``{'a', 'b'}``."""
+    """Returns True if a cell contains a set of items, such as ``{'a', 'b'}``."""
     inner = text.strip()
     return inner.startswith("{") and not any(mark in inner for mark in ":=[(") and inner.strip("{} ") != ""
 
@@ -219,14 +229,15 @@ def is_bracketed(value: str) -> bool:
 
 
 def separator_of(values: Sequence[str]) -> str | None:
-    """Returns the separator of list members in a column, or None for blanks."""
+    """Returns the separator of list members in a column; None if they are separated by blanks."""
     return next((separator for separator in ",|;" if any(separator in value for value in values)), None)
 
 
 def list_in(value: str, separator: str | None = None) -> list[str]:
-    """Returns the members of a list written as text: JSON, Python, numpy, or just separated.
+    """Returns the members of a list that is written as text, with or without brackets.
 
-    ``separator`` is that of the column, where it is known: a cell of one member may have blanks.
+    It may be written as JSON, Python or numpy write it, or with separators only. ``separator`` is that of the
+    column, if known: the only member of a cell may have blanks.
 
     >>> list_in("['0012', '34']"), list_in("[ 1  2 3]"), list_in("7|8|9")
     (['0012', '34'], ['1', '2', '3'], ['7', '8', '9'])

@@ -1,5 +1,6 @@
-"""Turns errors of file-reading libraries into worded problems; errors in recdash's own code pass
-unchanged.
+"""Turns errors of file-reading libraries into problems in words.
+
+Errors in recdash's own code pass unchanged.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from recdash.errors import Problem, UploadError
 T = TypeVar("T")
 
 FOREIGN = (OSError, EOFError, UnicodeError, OverflowError, zlib.error, csv.Error, pa.ArrowException)
-"""Errors that readers of any format raise for damaged bytes."""
+"""Errors that the readers of any format raise for damaged bytes."""
 OF_ZIP = (zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, struct.error)
-"""Further errors of ``zipfile``: passwords, unsupported compression, paths outside the archive."""
+"""Other errors of ``zipfile``: for passwords, unsupported compression, and paths outside the archive."""
 
 
 TOO_LARGE = Problem(
@@ -31,7 +32,7 @@ TOO_LARGE = Problem(
 
 
 def reason(error: Exception) -> str:
-    """Returns the first line of an error's message."""
+    """Returns the first line of an error's message, or the name of its type if the message is empty."""
     return next(iter(str(error).splitlines()), "") or type(error).__name__
 
 
@@ -39,9 +40,9 @@ def reason(error: Exception) -> str:
 def in_words(
     code: str, finding: str, fix: str, *, place: str = "file", beside: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Raises ``UploadError`` in place of a reader's error.
+    """Raises ``UploadError`` in place of an error that a reader raises inside the ``with`` block.
 
-    ``finding`` says what failed; ``beside`` are errors that only this reader raises.
+    ``finding`` says what failed; ``beside`` are other errors that this reader raises.
     """
     try:
         yield
@@ -57,12 +58,12 @@ UNREADABLE = ("unreadable", "the file cannot be read", "It is damaged or has ano
 
 
 def each_in_words(values: Iterator[T]) -> Iterator[T]:
-    """Yields the values. Raises ``UploadError`` if a reader fails between two of them."""
+    """Yields the values. Raises ``UploadError`` if the reader fails before the next one."""
     with in_words(*UNREADABLE):
         yield from values
 
 
 def translated(read: Callable[[], T]) -> T:
-    """Returns what ``read`` returns. Raises ``UploadError`` if a reader fails."""
+    """Returns the result of ``read``. Raises ``UploadError`` if the reader fails."""
     with in_words(*UNREADABLE):
         return read()

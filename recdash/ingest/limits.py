@@ -1,4 +1,4 @@
-"""Limits of an upload; ``None`` means unlimited."""
+"""Limits of an upload; None means no limit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from recdash.errors import Problem, UploadError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper limits of one upload: bytes as sent and decompressed, their ratio, rows, columns, value length.
+    """Upper limits of one upload: sizes, compression ratio, rows, columns, and the length of a value.
 
-    With ``read_memory_bytes`` or ``read_seconds`` a file is read in a process of its own, which may take no
-    more than that.
+    ``upload_bytes`` is the size as sent, ``inflated_bytes`` the size after decompression. With
+    ``read_memory_bytes`` or ``read_seconds`` a file is read in a separate process, which may use no more than
+    that.
     """
 
     upload_bytes: int | None = None
@@ -26,11 +27,11 @@ class Limits:
 
 
 UNLIMITED = Limits()
-"""Decompression stays within the settings even without limits."""
+"""No limits; only decompression stays within those of the settings."""
 
 
 def of_archive(limits: Limits) -> Limits:
-    """Returns the limits of a compressed file; limits that are not set come from the settings."""
+    """Returns the limits for decompression: the given ones, or those of the settings if none are given."""
     if limits != UNLIMITED:
         return limits
     from recdash.settings import settings  # slow to import
@@ -54,7 +55,10 @@ WORDS = {
 
 
 def keep_within(limits: Limits, name: str, value: float, place: str = "file") -> None:
-    """Raises ``UploadError`` if ``value`` exceeds the limit called ``name``."""
+    """Raises ``UploadError`` if ``value`` exceeds the limit called ``name``.
+
+    ``place`` is where it was found.
+    """
     limit = getattr(limits, name)
     if limit is not None and value > limit:
         unit, fix = WORDS[name]

@@ -1,4 +1,4 @@
-"""How long the lists of a file are, as far as its first rows tell."""
+"""Determines how long the lists of a file are, as far as its first rows show it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from recdash.ingest.looks import Look
 
 
 def longest_list(look: Look, mapping: Mapping[str, str]) -> int | None:
-    """Returns the length of the longest list in the first rows; None if they do not tell.
+    """Returns the length of the longest list in the first rows; None if they do not show it.
 
-    ``mapping`` is role → column, as in a preview. Rows in random order tell nothing about the whole file.
+    ``mapping`` is role → column, as in a preview. If rows are in random order, the first ones show nothing
+    about the file.
     """
     item = mapping.get("item_id", "").removesuffix("[]")
     family = next((f for f in wide_families(look.columns) if item.startswith(f"{f[0]} …")), None)
@@ -39,7 +40,7 @@ OF_A_LIST = ("user_id", "run", "replicate")
 
 
 def _longest_group(look: Look, columns: list[str]) -> int | None:
-    """Returns the most rows of one list; None if the lists may go on below the first rows."""
+    """Returns the largest number of rows of one list; None if lists may continue after the first rows."""
     codes = np.unique(
         np.stack([look.by_name[column].codes for column in columns]), axis=1, return_inverse=True
     )

@@ -1,4 +1,4 @@
-"""The first rows of a file, before it is known which table it is, and what its columns look like."""
+"""The first rows of a file whose kind of table is not yet known, and what its columns look like."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from recdash.ingest.values import plain as decoded
 
 FIRST_ROWS = 20_000
 FIRST_VALUES = 1_000_000
-"""Values of the first rows that are looked at: of a wide table fewer rows."""
+"""Largest number of values in the first rows; a table of many columns is represented by fewer rows."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 FIRST_TIME = 100_000_000
-"""Seconds since 1970, reached in 1973: larger than usual counts and ratings."""
+"""Seconds since 1970, a time in 1973; larger than usual counts and ratings."""
 
 
 SURE_VARIANTS = {"control", "control_group", "treatment", "treatment_group"}
@@ -31,12 +31,12 @@ VARIANTS = {"a", "b", "baseline", "control", "control_group", "off", "on", "test
 
 @dataclass(frozen=True)
 class Look:
-    """A file's columns and first rows.
+    """The columns and first rows of a file.
 
-    ``rows`` has each column as text (null where a value is missing; a list as its length). ``lists`` are the
-    columns whose cells are lists, ``roles`` what the format prescribes (role → column), ``n_bytes`` the
-    unpacked size. ``is_whole``: there are no further rows. ``sheets`` are those of a workbook, ``sheet`` the
-    one that was read.
+    ``rows`` has each column as text (null for a missing value; a list as its length). ``lists`` are the
+    columns whose cells are lists. ``roles`` are prescribed by the format (role → column). ``n_bytes`` is the
+    unpacked size. ``is_whole``: there are no other rows. ``sheets`` are the sheets of a workbook, ``sheet``
+    the one that was read.
     """
 
     name: str
@@ -58,18 +58,21 @@ class Look:
 
     @cached_property
     def by_name(self) -> dict[str, ColumnLook]:
-        """Returns the columns by their names in the file."""
+        """Returns the columns, keyed by their names in the file."""
         return {name: ColumnLook(name, self.rows[name].to_pylist()) for name in self.columns}
 
     def first_of(self, names: Sequence[str], but: Sequence[str | None] = ()) -> str | None:
-        """Returns the column that has the likeliest of these names; None if none has any."""
+        """Returns the column with the likeliest of these names; None if no column has any.
+
+        ``but`` are columns to ignore.
+        """
         plainly = {plain(column): column for column in reversed(self.columns) if column not in but}
         return next((plainly[name] for name in names if name in plainly), None)
 
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """The first values of a column, None where one is missing."""
+    """The values of a column in the first rows; None for a missing value."""
 
     name: str
     values: Sequence[str | None]
@@ -80,7 +83,7 @@ class ColumnLook:
 
     @cached_property
     def ids(self) -> list[str]:
-        """Returns the values [rows] in one spelling of ids; "" where one is missing."""
+        """Returns [rows] the values in a common spelling of ids; an empty text for a missing value."""
         return ["" if value is None else id_form(value) for value in self.values]
 
     @cached_property
@@ -93,7 +96,7 @@ class ColumnLook:
 
     @cached_property
     def numbers(self) -> Floats:
-        """Returns the values [rows] as numbers, NaN where one is missing; only for a column of numbers."""
+        """Returns [rows] the values as numbers, NaN for a missing value; only for a column of numbers."""
         texts = ["nan" if value is None else value.replace(",", ".") for value in self.values]
         return np.array(texts, dtype=np.float64)
 
@@ -103,7 +106,7 @@ class ColumnLook:
 
     @cached_property
     def is_time(self) -> bool:
-        """Returns whether the values are dates, or seconds or milliseconds since 1970."""
+        """Returns True if the values are dates, or seconds or milliseconds since 1970."""
         if self.is_whole:
             return bool(np.nanmin(self.numbers) > FIRST_TIME) and len(self.distinct) > 1
         return bool(self.filled) and all(map(DATE.match, self.filled))
@@ -114,12 +117,12 @@ class ColumnLook:
 
     @cached_property
     def has_variants(self) -> bool:
-        """Returns whether the values are named like the variants of an A/B test: control, treatment."""
+        """Returns True if the values are names of variants of an A/B test, such as a and b, or control."""
         return len(self._words & VARIANTS) > 1 or self.has_sure_variants
 
     @cached_property
     def has_sure_variants(self) -> bool:
-        """Returns whether a value is named as only variants are: control, treatment."""
+        """Returns True if a value is a name that only variants have, such as control or treatment."""
         return bool(self._words & SURE_VARIANTS)
 
     @cached_property
@@ -128,7 +131,7 @@ class ColumnLook:
 
     @cached_property
     def may_be_ids(self) -> bool:
-        """Returns whether the values may be ids: text or whole numbers, filled in nearly every row."""
+        """Returns True if the values may be ids: text or whole numbers, present in nearly every row."""
         few_missing = len(self.filled) >= 0.9 * len(self.values) > 0
         return (
             few_missing and (self.is_whole or not self.is_number) and not (self.is_date or self.has_variants)
@@ -140,18 +143,18 @@ class ColumnLook:
 
     @cached_property
     def codes(self) -> Ints:
-        """Returns a code [rows] per id."""
+        """Returns [rows] a code for each id; equal ids have the same code."""
         return np.unique(np.array(self.ids), return_inverse=True)[1]
 
 
 def id_form(value: str) -> str:
-    """Returns an id without blanks, a decimal ``.0`` and leading zeros, so that spellings can be compared."""
+    """Returns an id without blanks, a final ``.0`` and leading zeros, so that spellings can be compared."""
     text = value.strip().removesuffix(".0")
     return text.lstrip("0") or "0" if text.isdecimal() else text
 
 
 def look_at(raw: RawTable, name: str, n_bytes: int) -> Look:
-    """Returns the first rows of a table."""
+    """Returns the columns and first rows of a table."""
     n_wanted = max(1, min(FIRST_ROWS, FIRST_VALUES // max(len(raw.columns), 1)))
     blocks = raw.blocks(raw.columns, ())
     first = next(blocks, None)
@@ -173,7 +176,10 @@ def look_at(raw: RawTable, name: str, n_bytes: int) -> Look:
 
 
 def _as_text(array: pa.Array) -> pa.Array:
-    """Returns the values as trimmed text, null where one is missing; a list as its length."""
+    """Returns the values as text without surrounding blanks, null for a missing value.
+
+    A list as its length.
+    """
     from recdash import arrow as pc
 
     array = decoded(array)

@@ -1,4 +1,4 @@
-"""Checks values of online logs: event names, positions, propensities, 0/1 labels."""
+"""Checks the values of online logs: event names, positions, propensities and labels of 0 or 1."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVENTS = {plain(word): name for name, words in SYNONYMS.items() for word in word
 
 
 def read_tokens(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns ids that are nearly unique per row: int64 or text, null if empty."""
+    """Returns ids that differ in nearly every row, as int64 or text; null if empty."""
     array = decoded(array)
     if not is_text(array.type):
         return read_ids(array, check)
@@ -58,7 +58,7 @@ def read_tokens(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_labels(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns dictionary-encoded, trimmed text; null if empty."""
+    """Returns dictionary-encoded text without surrounding blanks; null if empty."""
     if not pa.types.is_dictionary(array.type):
         array = array.cast(pa.string()).dictionary_encode()
     words = pc.utf8_trim_whitespace(array.dictionary.cast(pa.string()))
@@ -66,7 +66,7 @@ def read_labels(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
-    """Returns the same rows with other words for the entries; equal entries are merged."""
+    """Returns the same rows with other words for the dictionary's entries; equal entries are merged."""
     again = words.dictionary_encode()
     if again.type != CODES:
         again = again.cast(CODES)
@@ -74,7 +74,7 @@ def _recoded(array: pa.DictionaryArray, words: pa.Array) -> pa.DictionaryArray:
 
 
 def read_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns trimmed text that is shown as a name; null if empty."""
+    """Returns text without surrounding blanks, which is shown as a name; null if empty. Refuses bad names."""
     names = read_text(array, check)
     _refuse_names(names, check)
     return names
@@ -89,7 +89,7 @@ def read_label_names(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _bad_names(names: pa.Array) -> pa.Array:
-    """Returns a mask [n], true for names that have control characters or are too long."""
+    """Returns [n] True for names that have control characters or are too long."""
     bad = pc.or_(pc.match_substring_regex(names, CONTROL), pc.greater(pc.utf8_length(names), LONGEST_NAME))
     return pc.fill_null(bad, False)
 
@@ -103,7 +103,7 @@ def _refuse_names(names: pa.Array, check: ColumnCheck) -> None:
 
 
 def read_events(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns event names: synonyms under recdash's four names, others in lower case."""
+    """Returns event names: synonyms as one of recdash's four names, all others in lower case."""
     coded = read_labels(array, check)
     written = coded.dictionary.to_pylist()
     for entry, word in enumerate(written):
@@ -115,7 +115,7 @@ def read_events(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_amounts(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64 from 0 to ``MOST``; null if empty and optional."""
+    """Returns float64 from 0 to ``MOST``; null if empty and optional. Refuses other numbers."""
     values = read_floats(array, check, "a number", NUMBERS)
     written = decoded(array)
     if check.role.required:
@@ -132,7 +132,7 @@ def read_amounts(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_places(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns positions in a list from 1, as int64; null if empty."""
+    """Returns positions in a list, from 1, as int64; null if empty. Refuses other numbers."""
     values = read_floats(array, check, "a place", RANKS)
     values = pc.if_else(pc.is_nan(values), None, values)
     whole = pc.and_(pc.equal(pc.floor(values), values), pc.less(pc.abs(values), EXACT_FLOAT))
@@ -143,7 +143,7 @@ def read_places(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_propensities(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64 in (0, 1]: the probability with which the logging system showed the item."""
+    """Returns float64 above 0 and at most 1, the probability of showing the item. Refuses other numbers."""
     fix = "A propensity is above 0 and at most 1: the probability with which the item was shown."
     values = read_floats(array, check, "a propensity", fix)
     values = pc.if_else(pc.is_nan(values), None, values)
@@ -154,7 +154,7 @@ def read_propensities(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_answers(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64, 0 or 1; yes and no are read as such."""
+    """Returns float64, 0 or 1; yes and no are read as 1 and 0. Refuses other values."""
     written = decoded(array)
     if is_text(written.type):
         words = pc.index_in(pc.utf8_lower(pc.utf8_trim_whitespace(written)), pa.array(list(YES_NO)))
@@ -186,10 +186,9 @@ READERS: Mapping[Reading, Callable[[pa.Array, ColumnCheck], pa.Array]] = {
 
 
 def of_one_experiment(table: pa.Table, experiment: str | None) -> pa.Table:
-    """Returns the exposures of this experiment; for None all, if the table has one experiment or no such
-    column.
+    """Returns the exposures of the named experiment; if ``experiment`` is None, those of the only one.
 
-    Raises ``UploadError`` if it holds several and ``experiment`` is None, or if it does not hold
+    Raises ``UploadError`` if the table has several experiments and ``experiment`` is None, or if it lacks
     ``experiment``.
     """
     if "experiment_id" not in table.column_names:

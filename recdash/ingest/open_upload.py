@@ -1,4 +1,4 @@
-"""Entry points of reading: in this process, or in a separate one if memory or time are limited."""
+"""Entry points for reading files: in this process, or in a separate one if memory or time are limited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read_recommendations(
     source: reader.Source, *, limits: Limits | None = None, **how: Any
 ) -> list[Recommendations]:
-    """See :func:`recdash.ingest.reader.read_recommendations`."""
+    """Returns the same as :func:`recdash.ingest.reader.read_recommendations`, within the limits."""
     runs: list[Recommendations] = _reader(source, limits).read_recommendations(source, limits=limits, **how)
     return runs
 
@@ -27,7 +27,7 @@ def read_recommendations(
 def read_upload(
     kind: TableKind, source: reader.Source, *, limits: Limits | None = None, **how: Any
 ) -> Upload:
-    """See :func:`recdash.ingest.reader.read_upload`."""
+    """Returns the same as :func:`recdash.ingest.reader.read_upload`, within the limits."""
     upload: Upload = _reader(source, limits).read_upload(kind, source, limits=limits, **how)
     return upload
 
@@ -39,7 +39,7 @@ def read_stream(
     limits: Limits | None = None,
     **how: Any,
 ) -> UploadStream:
-    """See :func:`recdash.ingest.reader.read_stream`."""
+    """Returns the same as :func:`recdash.ingest.reader.read_stream`, within the limits."""
     stream: UploadStream = _reader(source, limits).read_stream(kind, source, limits=limits, **how)
     return stream
 
@@ -47,21 +47,21 @@ def read_stream(
 def preview(
     kind: TableKind, source: reader.Source, *, limits: Limits | None = None, **how: Any
 ) -> reader.Preview:
-    """See :func:`recdash.ingest.reader.preview`."""
+    """Returns the same as :func:`recdash.ingest.reader.preview`, within the limits."""
     outline: reader.Preview = _reader(source, limits).preview(kind, source, limits=limits, **how)
     return outline
 
 
 def look(source: reader.Source, *, limits: Limits | None = None, **how: Any) -> Look:
-    """See :func:`recdash.ingest.reader.look`."""
+    """Returns the same as :func:`recdash.ingest.reader.look`, within the limits."""
     first_rows: Look = _reader(source, limits).look(source, limits=limits, **how)
     return first_rows
 
 
 def get_ready() -> None:
-    """Starts the process that forks readers, so that the first file with limits need not wait.
+    """Starts the process that forks reading processes, so that the first file with limits need not wait.
 
-    If it cannot start, the first file is refused with the reason.
+    If it cannot start, the first file is rejected with the reason.
     """
     from recdash.ingest.isolation.isolated_reader import KEEPER
 
@@ -70,7 +70,7 @@ def get_ready() -> None:
 
 
 def _reader(source: reader.Source, limits: Limits | None) -> ModuleType:
-    """Returns the module that reads ``source``."""
+    """Returns the module that reads ``source``, in this process or in separate ones."""
     if limits is None or not (limits.read_memory_bytes or limits.read_seconds):
         return reader
     from recdash.ingest.isolation import isolated_reader

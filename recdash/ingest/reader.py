@@ -1,4 +1,4 @@
-"""Reads files and tables into checked values, or raises ``UploadError`` with every problem found."""
+"""Reads files and tables into checked tables, or raises ``UploadError`` with every problem found."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Mapped = Mapping[str, str] | None
 UNDECIDED = Decided()
 
 SPLITTING = ("run", "replicate")
-"""Roles whose columns name the candidate and replicate that rows belong to."""
+"""Roles of the columns that name the candidate and the replicate of a row."""
 NOUNS = ("fold", "seed", "split", "repeat")
 BETWEEN = "\x1f"
 SUFFIXES = {
@@ -74,12 +74,12 @@ SUFFIXES = {
 }
 MOST_RUNS = 100
 Part = Mapping[str, str]
-"""Filter for rows of a file: {"run": "als", "replicate": "1"}; empty for all rows."""
+"""A filter for the rows of a file, such as {"run": "als", "replicate": "1"}; empty for all rows."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A raw table with its roles assigned, ready to be checked; ``given_name`` is the user's."""
+    """A raw table with its roles assigned, ready to be checked; ``given_name`` is the user's name for it."""
 
     kind: TableKind
     name: str
@@ -90,7 +90,7 @@ class Opened:
     limits: Limits
     zone: str | None = None
     explicit: Mapping[str, str] = field(default_factory=dict)
-    """{role: column} as mapped by the user for this table."""
+    """{role: column} as the user mapped them for this table."""
     decided: Decided = UNDECIDED
 
     @property
@@ -102,7 +102,7 @@ class Opened:
 
     @property
     def mapping(self) -> dict[str, str]:
-        """Returns role → column for display; the columns of a wide list appear as one."""
+        """Returns role → column for display; all columns of a wide list have one label."""
         label = wide_label(self.columns.wide)
         mapping = {**self.columns.mapping, **self.columns.marked_items}
         mapping |= {SIDEWAYS[self.kind].role.name: label} if label else {}
@@ -123,12 +123,12 @@ def read_recommendations(
     order: Order | None = None,
     checked: bool = False,
 ) -> list[Recommendations]:
-    """Returns the candidates in ``source``: one, or several if a column names the recommender or each has a
-    column of lists.
+    """Returns the candidates in ``source``: one or several.
 
-    A column that names a fold or training seed gives each candidate several entries of the same name: its
-    replicates. ``order``: what orders the lists, if stated; without it a rank that contradicts the scores is
-    a problem. ``checked``: the table was read before, and a doubtful reading is no problem. The header and
+    There are several if a column names the recommender, or if each has a column of lists or scores. A column
+    that names a fold or training seed gives a candidate several entries with the same name, its replicates.
+    ``order`` is what orders the lists, if stated; without it, a rank that contradicts the scores is a
+    problem. ``checked``: the table was read before, and a doubtful reading is no problem. The header and the
     first rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all
     problems.
     """
@@ -148,7 +148,10 @@ def read_recommendations(
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
-    """Yields the table once per column of lists or scores, named after the column."""
+    """Yields the table once per column of lists or scores, named after the column.
+
+    Yields the table itself if it has no such columns.
+    """
     if not (opened.columns.models or opened.columns.scores):
         yield opened
     for column in opened.columns.scores:
@@ -178,12 +181,12 @@ def read_upload(
     experiment: str | None = None,
     limits: Limits | None = None,
 ) -> Upload:
-    """Returns a checked table of ``kind``, held in memory.
+    """Returns a checked table of ``kind``, which is in memory.
 
     ``relevance`` (truth only): None uses the relevance or rating column if there is one, ``"none"`` ignores
     it (every row is relevant), any other value names the column. ``zone`` (online logs): time zone of
     timestamps without one, such as Europe/Berlin; None for UTC. ``experiment`` (exposures): which one to read
-    if the table holds several. Raises ``UploadError`` with all problems found.
+    if the table has several. Raises ``UploadError`` with all problems found.
     """
     opened = _open_table(TableRequest(kind, source, name, mapping, limits), relevance, zone)
     findings = Findings()
@@ -206,7 +209,7 @@ def read_stream(
     zone: str | None = None,
     limits: Limits | None = None,
 ) -> UploadStream:
-    """Returns the rows that ``read_upload`` would hold in memory, as a stream of batches.
+    """Returns a stream of batches with the rows that ``read_upload`` would keep in memory.
 
     The header and the first rows are checked now, the values while ``batches()`` is read; both raise
     ``UploadError`` with all problems found.
@@ -227,11 +230,11 @@ def read_stream(
 
 @dataclass(frozen=True)
 class Preview:
-    """A file before it is read as a whole: format, roles, first rows, problems, notices.
+    """What is known about a file before all of it is read: format, roles, first rows, problems and notices.
 
     ``columns`` are the names to choose from, ``mapping`` the roles as guessed or given, ``rows`` the first
     rows as text. ``reversible`` are score columns whose smallest value may be the best, written as in a
-    mapping: ``-distance``. Values are checked in the first block only.
+    mapping: ``-distance``. Only the values of the first block are checked.
     """
 
     kind: TableKind
@@ -258,7 +261,10 @@ def preview(
     limits: Limits | None = None,
     rows: int = 8,
 ) -> Preview:
-    """Returns how ``source`` would be read as ``kind``; never raises for bad data."""
+    """Returns how ``source`` would be read as ``kind``.
+
+    Bad data gives problems in the result, and no error.
+    """
     request = TableRequest(kind, source, name, mapping, limits)
     required = tuple(role.name for role in ROLES[kind] if role.required)
     optional = tuple(role.name for role in ROLES[kind] if not role.required)
@@ -291,7 +297,7 @@ def preview(
 
 
 def look(source: Source, *, name: str | None = None, limits: Limits | None = None) -> Look:
-    """Returns the first rows of ``source``, whatever table it is; never raises for bad data."""
+    """Returns the first rows of ``source``, whatever table it is; bad data gives problems in the result."""
     limits = limits or UNLIMITED
     shown = _names(TableRequest("run", source, name, None, limits))[0]
     try:
@@ -302,7 +308,10 @@ def look(source: Source, *, name: str | None = None, limits: Limits | None = Non
 
 
 def _reversible(opened: Opened) -> tuple[str, ...]:
-    """Returns columns in which lower may be better: the score, and columns named like scores or distances."""
+    """Returns the columns in which lower may be better, each with ``-`` before its name.
+
+    These are the score, and columns named like scores or distances.
+    """
     chosen, scores = opened.columns.mapping.get("score"), names_of(role_named("run", "score"))
     columns = [c for c in opened.raw.columns if c == chosen or is_distance(c) or plain(c) in scores]
     return tuple(f"{REVERSED}{column}" for column in columns)
@@ -323,7 +332,10 @@ def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What to read and how; ``without``: roles to leave out, ``decided``: what needs no question."""
+    """What to read and how.
+
+    ``without`` are roles to leave out, ``decided`` is what the user need not be asked.
+    """
 
     kind: TableKind
     source: Source
@@ -335,7 +347,7 @@ class TableRequest:
 
 
 def _open(request: TableRequest) -> Opened:
-    """Returns the opened table. Raises ``UploadError`` for faults of format, header and mapping."""
+    """Returns the opened table. Raises ``UploadError`` for problems of format, header and mapping."""
     try:
         opened = _assigned(request)
     except UploadError as error:
@@ -346,7 +358,7 @@ def _open(request: TableRequest) -> Opened:
 
 
 def _open_table(request: TableRequest, relevance: str | None, zone: str | None) -> Opened:
-    """Returns the opened table, not a run; ``relevance`` and ``zone`` as in ``read_upload``."""
+    """Returns the opened table of any kind but a run; ``relevance`` and ``zone`` as in ``read_upload``."""
     mapping = request.mapping
     without = ("relevance",) if relevance == "none" else ()
     chosen = {"relevance": relevance} if relevance and not without else {}
@@ -430,7 +442,10 @@ def _content(source: Source, name: str | None) -> contents.Content:
 
 
 def _names(request: TableRequest) -> tuple[str, str | None]:
-    """Returns (name to show, name given by the user or None); only a file's own name loses its suffixes."""
+    """Returns the name to show, and the name given by the user or None.
+
+    A file's own name is shown without its suffixes.
+    """
     if request.name:
         return request.name, request.name
     source = request.source.file if isinstance(request.source, contents.Sheet) else request.source
@@ -443,7 +458,7 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
 
 
 def without_suffixes(file_name: str) -> str:
-    """Returns the file name without suffixes of known formats: ``als.run.gz`` → ``als``."""
+    """Returns the file name without the suffixes of known formats: ``als.run.gz`` gives ``als``."""
     parts = file_name.split(".")
     while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
         parts.pop()
@@ -451,9 +466,9 @@ def without_suffixes(file_name: str) -> str:
 
 
 def _split(opened: Opened) -> tuple[Opened, list[Part]]:
-    """Returns the table, and the recommenders that a column names with the replicates of each.
+    """Returns the table, and a filter for the rows of each recommender and replicate.
 
-    A column that was only guessed must name several; else the table is read without it.
+    A column that was only guessed must name several of them; otherwise the table is read without it.
     """
     explicit, columns = opened.explicit, opened.columns
     names_by_role = {
@@ -485,10 +500,12 @@ def _split(opened: Opened) -> tuple[Opened, list[Part]]:
 
 
 def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
-    """Returns the distinct names in the role's column, in order of first appearance.
+    """Returns the distinct names in the role's column, in the order of first appearance.
 
-    Empty if the column was guessed and does not split the table: a column called split may separate train
-    from test, one called repeat hold yes and no. Raises ``UploadError`` for a type that holds no names.
+    Empty if the column was only guessed, and its values show that it does not name recommenders or
+    replicates: it has one value or too many, or a guessed replicate column says train and test, or yes and
+    no. ``certain``: the column was not guessed. Raises ``UploadError`` for a type that cannot be read as
+    names.
     """
     column = opened.columns.mapping[role]
     distinct: dict[str, None] = {}
@@ -504,7 +521,10 @@ def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
 
 
 def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
-    """Returns the combinations of names in the rows: replicates by number, else in order of appearance."""
+    """Returns a filter for each combination of names that occurs in the rows.
+
+    Replicates are sorted by number; otherwise the order is that of first appearance.
+    """
     columns = [opened.columns.mapping[role] for role in roles]
     combinations: dict[tuple[str, ...], None] = {}
     for batch in opened.raw.blocks(columns, set(columns)):
@@ -528,7 +548,7 @@ def _texts(values: pa.Array, column: str, opened: Opened) -> pa.Array:
 
 
 def noun_of(column: str) -> str:
-    """Returns the noun for one replicate, from the name of the column: ``cv_fold`` → ``fold``."""
+    """Returns the noun for one replicate, from the name of the column: ``cv_fold`` gives ``fold``."""
     return next((noun for noun in NOUNS if noun in column.lower()), "replicate")
 
 
@@ -563,7 +583,10 @@ def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
 
 
 def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
-    """Returns the roles to read: always both ids, so that every pass leaves out the same rows."""
+    """Returns the roles to read, with both ids in most cases, so that every pass leaves out the same rows.
+
+    An id that has no missing value need not be read.
+    """
     mapping, whole = opened.columns.mapping, opened.raw.whole_ids
     needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)
     extra = [r for r in ("user_id", "item_id") if r not in wanted and not (needless and mapping[r] in whole)]
@@ -571,7 +594,7 @@ def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
 
 
 def _as_written(role: Role, columns: Columns) -> Role:
-    """Returns the role with the form of its values: ranks from 0, or scores where lower is better."""
+    """Returns the role with the form of its values: ranks from 0, or scores for which lower is better."""
     if role.name == "rank" and columns.ranks_from == 0:
         return replace(role, reading="rank from 0")
     if role.name == "score" and columns.reversed_score:
@@ -580,10 +603,10 @@ def _as_written(role: Role, columns: Columns) -> Role:
 
 
 def _roles(opened: Opened) -> list[Role]:
-    """Returns all roles of the table, and every other column that is an attribute or part of a vector."""
+    """Returns all roles of the table, and a role for every attribute and every part of a vector."""
     mapping = opened.columns.mapping if opened.layout == "rows" else opened.mapping
     roles = [role for role in ROLES[opened.kind] if role.name in mapping and role.name not in SPLITTING]
-    # What only rows of a session need, no row needs where there are no sessions.
+    # Without sessions, no row needs what only rows of a session need.
     needed = {ALWAYS, NEVER, *mapping}
     roles = [replace(role, required=True) if role.whole and role.filled in needed else role for role in roles]
     roles = [_as_written(role, opened.columns) for role in roles]
@@ -599,7 +622,10 @@ def _roles(opened: Opened) -> list[Role]:
 def _checked(
     opened: Opened, roles: Sequence[Role], findings: Findings, part: Part | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the table's blocks, checked; after a problem the rest is only read for further problems."""
+    """Yields the checked blocks of the table; after a problem, the rest is only searched for other problems.
+
+    Raises ``UploadError`` at the end if there were problems, or if no row is left.
+    """
     columns = opened.columns
     own = {role.name: role.name for role in roles if role.name not in opened.mapping}
     columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
@@ -624,7 +650,7 @@ def _checked(
 
 
 CODED = ("id", "run", "label", "label name", "event")
-"""Reader functions for columns that are dictionary-encoded if they are text."""
+"""Ways of reading columns that are dictionary-encoded if they are text."""
 IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
 
 
@@ -655,7 +681,7 @@ _READERS = {**READERS, **online_tables.READERS, "vector": read_vectors, "similar
 
 
 def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns the column as read by its role. Raises ``UploadError`` for an unsuitable type."""
+    """Returns the column as read for its role. Raises ``UploadError`` for an unsuitable type."""
     try:
         return _READERS[check.role.reading](array, check)
     except FOREIGN as error:
@@ -666,7 +692,7 @@ def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _rows_kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
-    """Returns ``keep`` without rows that lack a required id, variant or metric; None keeps all."""
+    """Returns ``keep`` without rows that lack a required id, variant or metric; None keeps all rows."""
     role = check.role
     if not array.null_count or not role.required or role.reading not in IDENTIFYING:
         return keep
@@ -706,7 +732,7 @@ def _as_table(batches: Sequence[pa.RecordBatch]) -> pa.Table:
 def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
     """Returns the column without dictionary entries that no row uses.
 
-    Otherwise entries left by categories or by dropped rows would count as users or items.
+    Entries left over from categories or from dropped rows would otherwise count as users or items.
     """
     occurs = np.zeros(len(column.dictionary), dtype=bool)
     occurs[column.indices.drop_null().to_numpy()] = True
@@ -719,7 +745,7 @@ def _occurring(column: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns the first row per id; text columns with only numbers become numbers."""
+    """Returns the first row of each id; text columns with only numbers become numbers."""
     table = one_row_each(table, findings)
     for name in table.column_names:
         if name not in {"item_id", "user_id", "title"}:
@@ -728,9 +754,9 @@ def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
-    """Adds a notice if predictions exceed the ratings' range by more than a tenth of its width.
+    """Returns the table, with a notice if predictions are clearly outside the range of the ratings.
 
-    Raises UploadError if no row has a prediction.
+    That is by more than a tenth of its width. Raises UploadError if no row has a prediction.
     """
     if pc.all(pc.is_nan(table["prediction"])).as_py():
         fix = "Choose the column with the predicted ratings."

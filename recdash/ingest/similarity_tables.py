@@ -1,4 +1,4 @@
-"""Reads item similarity data: a vector per item, or a similarity per pair."""
+"""Reads the data for similarities of items: a vector per item, or a similarity per pair."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ VECTOR_FIX = "Write each vector in full, such as [0.1, 0.2, 0.3] or 0.1|0.2|0.3.
 COMMAS_AND_OTHERS = r"\d,\d[^,\s|;]*[\s|;]+[^\s,|;]"
 VECTORS = pa.list_(pa.float64())
 ROUNDING = 1e-6
-"""Rounding tolerance of similarities, beyond −1 or 1 or between the two orders of a pair."""
+"""Tolerance for rounding errors of similarities beyond −1 or 1, and between the two orders of a pair."""
 
 
 # ── vectors ──────────────────────────────────────────────────────────────────────────────────
 
 
 def read_vectors(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns lists of finite float64, all of one length; null if there is no number."""
+    """Returns lists of finite float64, all of the same length; null for an empty list. Refuses others."""
     lists = _as_lists(plain(array), check)
     row = pc.list_parent_indices(lists).to_numpy()
     numbers = pc.list_flatten(lists)
@@ -43,13 +43,13 @@ def read_vectors(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _offsets(length: Ints, empty_is_null: bool = False) -> pa.Array:
-    """Returns where lists of these lengths begin and end."""
+    """Returns the positions at which lists of these lengths begin and end."""
     bounds = np.concatenate(([0], np.cumsum(length))).astype(np.int32)
     return pa.array(bounds, mask=np.append(length == 0, False) if empty_is_null else None)
 
 
 def _as_lists(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns a list column; text that writes lists is split at blanks, ``,``, ``|`` and ``;``."""
+    """Returns a list column; text is split at blanks, ``,``, ``|`` and ``;``."""
     if is_list(array.type):
         # A null list of a fixed length still spans values; this way it spans none.
         length = np.asarray(pc.fill_null(pc.list_value_length(array), 0))
@@ -71,7 +71,7 @@ def _as_lists(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns ``item_id`` and ``vector``, one row per item, with notices of unusable vectors."""
+    """Returns ``item_id`` and ``vector``, one row per item, with a notice about vectors of zeros."""
     table = one_row_each(_gathered(table), findings)
     vectors = table["vector"].combine_chunks()
     numbers = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(vectors), -1)
@@ -82,7 +82,10 @@ def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def _gathered(table: pa.Table) -> pa.Table:
-    """Returns one vector from many number columns, in their order."""
+    """Returns a table with one column of vectors, made from the columns of numbers in their order.
+
+    A table that has such a column is returned unchanged.
+    """
     if "vector" in table.column_names:
         return table
     columns = [np.asarray(table[name]) for name in table.column_names if name != "item_id"]
@@ -93,7 +96,7 @@ def _gathered(table: pa.Table) -> pa.Table:
 
 
 def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns the first row of each id; the id is the first column."""
+    """Returns the first row of each id, with a notice about the others."""
     name = next(name for name in ("item_id", "user_id") if name in table.column_names)
     _, first = np.unique(_codes(table[name]), return_index=True)
     if twice := table.num_rows - len(first):
@@ -108,7 +111,7 @@ def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
 
 
 def read_similarities(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64 from −1 to 1."""
+    """Returns float64 from −1 to 1. Refuses other numbers."""
     fix = "A similarity is a number from -1 to 1; turn distances into similarities first."
     values = read_floats(array, check, "a similarity", fix)
     refuse_gaps(values, array, check, "a similarity")
@@ -119,7 +122,10 @@ def read_similarities(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns each pair once in either order; pairs of an item with itself are dropped."""
+    """Returns each pair once, whatever its order; pairs of an item with itself are dropped.
+
+    Raises ``UploadError`` if the same pair has two similarities, or if no pair is left.
+    """
     a, b = _codes_of_both(table)
     values = table["similarity"].to_numpy()
     if alone := int((a == b).sum()):
@@ -158,7 +164,7 @@ def _contradiction(table: pa.Table, row: int, other_row: int, count: int) -> Pro
 
 
 def _codes_of_both(table: pa.Table) -> tuple[Ints, Ints]:
-    """Returns both items of each pair as codes of one dictionary."""
+    """Returns the codes of both items of each pair, with common codes for both columns."""
     sides = [_plain_ids(table[name]) for name in ("item_a", "item_b")]
     if sides[0].type != sides[1].type:
         sides = [side.cast(pa.string()) for side in sides]
@@ -168,7 +174,7 @@ def _codes_of_both(table: pa.Table) -> tuple[Ints, Ints]:
 
 
 def _codes(ids: pa.ChunkedArray) -> Ints:
-    """Returns codes that are equal where the ids are."""
+    """Returns codes that are equal where the ids are equal."""
     ids = _plain_ids(ids).combine_chunks()
     return np.asarray(ids if pa.types.is_integer(ids.type) else ids.dictionary_encode().indices)
 

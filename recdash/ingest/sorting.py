@@ -1,8 +1,7 @@
-"""Says which table each of several files is, before anybody chose: from its columns and values, and from the
-files given with it.
+"""Determines the kind of table of each of several files, from their columns and values.
 
-A kind is named with its reasons in plain words. Where several fit, the confidence is ``unsure`` and a person
-must choose.
+The files are compared with each other. Each kind has reasons in plain words. If several kinds fit, the
+confidence is ``unsure`` and a person must choose.
 """
 
 from __future__ import annotations
@@ -35,8 +34,10 @@ PAIRS = "Users and items without a rank or score"
 
 @dataclass(frozen=True)
 class Context:
-    """What is known besides the files: the kinds that a person chose for some, by their place, and whether
-    there is a test set already.
+    """What is known besides the files.
+
+    ``chosen`` are the kinds that a person chose, keyed by the position of the file; ``has_truth``: there is a
+    test set.
     """
 
     chosen: Mapping[int, TableKind] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class Context:
 
 
 def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[SortedFile]:
-    """Returns what each file is taken for; the files given together are compared."""
+    """Returns the kind that each file is taken for; the files given together are compared."""
     ids = unswapped(looks, id_columns(looks))
     facts = [FileFacts(look, own) for look, own in zip(looks, ids, strict=True)]
     alone = [sort_alone(file) for file in facts]
@@ -61,15 +62,19 @@ def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[Sort
 
 
 def columns_for(kind: TableKind, mapping: Mapping[str, str]) -> dict[str, str]:
-    """Returns the part of {role: column} that a table of another kind has too; users may be its units."""
+    """Returns the part of {role: column} that also applies to a table of another kind.
+
+    Users may be the units of an A/B test.
+    """
     roles = {role.name for role in ROLES[kind]}
     units = {"unit_id": mapping["user_id"]} if "user_id" in mapping else {}
     return {role: column for role, column in {**units, **mapping}.items() if role in roles}
 
 
 def _of_a_test_alone(is_sorted: SortedFile) -> SortedFile:
-    """Returns the A/B test that a table of users or of a test is where nothing else is known: attributes of
-    users are of no use alone.
+    """Returns a file that is an A/B test or a table of users as an A/B test, because it is the only file.
+
+    Attributes of users are of no use alone. Other files are returned unchanged.
     """
     is_test_or_users = is_sorted.kind == "sessions" and "users" in is_sorted.alternatives
     if is_sorted.confidence != "unsure" or not is_test_or_users:
@@ -79,7 +84,7 @@ def _of_a_test_alone(is_sorted: SortedFile) -> SortedFile:
 
 
 def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
-    """Returns the file with the columns that only values tell, and the reasons for them."""
+    """Returns the file with the columns that were not recognised by name, and with reasons for them."""
     mapping: dict[str, str] = {**own.mapping, **is_sorted.mapping}
     words = {"user_id": "users", "item_id": "items"}
     if is_sorted.kind is not None:
@@ -98,10 +103,10 @@ def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
 
 
 def _interactions(files: Sequence[FileFacts], taken: set[TableKind | None]) -> list[SortedFile]:
-    """Returns which files are the test set, the training data and lists in file order.
+    """Returns which files are the test set, the training data, and lists in file order.
 
-    ``taken`` are the kinds of the other files. Names of files come first, then lists of one length, then the
-    size: the larger of two is the training data.
+    ``taken`` are the kinds of the other files. The names of files decide first, then whether all lists have
+    the same length, then the size: the larger of two files is the training data.
     """
     sorted_files: dict[int, SortedFile] = {}
     for number, file in enumerate(files):
@@ -125,7 +130,7 @@ def _taken(kind: TableKind, confidence: Confidence, reason: str) -> SortedFile:
 
 
 def _kind_by_name(file: FileFacts) -> TableKind | None:
-    """Returns the kind of interactions that the file's name says, if it says one."""
+    """Returns the kind of interactions in the file's name; None if the name says none, or both."""
     truth, train = file.is_called(TEST_WORDS), file.is_called(TRAIN_WORDS)
     return None if truth == train else "truth" if truth else "train"
 
@@ -136,7 +141,10 @@ def _of_one_length(has_partner: bool) -> SortedFile:
 
 
 def _by_size(files: Sequence[FileFacts], taken: set[TableKind | None]) -> list[SortedFile]:
-    """Returns the kinds of interaction files with neutral names, by the kinds still missing and by size."""
+    """Returns the kinds of interaction files with neutral names.
+
+    The kinds that are still missing and the sizes of the files decide.
+    """
     if len(files) == 1 and "truth" in taken:
         reason = f"{PAIRS}, beside a test set."
         return [_taken("run", "unsure", reason) if "train" in taken else _taken("train", "likely", reason)]

@@ -12,13 +12,13 @@ from typing import Any
 from recdash.ingest.limits import Limits
 
 LEAST_BYTES = 1 << 20
-"""Smaller files are sent to each reading process, which costs nothing."""
+"""Smaller uploads are sent to each reading process, which costs little."""
 
 
 class Spooled:
-    """An upload, as a file of its name if it is read in separate processes; ``source`` is what to read.
+    """An upload, stored as a file of its name if it is read in separate processes.
 
-    The file is deleted with this object.
+    ``source`` is what to read. The file is deleted with this object.
     """
 
     def __init__(self, source: Any, name: str, limits: Limits | None) -> None:

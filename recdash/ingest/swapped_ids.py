@@ -1,4 +1,4 @@
-"""Finds files whose columns of users and items are named the wrong way round, by what most files say."""
+"""Finds files in which the names of the columns of users and items are exchanged, by comparing most files."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from recdash.ingest.id_columns import CLEARLY, IdColumns, is_attributes
 from recdash.ingest.looks import Look
 
 FEWEST = 3.0
-"""More files than this must say otherwise, per id, for users and items together; one against one makes 2, and
-the test set decides.
+"""The counts of files that contradict the names must add up to more than this, for users and items together.
+
+One file against another one gives 2; then the test set decides.
 """
 Counts = Mapping[str, int]
 
 
 def unswapped(looks: Sequence[Look], columns: Sequence[IdColumns]) -> list[IdColumns]:
-    """Returns the columns, exchanged in files that most of the others contradict.
+    """Returns the columns of users and items, exchanged in files that most of the others contradict.
 
-    A catalogue counts as much as all other files together: its rows are items for sure.
+    A catalogue counts as much as all other files together, because its rows are certainly items.
     """
     columns = list(columns)
     pairs = [n for n, own in enumerate(columns) if own.user and own.item and looks[n].roles is None]
@@ -36,7 +37,7 @@ def unswapped(looks: Sequence[Look], columns: Sequence[IdColumns]) -> list[IdCol
 
 
 def _counted(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> Counter[str]:
-    """Returns how many files have an id as a user (an item)."""
+    """Returns id → the number of files that have it in the column of this role, user_id or item_id."""
     counts: Counter[str] = Counter()
     for look, own in zip(looks, columns, strict=True):
         column = own.of(role)
@@ -47,8 +48,9 @@ def _counted(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> 
 
 
 def _doubt(look: Look, own: IdColumns, users: Counts, items: Counts) -> float:
-    """Returns how many more files, per id, take a file's items for users and its users for items; 0 if too
-    few do.
+    """Returns how many more files, per id, contradict the names of a file's columns than confirm them.
+
+    0 if too few do.
     """
     own_users, own_items = look.by_name[str(own.user)].distinct, look.by_name[str(own.item)].distinct
     same = _mean(own_users, users, own_users) + _mean(own_items, items, own_items)
@@ -57,5 +59,5 @@ def _doubt(look: Look, own: IdColumns, users: Counts, items: Counts) -> float:
 
 
 def _mean(ids: frozenset[str], counts: Counts, counted: frozenset[str]) -> float:
-    """Returns the mean number of other files that have an id; ``counted`` are those of this file."""
+    """Returns the mean number of other files that have an id; ``counted`` are the ids of this file."""
     return sum(counts.get(key, 0) - (key in counted) for key in ids) / len(ids) if ids else 0.0

@@ -1,4 +1,4 @@
-"""Recognises the kind of a single file: one rule per kind of table, applied in order."""
+"""Recognises the kind of a single file, by one rule per kind of table; the rules are applied in order."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ from recdash.ingest.looks import Look
 Confidence = Literal["sure", "likely", "unsure"]
 MOST_VARIANTS = 10
 FEWEST = 5
-"""Smallest number of users, and of rows of each, that allows a conclusion."""
+"""Smallest number of users, and of rows of each user, from which a conclusion is drawn."""
 CLEAR = 0.9
-"""Share of rows, lists or users that must agree."""
+"""Smallest share of rows, lists or users that must agree."""
 MANY_NUMBERS = 8
-"""From so many columns of numbers on, a row is a vector."""
+"""Smallest number of columns of numbers for which a row is taken as a vector."""
 FIRST_CELLS = 200
 MOST_GRADES = 11
-"""Most distinct whole numbers that may be grades: 0 to 10."""
+"""Largest number of distinct whole numbers that may be grades: 0 to 10."""
 MOMENTS = ("ts", "timestamp", "time", "datetime", "eventtime", "eventts", "createdat", "occurredat")
 TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
-"""Words in the name of a file that say that it is the test set; those of recommendations may have "test"."""
+"""Words in a file's name that mean the test set; the names of recommendations may contain "test"."""
 PAIRS_OF: tuple[TableKind, ...] = ("truth", "train", "run")
 
 
 @dataclass(frozen=True)
 class SortedFile:
-    """What a file is taken for.
+    """What kind of table a file is taken for.
 
-    ``kind`` is None where nothing fits; with the confidence ``unsure`` a person must choose. ``reasons`` are
-    sentences, ``alternatives`` the other kinds that fit, likeliest first. ``mapping`` is {role: column} of
-    columns that their values tell and their names do not; empty where the names tell all.
+    ``kind`` is None if none fits; if the confidence is ``unsure``, a person must choose. ``reasons`` are
+    sentences. ``alternatives`` are the other kinds that fit, likeliest first. ``mapping`` is {role: column}
+    of columns that were recognised by their values and not by their names.
     """
 
     kind: TableKind | None
@@ -76,11 +76,14 @@ class SortedFile:
 
 
 OPEN = SortedFile(None, "unsure")
-"""A file of users and items that may be the test set, the training data or lists in file order."""
+"""A file of users and items that may be the test set, the training data, or lists in file order."""
 
 
 def sort_alone(facts: FileFacts) -> SortedFile:
-    """Returns what a file is by itself; ``OPEN`` for interactions, which only other files distinguish."""
+    """Returns what a file is, judged by itself.
+
+    Returns ``OPEN`` for interactions, whose kind only a comparison with other files shows.
+    """
     if not facts.look.columns:
         return SortedFile(None, "unsure", ("It cannot be read.",))
     sure = next((is_sorted for rule in RULES if (is_sorted := rule(facts)) is not None), None)
@@ -88,7 +91,7 @@ def sort_alone(facts: FileFacts) -> SortedFile:
 
 
 def _unknown(facts: FileFacts) -> SortedFile:
-    """Returns what a file may be that no rule knows: with a column of variants, an A/B test."""
+    """Returns what a file may be to which no rule applies."""
     variant = _variant(facts)
     if variant is not None:
         reason = f"'{variant}' may hold the variants of an A/B test, but no column looks like users."
@@ -98,7 +101,7 @@ def _unknown(facts: FileFacts) -> SortedFile:
 
 
 class FileFacts:
-    """A file's first rows as the rules ask about them."""
+    """The first rows of a file, with the questions that the rules ask about them."""
 
     def __init__(self, look: Look, ids: IdColumns) -> None:
         self.look, self.ids = look, ids
@@ -108,19 +111,22 @@ class FileFacts:
         self.words = set(re.split(r"[\W_\d]+", look.name.lower()))
 
     def named(self, names: Sequence[str]) -> str | None:
-        """Returns the column of one of these names that holds neither users nor items."""
+        """Returns the column with one of these names that has neither users nor items.
+
+        None if there is none.
+        """
         return self.look.first_of(names, (self.user, self.item)) if self.look.has_header else None
 
     def numbers(self) -> list[str]:
         return [column for column in self.others if self.look.by_name[column].is_number]
 
     def unnamed(self) -> list[str]:
-        """Returns the numeric columns whose names stand for neither relevance nor time."""
+        """Returns the columns of numbers whose names mean neither relevance nor time."""
         said = {*names_of(RELEVANCE), *names_of(TIME)} if self.look.has_header else set()
         return [column for column in self.numbers() if plain(column) not in said]
 
     def lists(self) -> list[str]:
-        """Returns the columns whose cells hold lists."""
+        """Returns the columns whose cells contain lists; the item column comes first."""
         others = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
         texts = [column for column in others if not self.look.by_name[column].is_number]
         values = {column: self.look.by_name[column].filled[:FIRST_CELLS] for column in texts}
@@ -128,18 +134,22 @@ class FileFacts:
         return sorted([*self.look.lists, *cells], key=lambda column: column != self.item)
 
     def is_called(self, words: Sequence[str]) -> bool:
-        """Returns whether the file's name has one of the words."""
+        """Returns True if the file's name contains one of the words."""
         return bool(self.words & set(words))
 
     def groups(self) -> tuple[Ints, Ints]:
-        """Returns (code of each row's user, row numbers) in the order of users, rows of a user in file
-        order.
+        """Returns [rows] the code of each row's user, and the row numbers sorted by user.
+
+        The rows of a user stay in file order.
         """
         codes = self.look.by_name[self.user].codes if self.user else np.zeros(0, np.int64)
         return codes, np.argsort(codes, kind="stable")
 
     def lengths(self) -> Ints:
-        """Returns how many of the first rows each user has; the last user's may be cut and is left out."""
+        """Returns the number of first rows of each user.
+
+        The last user is left out if more of its rows may follow, unless it is the only user.
+        """
         codes, _ = self.groups()
         if not len(codes):
             return codes
@@ -148,7 +158,7 @@ class FileFacts:
 
     @property
     def are_lists_alike(self) -> bool:
-        """Returns whether nearly all of several users have the same number of rows, as in lists."""
+        """Returns True if nearly all of several users have the same number of rows, as in lists."""
         counts = np.bincount(self.lengths())
         usual = int(counts.argmax()) if len(counts) else 0
         return counts.sum() >= FEWEST and usual >= FEWEST and bool(counts[usual] >= CLEAR * counts.sum())
@@ -164,7 +174,7 @@ def _by_format(facts: FileFacts) -> SortedFile | None:
 
 
 def _of_a_test(facts: FileFacts) -> SortedFile | None:
-    """Returns an A/B test's table: one with a column of variants, or of events."""
+    """Returns a table of an A/B test if the file has a column of variants, events or requests; else None."""
     variant, metric = _variant(facts), facts.named(names_of(METRIC))
     summary = [facts.named(names_of(role)) for role in (MEAN, SUCCESSES, VARIANCE, TRIALS, USERS)]
     if variant and metric and any(summary):
@@ -184,7 +194,10 @@ def _of_a_test(facts: FileFacts) -> SortedFile | None:
 
 
 def _variant(facts: FileFacts) -> str | None:
-    """Returns the column of variants: it is named so, or its values are called control or treatment."""
+    """Returns the column of variants, recognised by its name or by values such as control.
+
+    None without one.
+    """
     named = facts.named(names_of(VARIANT))
     columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
     for column in columns:
@@ -196,7 +209,7 @@ def _variant(facts: FileFacts) -> str | None:
 
 
 def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
-    """Returns sessions or exposures: both have units and variants, but only sessions have numbers."""
+    """Returns sessions or exposures; both have units and variants, but only sessions have numbers."""
     values = facts.look.by_name[variant]
     reason = f"'{variant}' has {len(values.distinct)} values and '{facts.user}' holds users: an A/B test."
     is_named = facts.named(names_of(VARIANT)) == variant
@@ -206,7 +219,7 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
     apart = {facts.user, variant, session, *moments}
     free = [facts.look.by_name[column] for column in facts.look.columns if column not in apart]
     numbers = [column.name for column in free if column.is_number and not column.is_time]
-    # group, or the letters a and b, may be an attribute of users as well
+    # a column called group, or values a and b, may be an attribute of users too
     is_clear = values.has_sure_variants or (is_named and plain(variant) != "group")
     if not is_clear and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
         reason = f"'{variant}' may hold variants, or an attribute of users."
@@ -219,7 +232,7 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
 
 
 def _of_a_policy(facts: FileFacts) -> SortedFile | None:
-    """Returns an off-policy log, or the probabilities of a policy."""
+    """Returns an off-policy log, or a table of a policy's probabilities; None if the file is neither."""
     click, propensity = facts.named(names_of(CLICK)), facts.named(names_of(LOGGED_PROPENSITY)[:5])
     if facts.item and click and propensity and facts.user is None:
         return SortedFile("bandit", "sure", (f"'{propensity}' says how likely each shown item was.",))
@@ -239,7 +252,7 @@ def _of_two_items(facts: FileFacts) -> SortedFile | None:
 
 
 def _rated(facts: FileFacts) -> SortedFile | None:
-    """Returns rating predictions: true and predicted ratings side by side."""
+    """Returns rating predictions if the file has true and predicted ratings; else None."""
     actual = facts.named([name for name in names_of(RATING) if name != "score"])
     predicted = facts.look.first_of(names_of(PREDICTION), (facts.user, facts.item, actual))
     if not (facts.user and facts.item and actual and predicted and facts.look.has_header):
@@ -252,7 +265,7 @@ def _rated(facts: FileFacts) -> SortedFile | None:
 
 
 def _of_lists(facts: FileFacts) -> SortedFile | None:
-    """Returns lists in cells or in numbered columns, one row per user."""
+    """Returns a run, a truth or vectors if the file has lists in cells or in numbered columns; else None."""
     if facts.named(names_of(VECTOR)) in facts.lists() and facts.item and not facts.user:
         return SortedFile("vectors", "sure", ("Each item has a vector.",))
     lists = facts.lists()
@@ -273,7 +286,10 @@ def _all_decimals(facts: FileFacts, family: Sequence[str]) -> bool:
 
 
 def _of_pairs(facts: FileFacts) -> SortedFile | None:
-    """Returns lists with a rank or score, one row per item; ``OPEN`` for other pairs of users and items."""
+    """Returns a run if the file has a rank or score with one row per item; ``OPEN`` for other interactions.
+
+    None if it lacks users or items.
+    """
     if facts.user is None or facts.item is None:
         return None
     model = facts.named(names_of(RUN))
@@ -294,7 +310,10 @@ def _of_pairs(facts: FileFacts) -> SortedFile | None:
 
 
 def _rank(facts: FileFacts) -> tuple[str | None, bool]:
-    """Returns (the column of ranks, whether its name says so); by its values it counts 1, 2, 3 …"""
+    """Returns the column of ranks and whether its name says so; (None, False) without one.
+
+    A column without such a name must count 1, 2, 3 … in each list.
+    """
     named = facts.named(names_of(RANK))
     if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
         return named, True
@@ -315,7 +334,10 @@ def _counts_up(facts: FileFacts, column: str) -> bool:
 
 
 def _score(facts: FileFacts) -> tuple[str | None, bool]:
-    """Returns (the column of scores, whether its name says so); by values, it falls along each list."""
+    """Returns the column of scores and whether its name says so; (None, False) without one.
+
+    The values of a column without such a name must fall along each list.
+    """
     named = facts.named((*PREDICTED, "confidence", "affinity", "similarity", "sim"))
     if named is None:
         named = next((c for c in facts.numbers() if is_distance(c) and facts.look.has_header), None)
@@ -330,7 +352,7 @@ def _score(facts: FileFacts) -> tuple[str | None, bool]:
 
 
 def _falls(facts: FileFacts, column: str) -> bool:
-    """Returns whether the values fall from row to row of nearly all users."""
+    """Returns True if nearly all values fall, or stay the same, from row to row of a user, and some fall."""
     codes, order = facts.groups()
     steps = np.diff(facts.look.by_name[column].numbers[order])[np.diff(codes[order]) == 0]
     return (
@@ -339,7 +361,7 @@ def _falls(facts: FileFacts, column: str) -> bool:
 
 
 def _of_attributes(facts: FileFacts) -> SortedFile | None:
-    """Returns one row per item or user with its attributes, or per item with its vector."""
+    """Returns a catalogue, users or vectors if the file has ids of one kind; None if it has both or none."""
     for column, kind, noun in ((facts.item, "catalogue", "item"), (facts.user, "users", "user")):
         other = facts.user if kind == "catalogue" else facts.item
         if column is None or other is not None:

@@ -1,4 +1,4 @@
-"""Reads timestamps of online logs in all common forms: checked and converted to UTC."""
+"""Reads timestamps of online logs in all common forms, checks them, and converts them to UTC."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNITS = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (np.inf, 1e-3))
 
 
 def known_zone(zone: str | None) -> str | None:
-    """Returns the zone. Raises ``UploadError`` for an unknown name."""
+    """Returns the time zone, None for an empty one. Raises ``UploadError`` for an unknown name."""
     if not zone:
         return None
     try:
@@ -45,8 +45,8 @@ def known_zone(zone: str | None) -> str | None:
 def read_moments(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Returns timestamps in UTC with microseconds; null if empty and optional.
 
-    Timestamps before 1970 or from 2100 on are refused: a clock that was never set, or a placeholder for "no
-    end".
+    Refuses timestamps before 1970 or from 2100 on, which come from a clock that was never set, or stand for
+    "no end".
     """
     array = plain(array)
     moments = _of_type(array, check)
@@ -86,7 +86,10 @@ def _of_type(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _since_1970(numbers: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns timestamps from seconds, or from milli-, micro- or nanoseconds as their size indicates."""
+    """Returns timestamps from numbers of seconds since 1970.
+
+    Numbers that are too large for seconds are milli-, micro- or nanoseconds.
+    """
     values = pc.fill_null(numbers, np.nan).to_numpy()
     size = np.abs(values)
     scale = np.select([size < below for below, _ in UNITS[:-1]], [by for _, by in UNITS[:-1]], UNITS[-1][1])
@@ -116,7 +119,10 @@ def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _mixed(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns timestamps from zoned and local times side by side; anything else is refused, and null."""
+    """Returns timestamps from text that has times with and without a zone.
+
+    Refuses other text, which becomes null.
+    """
     bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
     zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)
     check.refuse(bad, written, "bad-time", "'{value}' is not a time", HOW)
@@ -127,7 +133,7 @@ def _mixed(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _cast_what_is(text: pa.Array, kind: pa.DataType, written: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns timestamps; days that do not exist, such as 30 February, are refused, and null."""
+    """Returns timestamps; refuses days that do not exist, such as 30 February, which become null."""
     try:
         return text.cast(kind)
     except pa.ArrowInvalid:
@@ -145,7 +151,7 @@ def _is(kind: pa.DataType, value: str | None) -> bool:
 
 
 def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns local times converted from the declared time zone, or from UTC."""
+    """Returns local times converted to UTC from the declared time zone; without one they are taken as UTC."""
     written = len(local) - local.null_count
     if check.zone is None:
         fix = "If they are local times, name the time zone, such as Europe/Berlin."
@@ -157,7 +163,7 @@ def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _note_change_of_clocks(local: pa.Array, moments: pa.Array, check: ColumnCheck) -> None:
-    """Adds notices of hours that a clock change repeats or skips, with the moment they were read as."""
+    """Adds notices about times that a change of clocks repeats or skips, with the time that was used."""
     later = pc.assume_timezone(local, check.zone, ambiguous="latest", nonexistent="latest")
     twice = pc.sum(pc.not_equal(moments, later)).as_py() or 0
     finding = f"times that occurred twice in {check.zone}, when clocks went back, in {{rows}}"

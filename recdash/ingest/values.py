@@ -1,7 +1,8 @@
-"""Checks values when they are read: ids, ranks, scores, relevance, numbers, times.
+"""Checks values while they are read: ids, ranks, scores, relevance, numbers and times.
 
-Each reader takes one column of a block and returns the checked column. Problems and notices go into
-``Findings``, which counts those of one kind together and keeps the place of the first.
+Each reader takes one column of a block and returns the checked column. Problems and notices are added to
+``Findings``, which counts those of the same kind together and keeps the place of the first. A reader that
+*refuses* values adds a problem, with which the file will be rejected.
 """
 
 from __future__ import annotations
@@ -20,26 +21,27 @@ from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
 
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
-# in a column with commas: 1,200 may mean thousands; 900, 0.5 and 1,200,300 beside it prove it
+# in a column with commas, 1,200 may have a thousands separator; 900, 0.5 or 1,200,300 prove that it has
 MAYBE_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 SURELY_THOUSANDS = r"^[+-]?\d{3,}$|^[+-]?\d*\.\d|,.*[,.]"
 A_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity|nan)$"
 WHOLE_DECIMAL = r"^[+-]?\d+\.0+$"
 EXACT_FLOAT, EXACT_FLOAT32 = 2**53, 2**24
 SCIENTIFIC = r"^[+-]?\d(\.\d+)?[eE]\+\d{2,}$|^[+-]?\d\.\d+[eE][+-]?\d+$"
-(
-    """Numbers as spreadsheets and languages write them: 8.8E+05, 1e+16, 1.5E7. 5E12 and 3E-10 may be
-    names.
-    """
-)
+"""Numbers in scientific notation, as spreadsheets and languages write them: 8.8E+05, 1e+16, 1.5E7.
+
+5E12 and 3E-10 may be names, and do not match.
+"""
 AS_TEXT = "Export the ids as text or as whole numbers: the missing digits are lost."
 CODES = pa.dictionary(pa.int32(), pa.string())
 
 
 @dataclass(frozen=True)
 class Commas:
-    """What the commas of a column have shown so far: the first possible thousands separator (value and
-    place), whether another value confirms it, and whether one refutes it.
+    """What the commas in a column of numbers have shown so far.
+
+    ``value`` and ``where`` are the first number whose comma may separate thousands, and its place.
+    ``thousands``: another value confirms that; ``decimal``: another value refutes it.
     """
 
     value: str = ""
@@ -53,14 +55,17 @@ class Commas:
 
 
 class Findings:
-    """Findings while a file is read: problems (which refuse it) and notices, each counted once."""
+    """The problems and notices found while a file is read; equal ones are counted together.
+
+    Problems reject the file.
+    """
 
     def __init__(self) -> None:
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
         self.commas: dict[str, Commas] = {}
         self.lengths: dict[str, int] = {}
-        """Length of a column's first vector."""
+        """Column → the length of its first vector."""
 
     def problem(
         self, code: str, column: str, where: Callable[[], str], finding: str, fix: str, count: int
@@ -109,7 +114,10 @@ class ColumnCheck:
         return f"column '{self.column}'"
 
     def refuse(self, bad: pa.Array, values: pa.Array, code: str, says: str, fix: str) -> None:
-        """Adds a problem for the rows where ``bad`` is true; ``says`` contains ``{value}``."""
+        """Adds a problem for the rows where ``bad`` is true.
+
+        ``says`` contains ``{value}``, the first such value.
+        """
         count = _count(bad)
         if count:
             row = pc.index(bad, True).as_py()
@@ -123,7 +131,10 @@ class ColumnCheck:
 
 
 def python_values(array: pa.Array) -> list[Any]:
-    """Returns Python values; text where Python has no equivalent, such as timestamps after the year 9999."""
+    """Returns the values as Python objects.
+
+    They become text if Python has no equivalent, as for timestamps after the year 9999.
+    """
     try:
         return array.to_pylist()
     except (ValueError, OverflowError):
@@ -144,13 +155,14 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_missing(text: pa.Array) -> pa.Array:
-    """Returns true where a value is empty or one of the words that libraries write for missing values."""
+    """Returns [rows] True for an empty text, and for words that libraries write for missing values."""
     return pc.is_in(text, pa.array(MISSING))
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Returns the array without dictionary encoding; text of any width as ``string``, all-null columns as
-    text.
+    """Returns the array without dictionary encoding.
+
+    Text of any width becomes ``string``, and so do columns of nulls only.
     """
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -162,7 +174,7 @@ def plain(array: pa.Array) -> pa.Array:
 
 
 def read_ids(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns int64 or dictionary-encoded text; null where the id is missing."""
+    """Returns ids as int64 or as dictionary-encoded text; null for a missing id."""
     kind = array.type
     if pa.types.is_int64(kind):
         return array
@@ -187,9 +199,10 @@ def _coded(array: pa.Array) -> pa.DictionaryArray:
 
 
 def _float_ids(array: pa.Array, check: ColumnCheck, most: int = EXACT_FLOAT) -> pa.Array:
-    """Returns whole numbers from floats: pandas turns integer ids into floats if one is missing.
+    """Returns ids that are floats as whole numbers; pandas turns integer ids into floats if one is missing.
 
-    Above ``most`` the type cannot hold every integer, so that an id there may be rounded.
+    Above ``most`` the type cannot represent every integer, so that an id may have been rounded; such ids are
+    refused.
     """
     known = pc.if_else(pc.is_nan(array), None, array)
     if most < EXACT_FLOAT:
@@ -207,7 +220,10 @@ def _float_ids(array: pa.Array, check: ColumnCheck, most: int = EXACT_FLOAT) -> 
 
 
 def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArray:
-    """Returns ids trimmed, '12.0' as '12', words for missing as null; works on the dictionary only."""
+    """Returns ids without surrounding blanks, '12.0' as '12', and null for words that mean a missing value.
+
+    Only the dictionary is changed.
+    """
     raw = array.dictionary
     trimmed = pc.utf8_trim_whitespace(raw)
     missing = is_missing(trimmed)
@@ -228,7 +244,7 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
 def _without_exponents(
     entries: pa.Array, array: pa.DictionaryArray, rows: pa.Array, check: ColumnCheck
 ) -> pa.Array:
-    """Returns '8.829770E+05' as '882977'; refused if digits are missing: '8.8E+05' may stand for 881234."""
+    """Returns '8.829770E+05' as '882977'; refuses '8.8E+05', which lacks digits and may stand for 881234."""
     scientific = pc.fill_null(pc.match_substring_regex(entries, SCIENTIFIC), False)
     if not pc.any(scientific).as_py():
         return entries
@@ -278,7 +294,7 @@ def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, check: 
 
 
 def note_missing(array: pa.Array, check: ColumnCheck) -> None:
-    """Counts the rows that have no id (or no variant, no metric) and are dropped."""
+    """Adds a notice with the number of rows that are dropped because they have no id, variant or metric."""
     word = WORDS.get(check.role.name, check.role.name) + (
         " id" if check.role.reading in ("id", "token") else ""
     )
@@ -287,7 +303,10 @@ def note_missing(array: pa.Array, check: ColumnCheck) -> None:
 
 
 def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
-    """Counts the rows without an optional id, such as exposed users without a session."""
+    """Adds a notice with the number of rows without an optional id.
+
+    An example is an exposed user without a session.
+    """
     word = WORDS.get(check.role.name, check.role.name)
     check.note(f"without-{word}", f"no {word} in {{rows}}", check.role.gaps, array.null_count)
 
@@ -296,7 +315,10 @@ def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
 
 
 def read_floats(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Array:
-    """Returns numbers as float64, null if empty; reports values that are not numbers."""
+    """Returns numbers as float64, null if empty; refuses values that are not numbers.
+
+    ``noun`` and ``fix`` are for the problem's text.
+    """
     array = plain(array)
     kind = array.type
     if pa.types.is_float64(kind):
@@ -314,7 +336,7 @@ def read_floats(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.
 
 
 def _wider(array: pa.Array) -> pa.Array:
-    """Returns numbers as float64; missing ones stay missing."""
+    """Returns numbers as float64; missing numbers stay missing."""
     if array.null_count:
         return pc.cast(array, pa.float64(), safe=False)
     values = array.to_numpy().astype(np.float64)
@@ -335,8 +357,9 @@ def _parsed(array: pa.Array, check: ColumnCheck, noun: str, fix: str) -> pa.Arra
 
 
 def _with_points(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns text with points for decimal commas; numbers with thousands separators are refused, and
-    null.
+    """Returns text with points for decimal commas.
+
+    Refuses numbers with thousands separators, which become null.
     """
     maybe = pc.match_substring_regex(text, MAYBE_THOUSANDS)
     known = check.findings.commas.get(check.column, Commas())
@@ -352,7 +375,7 @@ def _with_points(text: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _learnt(known: Commas, text: pa.Array, maybe: pa.Array, check: ColumnCheck) -> Commas:
-    """Returns what is known after another block."""
+    """Returns what the column's commas have shown after another block."""
     row = pc.index(maybe, True).as_py()
     if row >= 0 and not known.value:
         known = replace(known, value=text[row].as_py(), where=lambda: check.where(row))
@@ -369,7 +392,7 @@ RANKS = "Ranks are whole numbers from 1, the best item first."
 
 
 def read_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns signed whole numbers of any width, at least 1, none missing."""
+    """Returns whole numbers of at least 1, without missing values; refuses others."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, check)
     ranks = array if pa.types.is_signed_integer(array.type) else array.cast(pa.int64(), safe=False)
@@ -385,7 +408,7 @@ def read_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_ranks_from_zero(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns ranks that start at 0 as ranks from 1."""
+    """Returns ranks that start at 0 as ranks that start at 1."""
     if not pa.types.is_integer(array.type):
         array = _whole_ranks(array, check)
     return read_ranks(pc.add(array.cast(pa.int64(), safe=False), 1), check)
@@ -417,7 +440,7 @@ SCORES = "Scores are numbers; higher is better."
 
 
 def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64, never NaN: an item without a usable score is ranked last."""
+    """Returns float64 without NaN; an item without a usable score gets −∞ and is ranked last."""
     scores = read_floats(array, check, "a score", SCORES)
     if _all_finite(scores):
         return scores
@@ -430,8 +453,9 @@ def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_reversed_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns scores with the sign inverted, for scores where lower is better; items without a score rank
-    last.
+    """Returns scores with the sign changed, for scores of which lower is better.
+
+    Items without a score are ranked last.
     """
     scores = read_scores(array, check)
     written = pc.equal(scores, float("-inf"))
@@ -442,7 +466,7 @@ NUMBERS = "Write a number there, or remove the row."
 
 
 def read_numbers(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns float64; a required number is finite in every row that needs one."""
+    """Returns float64; refuses rows in which a required number is missing or infinite."""
     values = read_floats(array, check, "a number", NUMBERS)
     if check.role.required:
         refuse_gaps(values, array, check, "a number")
@@ -450,7 +474,7 @@ def read_numbers(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_predictions(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns predictions as float64, NaN if missing; a notice counts the missing ones."""
+    """Returns predicted ratings as float64, NaN if missing; a notice counts the missing ones."""
     values = read_floats(array, check, "a number", NUMBERS)
     check.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
     values = pc.fill_null(values, float("nan"))
@@ -460,7 +484,10 @@ def read_predictions(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def refuse_gaps(values: pa.Array, written: pa.Array, check: ColumnCheck, noun: str) -> None:
-    """Refuses rows with inf, or without a required value, unless they were already refused as no number."""
+    """Refuses rows in which a required number is missing, or in which a number is infinite.
+
+    Rows that were already refused because they have no number are left out.
+    """
     if _all_finite(values):
         return
     text = plain(written)
@@ -473,7 +500,7 @@ def refuse_gaps(values: pa.Array, written: pa.Array, check: ColumnCheck, noun: s
 
 
 def read_relevance(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns finite float64; yes/no becomes 1/0; a notice counts negative relevance."""
+    """Returns finite float64; yes and no become 1 and 0. A notice counts negative relevance."""
     array = plain(array)
     if is_text(array.type):
         array = _without_yes_no(array, check)
@@ -498,7 +525,7 @@ def _without_yes_no(text: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns trimmed text; a required one is null if empty."""
+    """Returns text without surrounding blanks; a required text is null if empty."""
     array = plain(array)
     text = array if is_text(array.type) else array.cast(pa.string())
     trimmed = pc.utf8_trim_whitespace(text)
@@ -530,7 +557,7 @@ def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Keeps optional unreadable times as text; refuses required ones."""
+    """Returns optional times that cannot be read as text, with a notice; refuses required ones."""
     if not check.role.required:
         check.note("text-times", "times could not be read in {rows} and are kept as text", TIMES, len(text))
         return text
@@ -544,9 +571,7 @@ def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def read_extra(array: pa.Array, _seen: ColumnCheck) -> pa.Array:
-    """Returns a further column of a catalogue: numbers unchanged, lists joined by '|', anything else as
-    text.
-    """
+    """Returns a column of attributes: numbers and text unchanged, lists joined by '|', all else as text."""
     array = plain(array)
     if pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or is_text(array.type):
         return array

@@ -1,4 +1,4 @@
-"""Reads Excel workbooks (.xlsx): one sheet is the table."""
+"""Reads Excel workbooks (.xlsx), of which one sheet is the table."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ DAMAGED = ("damaged-excel", "the Excel workbook cannot be read", "Save the sheet
 CELL = re.compile(rb'<(?:\w+:)?c\b[^<>]*?\br="([A-Z]{1,3})([0-9]{1,7})"')
 LONGEST_CELL_TAG = 256
 MOST_CELLS = 200_000_000
-"""Cells between the first and the last one: the library holds them all, filled or not."""
+"""Largest number of cells between the first and the last one.
+
+The library keeps all of them, also empty ones.
+"""
 EXACT = 2**53
-"""Excel holds numbers as floats, which are exact up to here."""
+"""Excel stores numbers as floats, which are exact for whole numbers up to here."""
 Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
 Row = Sequence[Cell]
 
@@ -50,7 +53,11 @@ def _members(content: Content) -> dict[str, zipfile.ZipInfo]:
 
 
 def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
-    """Reads the sheet that was chosen; else the only one, or the first whose header fits the table."""
+    """Returns the raw table of one sheet of the workbook.
+
+    It is the chosen sheet, else the only one, or the first whose header fits the table. Raises
+    ``UploadError`` for a damaged workbook, an unknown or empty sheet, and sizes beyond the limits.
+    """
     from python_calamine import CalamineError, CalamineWorkbook
 
     limits = of_archive(limits)
@@ -79,7 +86,7 @@ def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
 
 
 def _check_size(content: Content, limits: Limits) -> int:
-    """Returns the unpacked size. Raises UploadError beyond the limits, and for too many empty cells."""
+    """Returns the unpacked size in bytes. Raises UploadError if the workbook exceeds the limits."""
     size = 0
     with in_words(*DAMAGED, beside=OF_ZIP), content.open() as packed, zipfile.ZipFile(packed) as archive:
         for member in archive.infolist():
@@ -123,7 +130,7 @@ def _column_number(letters: bytes) -> int:
 def _chosen(
     book: CalamineWorkbook, sheet: str | None, kind: TableKind, limits: Limits
 ) -> tuple[str, list[Row]]:
-    """Returns the name and the rows of the sheet that is the table."""
+    """Returns the name and the rows of the sheet to read."""
     names = book.sheet_names
     if sheet is not None and sheet not in names:
         finding = f"no sheet is called '{sheet}'; found: {listed(names)}"
@@ -139,7 +146,7 @@ def _chosen(
 
 
 def _rows_of(sheet: CalamineSheet) -> Iterator[Row]:
-    """Yields the rows that are not empty."""
+    """Yields the sheet's rows that are not empty."""
     for row in sheet.iter_rows() if sheet.height else ():
         if any(cell != "" for cell in row):
             yield row
@@ -150,12 +157,12 @@ def _header(sheet: CalamineSheet) -> list[str]:
 
 
 def _fits(sheet: CalamineSheet, kind: TableKind) -> bool:
-    """Returns whether the header has what the table needs."""
+    """Returns True if the sheet's header has all columns that the table needs."""
     return not assign(kind, unique_names(_header(sheet))).problems
 
 
 def _knows_names(sheet: CalamineSheet) -> bool:
-    """Returns whether two names of the header are known to some table."""
+    """Returns True if at least two names of the sheet's header are known to some table."""
     return sum(plain(name) in KNOWN for name in _header(sheet)) > 1
 
 
@@ -169,7 +176,7 @@ def _as_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def _as_array(cells: Sequence[Cell]) -> pa.Array:
-    """Returns whole numbers, numbers, dates or truth values where all cells are; else their text."""
+    """Returns the cells as numbers, dates or truth values if all are of one such type, else as text."""
     values = [None if cell == "" else _plain(cell) for cell in cells]
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} and kinds:
@@ -180,7 +187,10 @@ def _as_array(cells: Sequence[Cell]) -> pa.Array:
 
 
 def _plain(cell: Cell) -> Any:
-    """Returns whole numbers as such: Excel has floats only."""
+    """Returns a float that is a whole number as int, since Excel stores floats only.
+
+    Other cells unchanged.
+    """
     if isinstance(cell, float) and cell.is_integer() and abs(cell) <= EXACT:
         return int(cell)
     return cell

@@ -1,4 +1,4 @@
-"""Reads JSON documents and Python dicts: rows, columns, or lists by user."""
+"""Reads JSON documents and Python dicts, which may have rows, columns, or lists keyed by user."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ def is_json(content: Content) -> bool:
 
 
 def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
-    """Reads {user: {item: score}}, {user: [items]}, a list of rows, or {column: values}."""
+    """Returns the raw table of a JSON document.
+
+    It may be {user: {item: score}}, {user: [items]}, a list of rows, or {column: values}. Raises
+    ``UploadError`` for invalid JSON and for other forms.
+    """
     try:
         document = parse_json(whole(content).decode("utf-8-sig"))
     except ValueError as error:
@@ -39,15 +43,17 @@ PAIRS: Mapping[TableKind, tuple[str, str, str]] = {
     "train": ("user_id", "item_id", "rating"),
     "similarity": ("item_a", "item_b", "similarity"),
 }
-(
-    """Roles of the outer keys, the inner keys and the values of {…: {…: …}}; other kinds are read like a
-    run.
-    """
-)
+"""Kind of table → the roles of the outer keys, the inner keys and the values of {…: {…: …}}.
+
+Other kinds are read like a run.
+"""
 
 
 def read_document(document: Any, kind: TableKind) -> RawTable:
-    """Returns a JSON value (or the same from Python) as a table."""
+    """Returns the raw table of a JSON value, or of the same in Python.
+
+    Raises ``UploadError`` for other forms.
+    """
     if isinstance(document, dict) and document and not _is_by_column(document, kind):
         return _by_key(document, kind)
     if isinstance(document, dict) and document:
@@ -63,7 +69,9 @@ def read_document(document: Any, kind: TableKind) -> RawTable:
 
 
 def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
-    """Returns whether a document holds columns; one known name suffices, since attributes may have any
+    """Returns True if the document is {column: values}.
+
+    Two known column names show that; one is enough in tables with attributes, whose columns may have any
     name.
     """
     lists = all(isinstance(value, list) for value in document.values())
@@ -74,7 +82,7 @@ def _is_by_column(document: Mapping[Any, Any], kind: TableKind) -> bool:
 
 
 def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
-    """Returns the table of {item: vector}, {user: {attribute: value}}, or pairs as {user: {item: score}}."""
+    """Returns the raw table of {item: vector}, {user: {attribute: value}} or {user: {item: score}}."""
     if kind == "vectors":
         vectors = [v.tolist() if hasattr(v, "tolist") else v for v in document.values()]
         return _of_json({"item_id": [str(item) for item in document], "vector": vectors}, "JSON by item")
@@ -87,7 +95,7 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
 
 
 def _is_by_model(document: Mapping[Any, Any]) -> bool:
-    """Returns whether a document is {model: {user: [items]}} or {model: {user: {item: score}}}."""
+    """Returns True if the document is {model: {user: [items]}} or {model: {user: {item: score}}}."""
     if not all(isinstance(users, Mapping) and users for users in document.values()):
         return False
     inner = [items for users in document.values() for items in users.values()]
@@ -98,14 +106,15 @@ REPLICATE_LABEL = re.compile(r"(?:(seed|fold|split|repeat|replicate)[ _-]?)?\d+"
 
 
 def are_replicates(labels: Iterable[Any]) -> bool:
-    """Returns whether labels name replicates (1, seed_2, fold 3) rather than models."""
+    """Returns True if all labels name replicates (1, seed_2, fold 3) and not models."""
     return all(REPLICATE_LABEL.fullmatch(str(label)) for label in labels)
 
 
 def _of_models(document: Mapping[Any, Any]) -> RawTable:
-    """Returns {model: {user: [items]}} as rows of model, user, item and, if present, score.
+    """Returns the raw table of {model: {user: [items]}}: rows of model, user, item and optionally score.
 
-    Models named 1, 2 or seed_1, seed_2 … are replicates of one candidate.
+    Models named 1, 2 or seed_1, seed_2 … are replicates of one candidate. Raises ``UploadError`` if only some
+    models have scores.
     """
     role, column = "run", "model"
     if are_replicates(document):
@@ -140,8 +149,10 @@ def _of_json(columns: Mapping[str, list[Any]], name: str) -> RawTable:
 
 
 def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -> RawTable:
-    """Returns the table of {user: {item: score}}, {user: [items]} or {user: [[item, score], …]}; names are
-    roles.
+    """Returns the raw table of {user: {item: score}}, {user: [items]} or {user: [[item, score], …]}.
+
+    ``outer``, ``inner`` and ``value`` are the roles of the three. Raises ``UploadError`` if there are no
+    items.
     """
     users: list[str] = []
     items: list[Any] = []
@@ -164,8 +175,9 @@ def _of_pairs(document: Mapping[Any, Any], outer: str, inner: str, value: str) -
 
 
 def _pairs(user: Any, members: Any, *, is_ranked: bool) -> list[tuple[Any, Any]]:
-    """Returns (item, score or None) for each item of a user. Raises ``UploadError`` for other values, and for
-    a set where order matters.
+    """Returns (item, score) for each item of a user; the score is None in a list of items.
+
+    Raises ``UploadError`` for other forms, and for a set if the order matters.
     """
     place = f"user '{printable(user)}'"
     if isinstance(members, Mapping):

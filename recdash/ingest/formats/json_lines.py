@@ -28,7 +28,10 @@ BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 
 
 def is_json_lines(content: Content) -> bool:
-    """Returns whether the first two non-empty lines both begin with a brace, as JSON lines do."""
+    """Returns True if the first two lines that are not empty both begin with a brace.
+
+    A file with the suffix of JSON lines needs only the first.
+    """
     if not content.head.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
         return False
     if content.name.lower().endswith((".jsonl", ".ndjson")):
@@ -62,7 +65,7 @@ def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTa
             except (
                 pa.ArrowException,
                 TypeError,
-            ) as error:  # structs where earlier blocks had none, or the reverse
+            ) as error:  # only this or only earlier blocks have structs
                 finding = "lists of another form than in earlier rows"
                 problem = Problem("mixed-types", f"from {where(before)} on", finding, ONE_FORM)
                 raise UploadError(problem) from error
@@ -76,14 +79,14 @@ def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTa
 
 
 def _filled_line(content: Content, row: int) -> int:
-    """Returns the line number of the row with this index, counting blank lines."""
+    """Returns the line number of the row with this index; blank lines are counted in the line number."""
     with content.open() as reader:
         filled = (number for number, line in enumerate(reader, 1) if line.strip(BLANK))
         return next(itertools.islice(filled, row, None), row + 1)
 
 
 def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
-    """Yields blocks of rows. Raises ``UploadError`` at a line that is not a JSON object."""
+    """Yields lists of rows. Raises ``UploadError`` at a line that is not a JSON object."""
     number = 1
     with content.open() as reader:
         while lines := reader.readlines(BLOCK_BYTES):
@@ -101,8 +104,9 @@ def _json_rows(content: Content) -> Iterator[list[dict[str, Any]]]:
 
 
 def _broken_line(lines: Sequence[bytes], first: int) -> Problem:
-    """Returns the problem of the first line that is not a JSON object; ``first`` is the first line's
-    number.
+    """Returns the problem of the first line that is not a JSON object.
+
+    ``first`` is the line number of the first of the ``lines``.
     """
     for number, line in enumerate(lines, first):
         try:

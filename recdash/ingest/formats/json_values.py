@@ -17,7 +17,7 @@ from recdash.ingest.formats.surrogates import WHOLE_TEXT, has_surrogate, printab
 
 
 class RepeatedKey(ValueError):
-    """A key that occurs twice in an object: JSON readers would silently keep the last."""
+    """A key that occurs twice in a JSON object; other readers would silently keep the last value."""
 
     def __init__(self, key: str, is_user: bool) -> None:
         super().__init__(key)
@@ -26,9 +26,7 @@ class RepeatedKey(ValueError):
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Returns the JSON value. Raises ``ValueError`` for invalid JSON and for a key that occurs twice in an
-    object.
-    """
+    """Returns the JSON value. Raises ``ValueError`` for invalid JSON and for a key that occurs twice."""
     return json.loads(data, object_pairs_hook=_unique_keys)
 
 
@@ -42,7 +40,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def broken_json(error: ValueError, place: str) -> Problem:
-    """Returns the problem of a JSON text at which ``parse_json`` raised this error."""
+    """Returns the problem that states the error of ``parse_json``."""
     if isinstance(error, RepeatedKey):
         where = f"{'user' if error.is_user else 'key'} '{error.key}'"
         where = where if place == "file" else f"{place}, {where}"
@@ -57,7 +55,8 @@ def broken_json(error: ValueError, place: str) -> Problem:
 def column_array(values: list[Any], column: str, where: Callable[[int], str]) -> pa.Array:
     """Returns an Arrow column of one type; values of several types become text.
 
-    Raises ``UploadError`` for values that cannot share a column; ``where(row)`` gives a row's place.
+    Raises ``UploadError`` for values that cannot share a column; ``where(row)`` returns a row's place for the
+    message.
     """
     try:
         try:
@@ -74,7 +73,7 @@ ONE_FORM = "Use one form in each column: a list in every row, or a single value 
 
 
 def _first_mismatch(values: Sequence[Any]) -> tuple[int, str, str]:
-    """Returns (row, finding, fix) of the first value that prevents one type for the column."""
+    """Returns (row, finding, fix) for the first value that cannot share a column with the others."""
     for row, value in enumerate(values):
         if has_surrogate(value):
             return row, f"'{printable(value)}' holds half a character (a lone surrogate)", WHOLE_TEXT
@@ -101,7 +100,10 @@ def _as_text(value: Any) -> Any:
 
 
 def ids_as_text(batch: pa.RecordBatch, ids: Collection[str]) -> pa.RecordBatch:
-    """Returns the batch with ids as text even if all are numbers, since a later block may hold letters."""
+    """Returns the batch with its id columns as text.
+
+    Even if all ids of this batch are numbers, a later batch may have letters.
+    """
     arrays = []
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
         if name in ids:

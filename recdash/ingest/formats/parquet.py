@@ -24,11 +24,14 @@ from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.values import is_text
 
 LOG_ROWS = 1 << 17
-"""Rows per batch of a log; fewer, because its rows are wide and nearly each has its own ids."""
+"""Rows per batch of a log.
+
+They are fewer than in other tables, because rows are wide and ids rarely repeat.
+"""
 
 
 BATCH_VALUES = 1 << 23
-"""Values of a column decoded at a time."""
+"""Largest number of values of a column that are decoded at once."""
 
 
 DAMAGED_PARQUET = ("damaged-parquet", "the Parquet file cannot be read", "Write it again.")
@@ -39,7 +42,10 @@ def is_parquet(content: Content) -> bool:
 
 
 def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
-    """Reads row group by row group and decodes only the columns requested."""
+    """Returns the raw table, which is read row group by row group and decodes only the requested columns.
+
+    Raises ``UploadError`` for a damaged file and for a decompression bomb.
+    """
     import pyarrow.parquet as pq
 
     with in_words(*DAMAGED_PARQUET), content.open() as source:
@@ -58,7 +64,7 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         coded = [column for column in texts if column not in chunks.uncoded]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
         with in_words(*DAMAGED_PARQUET), for_arrow(content) as source:
-            # pre_buffer would have threads of Arrow read, and drop, what may be a file of Python's
+            # with pre_buffer, Arrow's threads would read and drop what may be a Python file
             file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded, pre_buffer=False)
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(min(rows, at_once), [group], wanted, use_threads=False):

@@ -1,8 +1,8 @@
 """Checks what a Parquet file's footer states before anything is decoded.
 
-pyarrow ends the process over some damaged footers: its accessor of column metadata lets a C++ exception pass
-(``Definition level histogram size mismatch``). Where this process has one thread, as a command has, the
-footer is therefore read in a fork, whose death is reported.
+Some damaged footers make pyarrow end the process: its accessor of column metadata lets a C++ exception pass
+(``Definition level histogram size mismatch``). If this process has only one thread, as a command has, the
+footer is therefore read in a fork; if the fork dies, that is reported as an error.
 """
 
 from __future__ import annotations
@@ -26,28 +26,27 @@ from recdash.ingest.byte_source import Content
 MOST_BYTES = 1 << 24
 MOST_TIMES_PACKED = 200
 MOST_BYTES_PER_VALUE = 10_000
-(
-    """A column chunk beyond all three limits is a decompression bomb: real values of that length do not
-    compress so well.
-    """
-)
+"""A column chunk beyond all three limits is a decompression bomb: such long values do not compress so
+well.
+"""
 MOST_VALUES = 1 << 24
 MOST_VALUES_PER_BYTE = 1000
-(
-    """A column chunk of more values than either is a decompression bomb; even a constant column takes
-    some bytes per page.
-    """
-)
+"""A column chunk with more values than both limits is a decompression bomb.
+
+Even a constant column takes some bytes per page.
+"""
 SECONDS_TO_FORK = 10.0
 MOST_FORKS = 5
 BEGUN = b"\1"
-"""The first bytes that a fork writes."""
+"""The first byte that a fork writes."""
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """What the column chunks hold: columns without nulls, the largest average number of values per row, and
-    delta-encoded text columns, which Arrow cannot read as dictionary codes.
+    """What the column chunks of a Parquet file contain.
+
+    ``whole_ids`` are integer columns without nulls, ``values_per_row`` is the largest average number of
+    values per row, and ``uncoded`` are delta-encoded columns, which Arrow cannot read as dictionary codes.
     """
 
     whole_ids: frozenset[str]
@@ -56,8 +55,10 @@ class Chunks:
 
 
 def chunks_of(content: Content) -> Chunks:
-    """Returns the chunks. Raises UploadError for a footer that is damaged or promises more than a file of
-    this size can hold.
+    """Returns what the file's column chunks contain.
+
+    Raises pa.ArrowException for a damaged footer, and UploadError for a footer that promises more than a file
+    of this size can contain.
     """
     may_fork = hasattr(os, "fork") and threading.active_count() == 1
     facts = _in_a_fork(lambda: _facts(content)) if may_fork else _facts(content)
@@ -70,8 +71,10 @@ def chunks_of(content: Content) -> Chunks:
 
 
 def _facts(content: Content) -> dict[str, Any]:
-    """Returns {whole: columns without nulls, values_per_row, uncoded: columns, bomb: (column, values, bytes,
-    compressed bytes) or None}.
+    """Returns the facts about the column chunks as JSON-ready values.
+
+    The keys are whole (columns without nulls), values_per_row, uncoded (columns) and bomb, which is (column,
+    values, bytes, compressed bytes) or None.
     """
     import pyarrow.parquet as pq
 
@@ -101,7 +104,10 @@ def _is_bomb(values: int, size: int, packed: int) -> bool:
 
 
 def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Returns what ``act`` returns. Raises its error as pa.ArrowInvalid, also if it ends the process."""
+    """Returns the result of ``act``, which runs in a fork.
+
+    Raises pa.ArrowInvalid if ``act`` raises an error or ends the fork.
+    """
     pid, reading = _begun_fork(act)
     with os.fdopen(reading, "rb") as answer:
         answer_bytes = answer.read()
@@ -115,10 +121,10 @@ def _in_a_fork(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _begun_fork(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
-    """Returns (process, pipe with its answer) of a running fork.
+    """Returns the process id of a running fork, and the pipe from which its answer is read.
 
     In Python 3.11 a fork hangs at its start if an Arrow thread was just entering or leaving Python (about one
-    in ten thousand): such a fork is killed and another one made.
+    in ten thousand). Such a fork is killed, and another one is made. Raises pa.ArrowInvalid if none starts.
     """
     for _ in range(MOST_FORKS):
         pid, reading = _forked(act)
@@ -145,7 +151,7 @@ def _forked(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
 
 
 def _answer(act: Callable[[], dict[str, Any]], reading: int, writing: int) -> None:
-    """Writes what ``act`` returns without printing to the terminal, and exits."""
+    """Writes the result of ``act`` to the pipe, without output to the terminal, and ends the process."""
     try:
         os.close(reading)
         os.write(writing, BEGUN)

@@ -1,4 +1,4 @@
-"""A table as its file writes it, read block by block, with what the readers of all formats share."""
+"""A table as its file has it, read in blocks, and the functions that the readers of all formats share."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ BLOCK_BYTES = 1 << 23
 
 
 BLOCK_ROWS = 1 << 18
-"""Small enough that what the engine does with a block stays in the processor's cache."""
+"""Rows per block; few enough that the engine's arrays for a block stay in the processor's cache."""
 
 
 SAMPLE_ROWS = 50
 
 
 SAMPLE_LIST = 1000
-"""Values of a list that a sample shows."""
+"""Largest number of values of a list that a sample shows."""
 
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as its file writes it: it is readable, and nothing else is checked yet.
+    """A table as its file has it: it can be read, and nothing else has been checked.
 
-    ``blocks(columns, ids)`` streams record batches of those columns, in that order; text columns
-    named in ``ids`` come dictionary-encoded. ``where(row)`` says where the row with that index
-    stands in the file, ``sample()`` gives the first rows as text. ``roles`` are fixed by the
-    format (else None); ``whole_ids`` are integer columns without a gap.
+    ``blocks(columns, ids)`` yields record batches of these columns, in this order; text columns in ``ids``
+    are dictionary-encoded. ``where(row)`` returns the place in the file of the row with that index,
+    ``sample()`` the first rows as text. ``roles`` are prescribed by the format, else None. ``whole_ids`` are
+    integer columns without missing values.
     """
 
     format: str
@@ -51,17 +51,17 @@ class RawTable:
     unpacked_bytes: int = 0
     is_trec: bool = False
     without_header: Callable[[], RawTable] | None = None
-    """The same file with its first line as data; None if it has no header line or needs one."""
+    """Returns the same table with its first line as data; None if it has no header line, or must have one."""
     sheets: tuple[str, ...] = ()
-    """The sheets of a workbook, and the one that was read."""
+    """Names of the sheets of a workbook. ``sheet`` is the one that was read."""
     sheet: str = ""
     scores: Mapping[str, str] = field(default_factory=dict)
-    """Item columns whose cells hold pairs, and the columns with their scores."""
+    """Item column whose cells contain pairs → the column with their scores."""
     notices: tuple[Problem, ...] = field(default=())
 
 
 def table_of_arrow(table: pa.Table, name: str, **extra: Any) -> RawTable:
-    """Returns the raw table over an Arrow table in memory; ``extra`` are further fields of it."""
+    """Returns the raw table of an Arrow table in memory; ``extra`` are other fields of ``RawTable``."""
     table = table.rename_columns(list(unique_names([str(n) for n in table.column_names])))
     paths = column_paths(table.schema)
 
@@ -89,7 +89,7 @@ def row_place(row: int) -> str:
 
 
 def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns trimmed names; duplicates become ``name (1)``, ``name (2)`` …, so that none is hidden."""
+    """Returns the names without surrounding blanks; duplicates become ``name (1)``, ``name (2)`` …"""
     trimmed = [name.strip() or f"column {i}" for i, name in enumerate(names, 1)]
     counts, seen = Counter(trimmed), Counter[str]()
     numbered = []
@@ -103,7 +103,10 @@ Path = tuple[str, str | None]
 
 
 def column_paths(schema: pa.Schema) -> dict[str, Path]:
-    """Returns column name → (column, field): a list of structs becomes one list column per field."""
+    """Returns name → (column, field); a list of structs becomes one list column per field.
+
+    The field is None for all other columns.
+    """
     paths: dict[str, Path] = {}
     taken = set(schema.names)
     for column in schema:
@@ -118,7 +121,7 @@ def column_paths(schema: pa.Schema) -> dict[str, Path]:
 
 
 def project(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path]) -> pa.RecordBatch:
-    """Returns the columns by their names in ``paths``, in that order."""
+    """Returns a batch of the named columns, in this order; ``paths`` says where each comes from."""
     return pa.RecordBatch.from_arrays([_column(batch, *paths[c]) for c in columns], list(columns))
 
 
@@ -133,8 +136,9 @@ def _column(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
 
 
 def _pandas_text(array: pa.Array) -> pa.Array:
-    """Returns pandas periods and intervals as the text that pandas writes; Arrow stores a month as a number
-    since 1970.
+    """Returns pandas periods and intervals as the text that pandas writes; other arrays unchanged.
+
+    Arrow stores a period, such as a month, as a number since 1970.
     """
     if pa.types.is_dictionary(array.type):
         words = _pandas_text(array.dictionary)
@@ -153,7 +157,7 @@ def list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]
 
 
 def first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
-    """Returns the first rows as text with long lists cut, for display."""
+    """Returns the first rows as text, with long lists cut, for display; empty if there are no rows."""
     first = next(blocks, None)
     if first is None:
         return []

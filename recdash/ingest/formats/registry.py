@@ -1,4 +1,4 @@
-"""Lists all file formats with how each is recognised by its content and read: one row of ``FORMATS`` each."""
+"""Lists all file formats, with how each is recognised by its content and how it is read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from recdash.ingest.limits import Limits, keep_within
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: how to recognise it from the content, and how to read it."""
+    """A file format: how to recognise it by the content, and how to read it."""
 
     name: str
     recognise: Callable[[Content], bool]
@@ -53,8 +53,9 @@ TEXT_FORMATS: tuple[Format, ...] = (
 
 
 def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
-    """Returns the raw table in ``content``, which is decompressed. Raises ``UploadError`` with what is
-    wrong.
+    """Returns the raw table in ``content``, which must be decompressed.
+
+    Raises ``UploadError`` with what is wrong, also if the table exceeds the limits.
     """
     if not content.head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
         raise UploadError(
@@ -78,7 +79,7 @@ def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTabl
 
 
 def translate_errors(table: RawTable) -> RawTable:
-    """Returns the table with its readers' library errors raised as ``UploadError``."""
+    """Returns the table, whose functions then raise ``UploadError`` in place of the errors of libraries."""
     return replace(
         table,
         blocks=lambda columns, ids: each_in_words(table.blocks(columns, ids)),

@@ -1,4 +1,4 @@
-"""Handles lone surrogates: half characters, which no text file can hold."""
+"""Handles lone surrogates, which are half characters that no text file can contain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WHOLE_TEXT = "Write the text again as UTF-8; it was cut in the middle of a chara
 
 
 def has_surrogate(value: Any) -> bool:
-    """Returns whether a text, also inside a container, has a lone surrogate."""
+    """Returns True if a text, or a text inside a container, has a lone surrogate."""
     if isinstance(value, Mapping):
         return any(map(has_surrogate, value)) or any(map(has_surrogate, value.values()))
     if isinstance(value, (list, tuple)):
@@ -26,7 +26,7 @@ def refuse_surrogates(names: Sequence[str]) -> None:
 
 
 def printable(value: Any) -> str:
-    """Returns displayable text: lone surrogates escaped, at most 40 characters."""
+    """Returns the value as text of at most 40 characters, with lone surrogates escaped."""
     text = escaped(value)
     return text if len(text) <= 40 else text[:39] + "…"
 

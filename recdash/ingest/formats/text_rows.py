@@ -1,4 +1,4 @@
-"""Prepares rows of a text table for Arrow's reader, and locates them in the file after an error."""
+"""Prepares the rows of a text table for Arrow's reader, and locates rows in the file after an error."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ LONGEST_SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """A text table in a form that Arrow reads; its one-character ``delimiter`` may differ from that of
-    ``dialect``.
+    """A text table in a form that Arrow can read.
+
+    Its one-character ``delimiter`` may differ from that of ``dialect``, which is the file's.
     """
 
     content: Content
@@ -33,14 +34,14 @@ class PreparedText:
 
 
 def is_cut(content: Content) -> bool:
-    """Returns whether even the first line does not fit into the sample."""
+    """Returns True if the first line is longer than the sample."""
     return content.size > HEAD and len(content.head.decode("utf-8-sig", errors="ignore").splitlines()) < 2
 
 
 def long_start(text: PreparedText) -> Problem:
-    """Returns the problem of a header and first row that do not fit into the sample.
+    """Returns the problem of a header and first row that are longer than the sample.
 
-    It names the value that is usually at fault: a text without its closing quote, or a whole file in a cell.
+    It names the value that is usually the cause: a text without its closing quote, or a whole file in a cell.
     """
     lines, names = text.content.head.decode("utf-8-sig", errors="ignore").splitlines(), text.dialect.names
     cells = lines[-1].split(text.delimiter)
@@ -56,7 +57,7 @@ def long_start(text: PreparedText) -> Problem:
 
 
 def prepared(content: Content, dialect: Dialect) -> PreparedText:
-    """Returns the content with a one-character delimiter; copied only if needed."""
+    """Returns the content with a one-character delimiter; it is copied only if the delimiter must change."""
     delimiter = dialect.delimiter
     if delimiter == "::":
         delimiter = UNIT
@@ -80,7 +81,7 @@ def _by_line(change: Callable[[bytes], bytes]) -> Callable[[BinaryIO, BinaryIO],
 
 
 def _records(text: PreparedText) -> Iterator[tuple[int, list[str]]]:
-    """Yields (line where it starts, fields) of every record after the header; blank lines are skipped.
+    """Yields (number of its first line, fields) of every record after the header; blank lines are skipped.
 
     Raises ``UploadError`` for a value that is too long for Python's reader.
     """
@@ -101,8 +102,9 @@ def _records(text: PreparedText) -> Iterator[tuple[int, list[str]]]:
 
 
 def line_of(text: PreparedText, row: int) -> str:
-    """Returns 'line 5' for the row with this index (0 = the first after the header) among the complete
-    rows.
+    """Returns the line of a row as text, such as 'line 5', or 'row 5' if it cannot be determined.
+
+    ``row`` is the index among the complete rows; 0 is the first after the header.
     """
     width = len(text.dialect.names)
     with suppress(UploadError):  # a value too long for the csv module, in another row
@@ -114,7 +116,7 @@ def line_of(text: PreparedText, row: int) -> str:
 
 
 def ragged_rows(text: PreparedText, count: int) -> Problem:
-    """Returns the problem of rows with more or fewer fields than columns, with the first as example."""
+    """Returns the problem of rows with more or fewer fields than columns, with the first one as example."""
     width = len(text.dialect.names)
     line, fields = next(((n, f) for n, f in _records(text) if len(f) != width), (0, []))
     more = f" (and {count - 1} more like it)" if count > 1 else ""
@@ -134,7 +136,8 @@ CLOSES = {
 def unclosed_quote(text: PreparedText) -> Problem | None:
     """Returns the problem of a quote that opens a value and is never closed; None if there is none.
 
-    Only lines with an odd number of quotes matter: they open a value that continues, or close one.
+    Only lines with an odd number of quotes matter: they open a value that continues in the next line, or
+    close one.
     """
     with text.content.open() as reader:
         if sum(chunk.count(b'"') for chunk in iter(lambda: reader.read(CHUNK), b"")) % 2 == 0:

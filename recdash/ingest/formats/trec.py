@@ -19,31 +19,31 @@ A_SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?(nan|inf|infinity)", re.IGNORECASE
 
 
 def is_trec_run(content: Content) -> bool:
-    """Returns whether lines have six blank-separated fields: query, Q0, document, rank, score, tag."""
+    """Returns True if lines have six blank-separated fields: query, Q0, document, rank, score, tag."""
     rows = [line.split() for line in sample_lines(content)]
     return all(len(r) == 6 and r[1].lower() in ITERATIONS and A_SCORE.fullmatch(r[4]) for r in rows)
 
 
 def is_untagged_run(content: Content) -> bool:
-    """Returns whether lines have five blank-separated fields: query, Q0, document, rank, score."""
+    """Returns True if lines have five blank-separated fields: query, Q0, document, rank, score."""
     rows = [line.split() for line in sample_lines(content)]
     shaped = all(len(row) == 5 and row[1].lower() == "q0" for row in rows)
     return shaped and all(row[3].isdecimal() and A_SCORE.fullmatch(row[4]) for row in rows)
 
 
 def is_qrels(content: Content) -> bool:
-    """Returns whether lines have four blank-separated fields: query, iteration, document, relevance."""
+    """Returns True if lines have four blank-separated fields: query, iteration, document, relevance."""
     rows = [line.split() for line in sample_lines(content)]
     return all(len(r) == 4 and r[1].lower() in ITERATIONS and NUMBER.fullmatch(r[3]) for r in rows)
 
 
 def read_trec_run(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
-    """Reads a TREC run; the score gives the order and the rank column is ignored, as in trec_eval."""
+    """Returns the raw table of a TREC run, ordered by score; the rank column is ignored, as in trec_eval."""
     return _trec_run(content, ("tag",))
 
 
 def read_untagged_run(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
-    """Reads a TREC run without tags; the file's name becomes the run's name."""
+    """Returns the raw table of a TREC run without tags; the run is named after the file."""
     finding = "a TREC run without the tag in its sixth field: the run is named after the file"
     return _trec_run(content, (), Problem("trec-without-tag", "file", finding, ""))
 

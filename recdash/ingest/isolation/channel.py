@@ -1,7 +1,8 @@
 """Messages between the server and the process that reads a file for it, over one socket.
 
-A message is a letter, its length and its body. After a ``STREAM`` an Arrow IPC stream follows: record batches
-of one schema. Nothing from a reading process is unpickled, because it has read an untrusted file.
+A message is a letter, the length of its body, and the body. After ``STREAM`` follows an Arrow IPC stream:
+record batches of one schema. Nothing from a reading process is unpickled, because it has read an untrusted
+file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from recdash.errors import Problem, UploadError
 REQUEST, FACTS, PROBLEMS, STREAM, END = b"Q", b"F", b"P", b"S", b"E"
 HEAD = struct.Struct(">cQ")
 MOST_FACTS = 1 << 26
-"""Largest message in bytes, except for a stream."""
+"""Largest size of a message in bytes; streams may be longer."""
 
 
 def send(channel: socket.socket, letter: bytes, body: bytes = b"") -> None:
@@ -42,7 +43,7 @@ def send_problems(channel: socket.socket, error: UploadError) -> None:
 
 
 def send_batches(channel: socket.socket, batches: Iterator[pa.RecordBatch]) -> None:
-    """Sends one stream per schema; an unchanged dictionary is sent once."""
+    """Sends the batches as one stream per schema; an unchanged dictionary is sent once."""
     with channel.makefile("wb", buffering=1 << 18) as sink:
         writer, schema = None, None
         try:
@@ -68,7 +69,7 @@ def problems_from(dicts: Any) -> tuple[Problem, ...]:
 
 
 class Incoming:
-    """Messages and streams received from a channel; ``receive_into`` gives its bytes."""
+    """Receives messages and streams from a channel; ``receive_into`` fills a buffer with its bytes."""
 
     def __init__(self, receive_into: Callable[[memoryview], int]) -> None:
         self._receive_into = receive_into
@@ -85,7 +86,7 @@ class Incoming:
         return buffer
 
     def message(self) -> tuple[bytes, bytes]:
-        """Returns (letter, body). Raises ValueError for a message over the size limit."""
+        """Returns (letter, body) of the next message. Raises ValueError if it exceeds the size limit."""
         letter, size = HEAD.unpack(self.read(HEAD.size))
         if size > MOST_FACTS:
             raise ValueError(f"a message of {size} bytes")
@@ -97,7 +98,7 @@ class Incoming:
 
 
 class _Readable:
-    """A file-like object that Arrow reads from."""
+    """A file-like object from which Arrow reads."""
 
     closed = False
 

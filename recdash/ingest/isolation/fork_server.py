@@ -1,9 +1,9 @@
-"""A process that forks one process per file to read, and limits what each may use.
+"""A process that forks one process for each file to read, and limits what each of them may use.
 
-It has loaded everything that reading needs and has one thread, so that a fork is ready in milliseconds and
-safe; a fork of the multi-threaded server would not be. A request is a line of numbers and three open files:
-the channel, a pipe for the reason of an early end, and the file to read. When the other end of the channel is
-closed, the reading process is ended.
+It has imported everything that reading needs and has one thread, so that a fork takes milliseconds and is
+safe; a fork of the multi-threaded server would not be safe. A request has two numbers and three open files:
+the channel, a pipe for the reason of an early end, and the file to read. If the other end of the channel is
+closed, the reading process is killed.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REQUEST = struct.Struct(">QQ")
-"""Bytes of memory and seconds of CPU that a reading process may use; 0 for no limit."""
+"""Bytes of memory and seconds of CPU time that a reading process may use; 0 for no limit."""
 N_FILES = 3
 FORKED = b"\1"
-"""The answer once a reading process exists, and once at the start."""
+"""The answer after a reading process was created; also sent once when this process is ready."""
 REFUSED = b"\0"
 """The answer if the system cannot create another process."""
 LOOK_SECONDS = 0.02
 ENDED, TOO_LARGE = 0, 1
 NO_MEMORY = 3
-"""Exit status of a reading process that had no memory left to report it."""
+"""Exit status of a reading process without enough memory to report that."""
 REASON = struct.Struct(">ii")
-"""(ENDED or TOO_LARGE, the signal that ended it or 0)."""
+"""Why a reading process ended: ENDED or TOO_LARGE, and the signal that ended it, or 0."""
 
 Serve = Callable[[socket.socket, int], None]
-"""What a reading process runs, given its channel and the descriptor of its open file."""
+"""A function that a reading process runs; it gets the channel and the descriptor of the open file."""
 
 
 @dataclass
 class ReadingProcess:
-    """A reading process: the pipe for the reason of its end, and the bytes it may use."""
+    """A reading process: the pipe for the reason of its end, and the bytes of memory that it may use."""
 
     reason_pipe: int
     memory: int
@@ -48,7 +48,7 @@ class ReadingProcess:
 
 
 def keep(control: socket.socket, serve: Serve) -> None:
-    """Forks a process that runs ``serve(channel, file)`` for each request until ``control`` is closed."""
+    """Forks a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     processes: dict[int, ReadingProcess] = {}
     poll = select.poll()  # takes any number of open files, unlike ``select``
@@ -66,7 +66,7 @@ def keep(control: socket.socket, serve: Serve) -> None:
 
 
 def _answer(control: socket.socket, serve: Serve, processes: dict[int, ReadingProcess]) -> bool:
-    """Forks the requested process; returns False if ``control`` is closed."""
+    """Forks a process for the next request. Returns False if ``control`` is closed."""
     request, files, *_ = socket.recv_fds(control, REQUEST.size, N_FILES)
     if not request:
         return False
@@ -101,7 +101,7 @@ def _forked(control: socket.socket, serve: Serve, files: list[int], memory: int,
 
 
 def _bound(memory: int, seconds: int) -> None:
-    """Limits memory to what was used at the fork plus an allowance, and CPU seconds."""
+    """Limits CPU seconds, and memory to what was used at the fork plus ``memory``."""
     _limit(resource.RLIMIT_CORE, 0, 0)
     if seconds:
         _limit(resource.RLIMIT_CPU, seconds, seconds + 1)
@@ -113,7 +113,7 @@ def _bound(memory: int, seconds: int) -> None:
 
 
 def _limit(kind: int, soft: int, hard: int) -> None:
-    """Sets a limit, or keeps the lower one that this process was started with."""
+    """Sets a limit of this process, or keeps the lower one with which it was started."""
     _, most = resource.getrlimit(kind)
     if most != resource.RLIM_INFINITY:
         soft, hard = min(soft, most), min(hard, most)
@@ -121,7 +121,7 @@ def _limit(kind: int, soft: int, hard: int) -> None:
 
 
 def held_bytes(pid: int | str, column: int = 1) -> int:
-    """Returns the bytes that a process holds in memory (column 1) or as data (column 5); 0 without /proc."""
+    """Returns the bytes that a process has in memory (column 1) or as data (column 5); 0 without /proc."""
     try:
         n_pages = Path(f"/proc/{pid}/statm").read_text().split()[column]
         return int(n_pages) * resource.getpagesize()
@@ -150,7 +150,7 @@ def _watch(pid: int, processes: dict[int, ReadingProcess]) -> None:
 
 
 def main() -> None:
-    """Serves as keeper of reading processes for the parent; the socket's descriptor is given as argument."""
+    """Runs this process for its parent; the last argument is the descriptor of the control socket."""
     from recdash.ingest.isolation.worker import prepare, serve
 
     prepare()

@@ -1,4 +1,4 @@
-"""Reads files in a separate process: if it dies, only that file is refused, with the reason."""
+"""Reads files in separate processes: if one dies, only its file is rejected, with the reason."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from recdash.ingest.reader import Preview, Source
 RAISE = "raise RECDASH_MAX_READ_{}"
 REASON_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
-"""Seconds that starting a keeper (about 1 s) or a fork (milliseconds) may take."""
+"""Seconds that the start of the keeper (about 1 s) or of a fork (milliseconds) may take."""
 NO_READER = "Try again soon; the server has too many processes or open files, or too little memory."
 NO_ROOM = "Free space in the folder for temporary files (TMPDIR), then try again."
 START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.isolation.fork_server import main; main()"
 
 
 def is_wanted(source: Source) -> bool:
-    """Returns whether ``source`` is a file rather than a table in memory."""
+    """Returns True if ``source`` is a file, and False for a table in memory."""
     source = source.file if isinstance(source, byte_source.Sheet) else source
     is_file = isinstance(source, str | Path | bytes | bytearray | memoryview) or hasattr(source, "read")
     is_table = hasattr(source, "__arrow_c_stream__") or isinstance(source, Mapping)
@@ -52,7 +52,10 @@ def is_wanted(source: Source) -> bool:
 
 
 class Keeper:
-    """The process that forks reading processes: started for the first file, and again if it has ended."""
+    """The process that forks reading processes.
+
+    It is started for the first file, and again if it has ended.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -61,7 +64,7 @@ class Keeper:
         self._is_ready = False
 
     def fork(self, files: list[int], memory: int, seconds: int) -> None:
-        """Creates a reading process with these open files. Raises OSError if that fails."""
+        """Creates a reading process that gets these open files. Raises OSError if that fails."""
         with self._lock:
             request = fork_server.REQUEST.pack(memory, seconds)
             try:
@@ -69,7 +72,7 @@ class Keeper:
             except ConnectionError:
                 self._end()
                 self._ask(request, files)
-            except TimeoutError:  # its late answer would be read as the answer to the next request
+            except TimeoutError:  # a late answer would be read as that to the next request
                 self._end()
                 raise
 
@@ -83,8 +86,9 @@ class Keeper:
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
 
     def start(self) -> None:
-        """Starts the process without waiting until it is ready; a thread that holds the lock is starting it
-        already.
+        """Starts the process without waiting until it is ready.
+
+        Does nothing if another thread has the lock, because that thread starts it.
         """
         if not self._lock.acquire(blocking=False):
             return
@@ -98,7 +102,10 @@ class Keeper:
         return self._control if self._control is not None and is_running else self._begin()
 
     def _ready(self) -> socket.socket:
-        """Returns the control socket once the process is ready."""
+        """Returns the control socket once the process is ready.
+
+        Raises ConnectionResetError if it has ended.
+        """
         control = self._started()
         if not self._is_ready:
             if control.recv(1) != fork_server.FORKED:
@@ -110,7 +117,7 @@ class Keeper:
         self._end()
         self._control, theirs = socket.socketpair()
         self._control.settimeout(ANSWER_SECONDS)
-        atexit.register(self._control.close)  # whereupon the keeper ends
+        atexit.register(self._control.close)  # the keeper then ends
         command = [sys.executable, "-c", START.format(path=sys.path), str(theirs.fileno())]
         calm = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
         with theirs:
@@ -134,14 +141,17 @@ class Keeper:
 
 
 KEEPER = Keeper()
-"""The keeper of this process."""
+"""The keeper that belongs to this process."""
 
 
 # ── one reading process ──────────────────────────────────────────────────────────────────────
 
 
 class IsolatedReader:
-    """A reading process; ``facts`` are what it sent about the file. Raises UploadError with what is wrong."""
+    """A reading process for one file; ``facts`` is what it sent about the file.
+
+    Creating it, and reading batches, raise UploadError with what is wrong.
+    """
 
     def __init__(self, request: worker.Request, file: int, limits: Limits) -> None:
         self._limits = limits
@@ -155,7 +165,7 @@ class IsolatedReader:
         self.facts = self._checked(self._message(), messages.FACTS)
 
     def batches(self, index: int, columns: Any = None) -> Iterator[pa.RecordBatch]:
-        """Yields the rows of a stream; at its end ``notices`` are set."""
+        """Yields the rows of the stream with this index; after them ``notices`` is set."""
         self._send((index, columns))
         while (message := self._message())[0] == messages.STREAM:
             try:
@@ -189,14 +199,14 @@ class IsolatedReader:
             raise self._ended() from error
 
     def _ended(self) -> UploadError:
-        """Returns the error that says why the process ended; ends it if it still runs."""
+        """Returns the error that says why the process ended, and kills the process if it still runs."""
         timed_out = self._timed.is_over
         outcome, signal_number = (fork_server.ENDED, signal.SIGXCPU) if timed_out else self._reason()
         self.close()
         return UploadError(_problem(outcome, signal_number, self._limits))
 
     def _reason(self) -> tuple[int, int]:
-        """Returns (ENDED or TOO_LARGE, signal); (ENDED, 0) if unknown."""
+        """Returns (ENDED or TOO_LARGE, signal); (ENDED, 0) if the reason is unknown."""
         import select
 
         poll = select.poll()  # takes any number of open files, unlike ``select``
@@ -209,10 +219,10 @@ class IsolatedReader:
 
 
 class _TimedChannel:
-    """A channel with the seconds left to wait for a reading process; None for no limit.
+    """A channel with the number of seconds left to wait for a reading process; None for no limit.
 
-    It does not refer to its reader: in a circle the two, and the process, would stay until the next
-    collection of garbage.
+    It does not refer to its reader. In a reference cycle, both and the process would stay until the next
+    garbage collection.
     """
 
     def __init__(self, channel: socket.socket, seconds: float | None) -> None:
@@ -224,7 +234,10 @@ class _TimedChannel:
         return self._left is not None and self._left <= 0
 
     def receive_into(self, view: memoryview) -> int:
-        """Returns the number of bytes received."""
+        """Receives bytes into the buffer and returns their number.
+
+        Raises TimeoutError if no seconds are left.
+        """
         if self._left is None:
             return self._channel.recv_into(view)
         began = time.monotonic()
@@ -236,8 +249,9 @@ class _TimedChannel:
 
 
 def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
-    """Returns (channel to a new reading process, pipe with the reason of its end). Raises OSError if it
-    cannot be created.
+    """Returns a channel to a new reading process, and the pipe with the reason of its end.
+
+    Raises OSError if the process cannot be created.
     """
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         channel, other_end = socket.socketpair()
@@ -253,7 +267,7 @@ def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
 
 
 def _close(channel: socket.socket, reason_pipe: int) -> None:
-    """Closes the channel; the keeper then ends the process."""
+    """Closes the channel, whereupon the keeper kills the process."""
     channel.close()
     os.close(reason_pipe)
 
@@ -294,12 +308,12 @@ class File:
         self._idle: list[IsolatedReader] = []
         self.facts = self.give(self.take()).facts
         mapping, shared = how.get("mapping"), self.facts.get("shared")
-        if isinstance(mapping, TableMapping) and shared:  # the columns named for all tables
+        if isinstance(mapping, TableMapping) and shared:  # the mapping for all tables
             mapping.shared.seen.update({table: tuple(names) for table, names in shared["seen"].items()})
             mapping.shared.used.update(shared["used"])
 
     def take(self) -> IsolatedReader:
-        """Returns a free reading process, or a new one."""
+        """Returns an idle reading process, or a new one."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -316,7 +330,7 @@ class File:
     def batches(
         self, index: int = 0, columns: Any = None, notices: list[Problem] | None = None
     ) -> Generator[pa.RecordBatch, None, None]:
-        """Yields the rows of a stream, which can be read again; ``notices`` is filled at its end."""
+        """Yields the rows of a stream, which can be read again; ``notices`` is filled after the last one."""
         reader = self.take()
         try:
             yield from reader.batches(index, columns)
@@ -329,7 +343,10 @@ class File:
 
 
 def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, str | None]:
-    """Returns (path, open temporary file, the file's own name): what a reading process opens."""
+    """Returns (path, open temporary file, the file's own name) of what a reading process opens.
+
+    Either the path or the temporary file is None.
+    """
     if isinstance(source, str | Path) and not Path(source).is_fifo():
         return source, None, None
     if isinstance(source, str | Path):

@@ -1,4 +1,4 @@
-"""The work of a reading process: open one file, send what is known about it, then its rows on request."""
+"""The work of a reading process: it opens one file, sends facts about it, and then its rows on request."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from recdash.ingest.library_errors import TOO_LARGE
 
 @dataclass(frozen=True)
 class Request:
-    """A function of this module (or of a test) with its arguments; ``folder`` is the base of relative paths.
+    """A function of this module (or of a test) with its arguments.
 
-    ``file_name`` is the name of an open file, ``path`` the file if it is not open, ``sheet`` that of a
-    workbook.
+    ``folder`` is the base of relative paths. ``path`` is the file, None if the process gets an open file,
+    whose name is ``file_name``. ``sheet`` is the sheet of a workbook to read.
     """
 
     read: Callable[..., OpenedFile]
@@ -39,9 +39,7 @@ class Request:
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """An opened file: what is known about it, its streams of rows, and the notices known at the end of
-    each.
-    """
+    """An opened file: facts about it, its streams of rows, and the notices known after each stream."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     streams: Sequence[Callable[[Any], Iterator[pa.RecordBatch]]] = ()
@@ -49,7 +47,7 @@ class OpenedFile:
 
 
 def prepare() -> None:
-    """Imports what reading needs, so that reading processes need not."""
+    """Imports what reading needs, so that reading processes need not do it."""
     import pyarrow.compute
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
@@ -87,7 +85,7 @@ def _open(channel: socket.socket, request: Request, file: int) -> OpenedFile:
     source = source if request.sheet is None else Sheet(source, request.sheet)
     opened = request.read(source, **request.arguments)
     mapping, shared = request.arguments.get("mapping"), {}
-    if isinstance(mapping, TableMapping):  # which tables had the columns named for all tables
+    if isinstance(mapping, TableMapping):  # which tables have the columns of the mapping for all
         shared = {"seen": mapping.shared.seen, "used": sorted(mapping.shared.used)}
     messages.send_facts(channel, messages.FACTS, {**opened.facts, "shared": shared})
     return opened
@@ -101,7 +99,7 @@ def _stream(channel: socket.socket, opened: OpenedFile, index: int, columns: Any
 
 @contextmanager
 def _errors_sent(channel: socket.socket) -> Iterator[None]:
-    """Sends errors as problems, unless the other side has closed the channel."""
+    """Sends errors as problems. Passes on the errors of a closed channel."""
     try:
         yield
     except UploadError as error:
