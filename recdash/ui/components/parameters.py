@@ -1,4 +1,4 @@
-"""Parameters of a run as text: one per line, ``name = value``."""
+"""Converts the parameters of a run to and from text, with one ``name = value`` per line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from recdash.errors import InputError, Problem
 
 
 def params_from(text: str) -> dict[str, str]:
-    """``factors = 64`` per line → {"factors": "64"}. Raises InputError naming every unusable line."""
+    """Returns the parameters in a text: a line ``factors = 64`` gives {"factors": "64"}; empty lines are
+    ignored.
+
+    Raises InputError with every line that is not of this form.
+    """
     params: dict[str, str] = {}
     problems: list[Problem] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -23,7 +27,7 @@ def params_from(text: str) -> dict[str, str]:
 
 
 def params_as_text(params: Mapping[str, str]) -> str:
-    """Returns the inverse of :func:`params_from`."""
+    """Returns the parameters as text, which :func:`params_from` reads."""
     return "\n".join(f"{name} = {value}" for name, value in params.items())
 
 

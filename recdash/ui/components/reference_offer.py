@@ -1,4 +1,4 @@
-"""One click adds reference candidates: which can be computed, why others cannot, and the button."""
+"""Lets editors add reference candidates: which can be computed, why others cannot, and the button."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from recdash.ui.app import cached
 from recdash.ui.components import widgets
 
 USUAL = ("popular", "random", "oracle")
-"""Chosen at first: the floor, what everybody could do, and the ceiling."""
+"""The reference candidates selected by default: a floor, a non-personalised list, and a ceiling."""
 
 
 def offer(workspace: Workspace, experiment: Experiment) -> None:
-    """Check boxes and the button; nothing where all are in sight already, and for viewers."""
+    """Draws check boxes and a button to add reference candidates; nothing if all were added, and for
+    viewers.
+    """
     choices = workspace.runs.reference_choices(experiment.id)
     left = [choice for choice in choices if not choice.is_there or choice.is_archived]
     possible = [choice for choice in left if not choice.lacks and not choice.is_archived]
@@ -43,7 +45,9 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
 
 
 def reasons(choices: Sequence[ReferenceChoice]) -> list[str]:
-    """Returns why some cannot be added: ``Content-based needs the catalogue.``"""
+    """Returns why some reference candidates cannot be added, such as ``Content-based needs the
+    catalogue.``
+    """
     archived = "is archived; restore it on the Runs page, under Show archived"
     return [
         f"{choice.label} {archived if choice.is_archived else f'needs {choice.lacks}'}."

@@ -1,4 +1,6 @@
-"""The spread over folds or seeds, where a shown run has some, and whether differences hold across it."""
+"""Shows how values spread over folds or seeds, if a shown run has them, and whether differences hold across
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Spread:
-    """``rows`` of the replicates, the runs' own ``values``, each one's difference to the baseline
-    (``differences``), and what a replicate is called (``noun``).
+    """The values of runs over their folds or seeds.
+
+    ``rows`` are the values of the replicates, ``values`` those of the runs, ``differences`` those from the
+    baseline by run, and ``noun`` is "folds" or "seeds".
     """
 
     rows: pd.DataFrame
@@ -50,7 +54,7 @@ class Spread:
 
 
 def section(view: View) -> None:
-    """Drawn only when a shown run has folds or seeds that have the metric."""
+    """Draws the spread over folds or seeds; nothing if no shown run has any with the metric."""
     spread = gather(view)
     if spread is None:
         return
@@ -79,8 +83,8 @@ def gather(view: View) -> Spread | None:
 
 
 def notices(view: View) -> list[Problem]:
-    """Returns whether the differences to the baseline hold across folds or seeds, as a notice for the
-    Overview.
+    """Returns a notice on whether the differences from the baseline hold across folds or seeds; empty if
+    there are none.
     """
     spread = gather(view)
     if spread is None:
@@ -97,12 +101,12 @@ def notices(view: View) -> list[Problem]:
 
 
 def noun_of(runs: list[Run]) -> str:
-    """``seeds``; ``folds and seeds`` where runs have either."""
+    """Returns what the runs have: ``seeds``, ``folds``, or ``folds and seeds``; empty for none."""
     return listed(sorted({f"{run.replicated.noun}s" for run in runs if run.replicated}))
 
 
 def finding(view: View, spread: Spread) -> str:
-    """Returns what the spread means for the differences to the baseline."""
+    """Returns a headline on what the spread means for the differences from the baseline."""
     tested = [row for row in spread.differences.values() if row.significant is not None]
     if not tested:
         return f"Spread over {spread.noun}"
@@ -119,7 +123,9 @@ def finding(view: View, spread: Spread) -> str:
 
 
 def _wider(spread: Spread, run_id: str) -> bool:
-    """Returns whether replicates, of this run or of the others, differ more than its difference is."""
+    """Returns whether the spread over replicates (of this run, or else of the others) is larger than the
+    run's difference from the baseline.
+    """
     ranges = spread.rows.groupby("run_id")["value"].agg(lambda values: values.max() - values.min())
     own = ranges.get(run_id, ranges.max())
     return bool(own > abs(spread.differences[run_id].mean))
@@ -136,7 +142,11 @@ def note(view: View, spread: Spread) -> str:
 
 
 def _left_out(view: View, spread: Spread) -> str:
-    """Folds score their own users, so that their mean may be another number than the candidate's."""
+    """Returns a sentence on why the mean over folds may differ from the candidate's value; empty if it
+    cannot.
+
+    Each fold scores only its own users.
+    """
     folds = [run for run in view.shown if run.id in set(spread.rows["run_id"]) and not run.is_mean]
     without = sum((run.ledger.get("without_list") or 0) for run in folds)
     if not without or view.experiment.settings.get("users") in LISTED:
@@ -145,7 +155,9 @@ def _left_out(view: View, spread: Spread) -> str:
 
 
 def differences_table(view: View, spread: Spread) -> Html:
-    """Returns a row per candidate: its difference over replicates, with the test in words."""
+    """Returns a table with a row per candidate: its difference over replicates, and the test of it in
+    words.
+    """
     columns = [
         *text_columns("Run"),
         *number_columns(f"Difference to {view.short(view.shown[0].id)}", "95 % CI", "p"),

@@ -1,4 +1,4 @@
-"""The tables people upload: what each column means, and a small file of each to start from."""
+"""The tables that people upload: what each column means, and a small file of each as a template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TemplateColumn:
 
 @dataclass(frozen=True)
 class TableTemplate:
-    """One kind of table: ``text`` is a small CSV that passes the checks as it stands."""
+    """A kind of table. ``text`` is a small CSV file of this kind that passes all checks."""
 
     kind: str
     title: str
@@ -26,7 +26,7 @@ class TableTemplate:
     text: str
 
     def meaning(self, role: str) -> str | None:
-        """Returns what the column of this name holds."""
+        """Returns what the column with this name contains; None if the table has no such column."""
         return next((column.meaning for column in self.columns if column.name == role), None)
 
     @property

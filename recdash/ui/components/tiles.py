@@ -1,4 +1,4 @@
-"""The overview's tiles as HTML: a value, its difference, and the interval on one scale for all."""
+"""The tiles of key numbers as HTML: a value, its change, and its interval on a scale that all tiles share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recdash.formatting.wording import shown, tone
 
 @dataclass(frozen=True)
 class Strip:
-    """An interval in % of the baseline's value; ``hollow`` where it decides nothing."""
+    """An interval in % of the baseline's value; ``hollow`` if it is inconclusive or a tie."""
 
     low: float
     middle: float
@@ -28,7 +28,10 @@ class Strip:
 
 @dataclass(frozen=True)
 class Tile:
-    """One of the four numbers; ``sign`` and ``word`` judge its ``change``, ``note`` says how sure that is."""
+    """A tile with one key number.
+
+    ``sign`` and ``word`` judge its ``change``; ``note`` has its interval, or why there is none.
+    """
 
     title: str
     value: str
@@ -40,7 +43,7 @@ class Tile:
 
 
 def of_pair(title: str, metric: str, pair: Pair) -> Tile:
-    """Returns a metric with its corrected interval."""
+    """Returns the tile of a metric, with its corrected interval."""
     interval, word = pair.judged.corrected, pair.judged.word
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
@@ -52,8 +55,9 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
 
 
 def of_rail(title: str, rail: GuardrailResult) -> Tile:
-    """Returns a guardrail with the interval of its change, or why there is none; a gain may leave every
-    scale, so that no strip is drawn.
+    """Returns the tile of a guardrail, with the interval of its change or why there is none.
+
+    It has no strip, because the gain in a guardrail can be too large for a shared scale.
     """
     change = numbers.change(100 * rail.change, " %")
     sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"
@@ -62,7 +66,7 @@ def of_rail(title: str, rail: GuardrailResult) -> Tile:
 
 
 def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:
-    """One scale for all strips, in % of the baseline's value; zero is on it."""
+    """Returns the ends of the scale that all strips share, in % of the baseline's value; it includes 0."""
     ends = [end for tile in tiles if tile.strip for end in (tile.strip.low, tile.strip.high)]
     low, high = min((*ends, 0.0)), max((*ends, 0.0))
     room = 0.12 * (high - low) or 1.0

@@ -1,4 +1,4 @@
-"""The boxes that link variants of an A/B test to runs."""
+"""The boxes that link the variants of an A/B test to runs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ NOT_LINKED = ""
 def link_boxes(
     key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """One box per variant: the run that it served. Without ``links`` yet, runs of the same name.
+    """Draws a box per variant for the run that it served, and returns {variant: run id} of the linked ones.
 
-    An archived run is offered only where it is linked already, so that saving keeps the link.
+    ``links`` None preselects the runs that have the variants' names. An archived run is only offered if it is
+    linked already, so that saving keeps the link.
     """
     linked = set((links or {}).values())
     names = {NOT_LINKED: "not linked"}

@@ -1,4 +1,4 @@
-"""The recommendation as a card: headline or decision, why, but, three numbers, and what would change it."""
+"""The recommendation as a card: headline, reasons, a risk, three numbers, and what would change it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ SIGNS = {"better": "▲", "worse": "▼"}
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
-    """Returns the decision that stands, else the recommendation; then why, one risk, and three numbers."""
+    """Returns the card with the decision that applies, else the recommendation; then reasons, a risk and
+    three numbers.
+    """
     head = _decided(view, standing) if standing else _recommended(today)
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
@@ -53,7 +55,7 @@ def _recommended(today: Recommendation) -> Html:
 
 
 def _decided(view: View, standing: DecisionStanding) -> Html:
-    """Returns the decision's headline, who decided and when, and whether today's evidence agrees."""
+    """Returns the decision's headline, author and day, and whether today's evidence agrees with it."""
     decision = standing.decision
     by = f"Decided by {decision.author}, {day(decision.created)}"
     way = links.link(view, by, REVIEWS, {"dec": decision.id})
@@ -70,7 +72,9 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
 
 
 def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
-    """Returns the sentences as a paragraph of this CSS class; their words lead to the charts."""
+    """Returns the sentences as a paragraph with this CSS class, in which words link to charts; empty for no
+    sentences.
+    """
     if not sentences:
         return Html("")
     texts = []
@@ -91,7 +95,11 @@ def _figure(figure: KeyNumber) -> Html:
 
 
 def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
-    """Returns the questions under the card and their answers, each leading to the view that shows it."""
+    """Returns what would change the recommendation, each question as a link to the view that shows the
+    answer.
+
+    Empty if there are no questions.
+    """
     if not what_ifs:
         return Html("")
     cells = []

@@ -1,4 +1,6 @@
-"""Building blocks of pages: headings, tables, problems, choices bound to the URL, charts with their table."""
+"""Components of pages: headings, tables, problems, choices that the URL keeps, and charts with their
+tables.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,19 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 MOST_TABLE_ROWS = 10_000
-"""A table goes to the browser whole, in one message: 1 MB of such rows for eight candidates."""
+"""The maximum number of rows in a table, which is sent to the browser in one message (1 MB for eight
+candidates).
+"""
 BOX = 330
-"""Width in px of a select box beside others."""
+"""The width in px of a select box next to others."""
 NARROWEST_PLOT = 160
-"""Width in px below which three ticks of an axis run into each other."""
+"""The width in px below which three tick labels of an axis overlap."""
 
 
 def title(finding: str, subtitle: str = "") -> None:
-    """The page's H1, stating the finding, and the line under it: what was measured, on which users, how."""
+    """Draws the H1 of the page, which states the finding, and the line below it: what was measured, on which
+    users.
+    """
     template = '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>'
     st.html(html(template, finding=finding, subtitle=subtitle))
 
@@ -43,19 +49,21 @@ def section(heading: str, subtitle: str = "") -> None:
 
 
 def run_cell(mark: Mark, short: str = "") -> Html:
-    """Returns a run's mark and its name, or the ``short`` one that a table has room for."""
+    """Returns a cell with a run's mark and its name, or the ``short`` name."""
     cell = '<span class="rd-run">{glyph}<bdi title="{name}">{short}</bdi></span>'
     return html(cell, glyph=glyph(mark), name=mark.name, short=short or mark.name)
 
 
 def run_cells(marks: Marks, longest: int = LONGEST_NAME) -> dict[str, Html]:
-    """Run id → its mark and its name, long ones shortened so that all stay distinct."""
+    """Returns {run id: cell with the run's mark and name}; long names are shortened so that all stay
+    different.
+    """
     short = short_names(marks, longest)
     return {run_id: run_cell(mark, short[run_id]) for run_id, mark in marks.items()}
 
 
 def toned(text: object, tone: str) -> Html:
-    """Returns the text in the colour of a finding: better, same, worse or muted."""
+    """Returns the text in the colour of a tone: better, same, worse or muted."""
     return html('<span class="rd-{tone}">{text}</span>', tone=tone, text=text)
 
 
@@ -64,44 +72,44 @@ def muted(text: object) -> Html:
 
 
 def above(text: object, small: object) -> Html:
-    """Returns a cell of two lines: ``text``, and in small grey what belongs to it."""
+    """Returns a cell with two lines: ``text``, and below it ``small`` in grey."""
     return html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
 
 
 def badge(text: object, tone: str = "") -> Html:
-    """Returns a label in a frame; in the colour of its tone where it has one."""
+    """Returns the text in a frame, in the colour of the tone, if any."""
     kind = f"rd-badge rd-badge-{tone}" if tone else "rd-badge"
     return html('<span class="{kind}">{text}</span>', kind=kind, text=text)
 
 
 def named(name: object, small: object) -> Html:
-    """One of a list: its name, and under it what else is known of it."""
+    """Returns an entry of a list: a name, and below it further facts."""
     line = '<div class="rd-named"><b>{name}</b><small>{small}</small></div>'
     return html(line, name=name, small=small)
 
 
 def paragraphs(lines: Iterable[object]) -> Html:
-    """Returns a paragraph for each line; escaped unless it is :class:`Html`."""
+    """Returns a paragraph for each line; lines are escaped unless they are :class:`Html`."""
     return join([html("<p>{line}</p>", line=line) for line in lines])
 
 
 def quiet(lines: Iterable[object]) -> Html:
-    """Returns small grey paragraphs."""
+    """Returns the lines as small grey paragraphs."""
     return join([html('<p class="rd-quiet">{line}</p>', line=line) for line in lines])
 
 
 def note(lines: Iterable[object]) -> None:
-    """Small print below a chart or a table."""
+    """Writes notes below a chart or a table, in small print."""
     st.html(note_html(lines))
 
 
 def note_html(lines: Iterable[object]) -> Html:
-    """Returns small print: a paragraph for each line that is not empty."""
+    """Returns notes in small print: a paragraph for each line that is not empty."""
     return html('<div class="rd-note">{lines}</div>', lines=paragraphs(line for line in lines if line))
 
 
 def banner(lines: Html, label: str) -> Html:
-    """Returns a warning above the numbers that it is about."""
+    """Returns a warning to show above the numbers that it is about."""
     template = (
         '<div class="rd-banner" role="note" aria-label="{label}"><b class="rd-worse">!</b>'
         "<div>{lines}</div></div>"
@@ -120,11 +128,11 @@ def table_html(
     label: str = "",
     longest: int = LONGEST_NAME,
 ) -> Html:
-    """Returns a table below a heading that says what it is. ``marks``: how the runs in it are drawn.
+    """Returns a table, without its title.
 
-    ``bands``: the rows in panel colour; ``kind``: CSS classes; ``row_head``: the column that names a row,
-    None for none; ``label``: its name for screen readers, which then can scroll it by keyboard; ``longest``:
-    characters of a run's name.
+    ``marks`` say how runs are drawn; ``bands`` are the rows in panel colour; ``kind`` are CSS classes;
+    ``row_head`` is the column that names a row, None for none; ``label`` is the name for screen readers, with
+    which the table can be scrolled by keyboard; ``longest`` is the maximum length of a run's name.
     """
     table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
     runs, kind = run_cells(marks or {}, longest), f"rd-table {kind}".strip()
@@ -132,14 +140,16 @@ def table_html(
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:
-    """Rows of three cells, each of which opens to the rest of it; see :func:`folding_row`."""
+    """Returns rows of three cells, each of which opens to show more: see :func:`folding_row`."""
     head = join([html("<span>{title}</span>", title=title) for title in titles])
     table = '<div class="rd-why"><div class="rd-why-head">{head}</div>{rows}</div>'
     return html(table, head=head, rows=join(list(rows)))
 
 
 def folding_row(name: str, state: Html, summary: object, question: str, rest: Html) -> Html:
-    """Name, state and summary of a check; behind them its question and the ``rest``."""
+    """Returns a row with name, state and summary of a check, which opens to show its question and the
+    ``rest``.
+    """
     return html(
         "<details><summary><b>{name}</b>{state}<span>{summary}</span></summary>"
         '<div class="rd-why-body"><p class="rd-muted">{question}</p>{rest}</div></details>',
@@ -163,12 +173,12 @@ def table(
 
 
 def problem_text(problem: Problem) -> str:
-    """Returns a problem as one Markdown-safe sentence: place, found, fix."""
+    """Returns a problem as a sentence with place, finding and fix, escaped for Markdown."""
     return markdown(str(problem))
 
 
 def problems(error: RecdashError) -> None:
-    """Everything that is wrong, one line each: place, found, what to do."""
+    """Shows an error: all its problems, one per line with place, finding and fix."""
     if isinstance(error, InputError):
         lines = [f"- {problem_text(problem)}" for problem in error.problems]
         source = f"**{markdown(error.source)}**\n\n" if error.source else ""
@@ -178,7 +188,7 @@ def problems(error: RecdashError) -> None:
 
 
 def damaged(problems: Sequence[Problem]) -> None:
-    """What is left out because it is damaged; nothing where nothing is."""
+    """Shows what is left out because it is damaged; nothing if there is no damage."""
     if problems:
         st.error("\n".join(f"- {problem_text(problem)}" for problem in problems))
 
@@ -187,7 +197,9 @@ P = ParamSpec("P")
 
 
 def show_errors(draw: Callable[P, None]) -> Callable[P, None]:
-    """``draw``, with errors of recdash shown as text: for ``st.fragment``."""
+    """Returns ``draw`` with errors of recdash shown on the page in place of being raised; use it below
+    ``st.fragment``.
+    """
 
     @functools.wraps(draw)
     def wrapped(*args: P.args, **options: P.kwargs) -> None:
@@ -200,7 +212,7 @@ def show_errors(draw: Callable[P, None]) -> Callable[P, None]:
 
 
 def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:
-    """Notices as a ruled list; ``nothing`` is what to say when there are none."""
+    """Draws notices as a list; ``nothing`` is the sentence shown if there are none."""
     st.html(notices_html(problems, nothing=nothing))
 
 
@@ -216,19 +228,20 @@ def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
 
 
 def titled(options: Mapping[Any, str]) -> dict[str, Any]:
-    """``options`` (value → title) as the arguments of a widget in which people choose."""
+    """Returns ``options`` ({value: title}) as the arguments of a Streamlit choice."""
     return {"options": list(options), "format_func": options.__getitem__}
 
 
 def one_of(label: str, options: Mapping[Any, str], default: object, key: str, hint: str = "") -> Any:
-    """Returns the value of a segmented control that is not in the URL; one is always chosen."""
+    """Draws a segmented control that the URL does not keep, and returns its value; one is always chosen."""
     box = titled(options) | {"default": default, "required": True}
     return st.segmented_control(label, **box, key=key, help=hint or None)
 
 
 def pick(label: str, options: Mapping[Any, str], value: object, key: str, *, width: int) -> Any:
-    """Returns the value of a select box that is not in the URL; at first ``value``, or the first of
-    ``options``.
+    """Draws a select box that the URL does not keep, and returns its value.
+
+    At first it is ``value``, or else the first of ``options``.
     """
     values = list(options)
     index = values.index(value) if value in values else 0
@@ -243,11 +256,11 @@ def bound(
     *,
     reset: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Returns the arguments of a widget that shows ``value`` and writes another one to the URL parameter
+    """Returns the arguments of a widget that shows ``value`` and whose changes are kept in the URL parameter
     ``name``.
 
-    ``as_text``: how the URL names what is chosen, None for the default. A change returns the parameters of
-    ``reset`` to their defaults.
+    ``as_text`` converts a value for the URL; it returns None for the default. A change resets the parameters
+    in ``reset`` to their defaults.
     """
     st.session_state[key] = value
 
@@ -258,7 +271,9 @@ def bound(
 
 
 def choice(label: str, name: str, options: Mapping[str, str], default: str) -> str:
-    """Returns a segmented control whose value (a slug of ``options``) is the URL parameter ``name``."""
+    """Draws a segmented control and returns its value (a key of ``options``), which the URL keeps as
+    ``name``.
+    """
     value = state.option(name, default, list(options))
     titles = {slug: markdown(title) for slug, title in options.items()}
     st.segmented_control(label, **titled(titles), required=True, **bound(name, f"choice-{name}", value))
@@ -276,9 +291,9 @@ def select(
     *,
     reset: Sequence[str] = (),
 ) -> str:
-    """Returns a select box whose value (a slug of ``options``) is the URL parameter ``name``.
+    """Draws a select box and returns its value (a key of ``options``), which the URL keeps as ``name``.
 
-    A change of it returns the parameters of ``reset`` to their defaults.
+    A change resets the parameters in ``reset`` to their defaults.
     """
     chosen: str = st.selectbox(label, **titled(options), width=width, **bound(name, key, value, reset=reset))
     state.write(name, chosen)
@@ -294,7 +309,7 @@ def search(
     width: int | Literal["stretch"] = "stretch",
     reset: Sequence[str] = (),
 ) -> str:
-    """Returns a box for words to look for, whose text is the URL parameter ``name``."""
+    """Draws a box for search words and returns them; the URL keeps them as ``name``."""
     box = bound(name, key, state.params().get(name, ""), reset=reset)
     text: str = st.text_input(label, placeholder=placeholder, width=width, **box)
     if text or name in state.params():
@@ -303,7 +318,7 @@ def search(
 
 
 def several(label: str, name: str, options: Mapping[str, str], default: Sequence[str]) -> list[str]:
-    """Returns a multiselect whose values are the URL parameter ``name``, joined by ``~``."""
+    """Draws a multiselect and returns its values, which the URL keeps as ``name``, joined by ``~``."""
     wanted = state.params().get(name, state.SEPARATOR.join(default)).split(state.SEPARATOR)
     values = [slug for slug in wanted if slug in options]
     st.multiselect(label, **titled(options), **bound(name, f"choice-{name}", values, state.SEPARATOR.join))
@@ -312,20 +327,21 @@ def several(label: str, name: str, options: Mapping[str, str], default: Sequence
 
 
 def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None) -> None:
-    """A figure in its own template, without a tool bar, with its alternative text.
+    """Draws a figure with its alternative text and without a tool bar.
 
-    Where the page has less room than ``narrowest`` px, the figure scrolls; 0: it never does.
+    On a page with less room than ``narrowest`` px it scrolls; 0 never scrolls, and None depends on its
+    margins.
     """
     from recdash.charts.layout import CONFIG
 
-    margin = figure.layout.margin  # where the names and values stand
+    margin = figure.layout.margin  # the space for names and values
     width = int((margin.l or 0) + (margin.r or 0) + NARROWEST_PLOT) if narrowest is None else narrowest
     with st.container(key=f"chart-{math.ceil(width / 100)}-{key}"):
         st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
 
 
 def table_behind(frame: pd.DataFrame, name: str) -> None:
-    """The numbers behind a chart: a table to read and a CSV to take away."""
+    """Draws the numbers behind a chart as a table in an expander, with a button to download them as CSV."""
     with st.expander("Table"):
         st.dataframe(safe_cells(frame.head(MOST_TABLE_ROWS)), hide_index=True, key=f"table-{name}")
         if len(frame) > MOST_TABLE_ROWS:
@@ -337,7 +353,9 @@ def table_behind(frame: pd.DataFrame, name: str) -> None:
 def download(
     label: str, data: str | Callable[[], str | bytes], file_name: str, mime: str, key: str, **look: Any
 ) -> None:
-    """A button to take a file away, which does not draw the page again; a function makes it on the click."""
+    """Draws a button that downloads a file without redrawing the page; a function makes the file at the
+    click.
+    """
     st.download_button(label, data, file_name, mime, key, on_click="ignore", **look)
 
 
@@ -346,14 +364,12 @@ def csv_button(frame: pd.DataFrame, name: str) -> None:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """CSV in which no text can start a formula in a spreadsheet."""
+    """Returns the table as CSV, in which no text can be read as a formula by a spreadsheet."""
     return str(safe_cells(frame).to_csv(index=False))
 
 
 def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the table with an apostrophe before text that would start a formula, also where cells are
-    copied.
-    """
+    """Returns the table with an apostrophe before each text that a spreadsheet would read as a formula."""
     safe = frame.rename(columns=safe_cell)
     for place, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufMm":  # numbers and times are no formulas
@@ -365,5 +381,5 @@ def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def empty(heading: str, text: str) -> None:
-    """An empty page says what to do next."""
+    """Draws a page without data, which says what to do next."""
     st.html(html('<div class="rd-empty"><h1>{heading}</h1><p>{text}</p></div>', heading=heading, text=text))

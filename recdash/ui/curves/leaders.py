@@ -1,4 +1,4 @@
-"""The leading runs at each k: the headline of the curves, and the strip under them."""
+"""The leading runs at each k: the headline of the curves, and the strip below them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ MOST_CHANGES = 3
 
 
 def first_at(view: View, metric: str) -> First:
-    """k → the runs in front, of baseline and candidates; a metric without a value per user has no test."""
+    """Returns {k: leading runs} among baseline and candidates; of a metric without a value per user, without
+    a test.
+    """
     if define(metric).has_user_values:
         return cached.leaders_by_k(view, metric)
     return _first_by_value(view, metric, cached.cutoffs(view))
@@ -38,7 +40,7 @@ def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
 
 
 def _within_rounding(of_runs: Mapping[str, float]) -> tuple[str, ...]:
-    """Returns the runs whose value differs from the best one by rounding alone."""
+    """Returns the runs whose value is the best one, up to rounding errors."""
     best = max(of_runs.values(), default=0.0)
     return tuple(run for run, value in of_runs.items() if value >= best - EQUAL)
 
@@ -46,12 +48,16 @@ def _within_rounding(of_runs: Mapping[str, float]) -> tuple[str, ...]:
 @st.fragment(parallel=True)
 @widgets.show_errors
 def title(view: View, subtitle: str) -> None:
-    """The H1, once the comparison at all cutoffs is made: the curves need not wait for it."""
+    """Draws the H1 in a separate fragment, so that the curves need not wait for the comparison at all
+    cutoffs.
+    """
     widgets.title(finding(view), f"{subtitle}{without_value(view)}")
 
 
 def finding(view: View) -> str:
-    """Returns which run leads on the primary metric, from which k to which, or that none does clearly."""
+    """Returns a headline on which run leads in the primary metric from which k to which, or that none
+    does.
+    """
     name = metric_title(view.metric)
     if not has_k(view.metric):
         return f"{name} does not depend on k"
@@ -65,7 +71,7 @@ def finding(view: View) -> str:
 
 
 def without_value(view: View) -> str:
-    """Runs that cannot lead, and why."""
+    """Returns sentences on the runs that lack the metric, and why; empty if all have it."""
     reasons = cached.absences(view.verdict_query.shown, view.metric, view.scope)
     title = metric_title(view.metric)
     parts = (f" {view.short(run)} has no {title}: {why}." for run, why in reasons.items())
@@ -73,7 +79,7 @@ def without_value(view: View) -> str:
 
 
 def _joined(neighbours: Sequence[Stretch]) -> list[Stretch]:
-    """Neighbours that several runs share are one stretch without a leader."""
+    """Returns the stretches with neighbouring ones that have no single leader joined to one."""
     joined: list[Stretch] = []
     for stretch in neighbours:
         if joined and len(stretch.runs) != 1 and len(joined[-1].runs) != 1:
@@ -99,7 +105,9 @@ def _everywhere(view: View, stretch: Stretch, name: str) -> str:
 
 
 def _stretch_words(view: View, stretch: Stretch, *, last: bool) -> str:
-    """``ALS leads up to k = 7`` · ``ALS and EASE share the lead from k = 10`` · ``no clear leader …``"""
+    """Returns a stretch in words: ``ALS leads up to k = 7``, ``ALS and EASE share the lead from k = 10``, or
+    ``no clear leader …``
+    """
     where = _where(cached.cutoffs(view), stretch, last=last)
     if not stretch.runs:
         return f"no clear leader {where}"
@@ -116,7 +124,7 @@ def _where(ks: Sequence[int], stretch: Stretch, *, last: bool) -> str:
 
 
 def _many_changes(view: View, parts: Sequence[Stretch], name: str) -> str:
-    """Returns where it changes often: who leads at some cutoffs, and at how many."""
+    """Returns a sentence for a lead that changes often: which runs lead at some cutoffs, and at how many."""
     led: dict[str, int] = {}
     for stretch in parts:
         for run in stretch.runs if len(stretch.runs) == 1 else ():
@@ -135,7 +143,9 @@ def _many_changes(view: View, parts: Sequence[Stretch], name: str) -> str:
 @st.fragment(parallel=True)
 @widgets.show_errors
 def strip(view: View, metrics: tuple[str, ...]) -> None:
-    """One row per metric; worked out beside the page."""
+    """Draws the leaders at each k as a strip with a row per metric, in a separate fragment; nothing for a
+    single run.
+    """
     if len(view.verdict_query.shown) < 2:
         return
     ks = cached.cutoffs(view)

@@ -1,4 +1,4 @@
-"""What the pages of curves show of a view: lines until lists end, and the words about them."""
+"""What the pages of curves show: lines up to the end of lists, and the words about them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ SHOWN = ["run_id", "run", "metric", "k", "value", "low", "high", "n_users"]
 
 
 def names(view: View) -> dict[str, str]:
-    """Returns the metrics that have a cutoff, by their short names."""
+    """Returns {metric: title} of the metrics that have a cutoff."""
     return {metric: metric_title(metric) for metric in view.metrics if has_k(metric)}
 
 
 def usual(view: View) -> list[str]:
-    """Returns the primary metric and three more."""
+    """Returns the metrics that are drawn by default: the primary metric and up to three more."""
     return curve_metrics(view.metric, view.metrics)
 
 
 def warn_of_unknown(view: View) -> None:
-    """Warn of metrics in the link that cannot be drawn against k here."""
+    """Warns about metrics in the link that cannot be drawn against k here."""
     wanted = state.params().get("ms", "").split(state.SEPARATOR)
     unknown = [metric for metric in dict.fromkeys(wanted) if metric and metric not in names(view)]
     if unknown:
@@ -47,19 +47,20 @@ def warn_of_unknown(view: View) -> None:
 
 
 def gather(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """run_id, run, metric, k, value, std_error, n_users of the runs in the frame."""
+    """Returns the curves of the runs in the frame: run_id, run, metric, k, value, std_error, n_users."""
     return cached.curves(view, view.shown_ids, metrics)
 
 
 def values(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """Returns every value with the interval of its mean: ``SHOWN``."""
+    """Returns all values with the intervals of the means, as a frame with the columns ``SHOWN``."""
     rows = gather(view, metrics)
     return with_interval(rows.dropna(subset=["k"]))[SHOWN]
 
 
 def deltas(view: View, metrics: tuple[str, ...]) -> pd.DataFrame:
-    """Returns every difference to the baseline with its paired interval: ``SHOWN``; the baseline
-    itself is 0.
+    """Returns all differences from the baseline with their paired intervals: ``SHOWN``.
+
+    Those of the baseline are 0.
     """
     import pandas as pd
 
@@ -86,7 +87,9 @@ def _paired(view: View, metric: str) -> pd.DataFrame:
 
 
 def _plain(view: View, metric: str) -> pd.DataFrame:
-    """Of a metric without a value per user: plain differences at the same cutoffs, without an interval."""
+    """Returns the differences of a metric without a value per user at the same cutoffs; their intervals are
+    NaN.
+    """
     rows = gather(view, (metric,))
     rows = rows[rows["k"].isin(cached.cutoffs(view))]
     base = rows[rows["run_id"] == view.shown[0].id].set_index("k")["value"]
@@ -96,13 +99,15 @@ def _plain(view: View, metric: str) -> pd.DataFrame:
 
 
 def last_k(view: View) -> dict[str, int | None]:
-    """Run → the last k at which most of its lists still have an item; None: they reach the depth."""
+    """Returns {run id: last k at which most of its lists have an item}; None if they reach the depth."""
     ends = cached.list_ends(view.shown_ids)
     return {run: None if end is None else max(1, end - 1) for run, end in ends.items()}
 
 
 def lists_ended(view: View) -> str:
-    """``ALS at 12 and EASE at 7``: where most lists end; empty where they reach the depth."""
+    """Returns where most lists of runs end, such as ``ALS at 12 and EASE at 7``; empty if all reach the
+    depth.
+    """
     return listed([f"{view.short(run)} at {end}" for run, end in last_k(view).items() if end is not None])
 
 
@@ -111,7 +116,7 @@ def pairs(metrics: Sequence[str]) -> list[list[str]]:
 
 
 def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: bool) -> None:
-    """One metric's title and chart; or why no run has it."""
+    """Draws the title and the chart of one metric, or says why no run has the metric."""
     widgets.section(f"{'Difference in ' if delta else ''}{metric_and_unit(metric, 'k')}")
     rows = curves[curves["metric"] == metric]
     if rows.empty:
@@ -132,7 +137,9 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: 
 
 
 def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:
-    """Values at the frame's k; of differences, which stand at few cutoffs, at the nearest one."""
+    """Returns the chart's alternative text: the values at the frame's k, or at the nearest k that is
+    drawn.
+    """
     k = min(set(rows["k"]), key=lambda known: abs(known - view.k))
     here = rows[rows["k"] == k].sort_values("value", ascending=False)
     parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
@@ -166,7 +173,8 @@ MACRO = (
 
 
 def definition(average: str, users: Users) -> list[str]:
-    """Returns the definitions printed beside the precision–recall plot; ``users`` is the
-    experiment's rule.
+    """Returns the definitions that are shown next to the precision–recall chart.
+
+    ``users`` is the population rule.
     """
     return [*(MICRO if average == "micro" else MACRO), POPULATION[users]]

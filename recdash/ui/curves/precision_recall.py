@@ -1,4 +1,4 @@
-"""What the precision–recall page shows of a view."""
+"""What the page Precision–recall shows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ METRICS = {
 
 
 def gather(view: View, average: str) -> pd.DataFrame:
-    """run_id, k, precision, recall, f1 of the runs in the frame; empty when a metric was not scored."""
+    """Returns run_id, k, precision, recall and f1 of the runs in the frame; empty if a metric is not
+    available.
+    """
     precision, recall = METRICS[average]
     curves = page.gather(view, (precision, recall))
     return path(curves[curves["metric"] == precision], curves[curves["metric"] == recall])
@@ -41,7 +43,9 @@ def why_empty(view: View, average: str) -> str:
 
 
 def finding(view: View, paths: pd.DataFrame) -> str:
-    """Returns which run leads on both at the frame's k, or on each."""
+    """Returns a headline on which run leads on both precision and recall at the frame's k, or which leads on
+    each.
+    """
     here = paths[(paths["k"] == view.k) & paths["run_id"].isin(view.verdict_query.shown)]
     if here.empty:
         return f"No precision and recall at k = {view.k}"
@@ -56,7 +60,7 @@ def finding(view: View, paths: pd.DataFrame) -> str:
 
 
 def _lead(names: list[str]) -> str:
-    """``ALS leads``; ``ALS and EASE lead``."""
+    """Returns the names with their verb, such as ``ALS leads`` or ``ALS and EASE lead``."""
     return f"{some(names)} {'leads' if len(names) == 1 else 'lead'}"
 
 
@@ -90,7 +94,7 @@ def alt(view: View, paths: pd.DataFrame) -> str:
 
 
 def table_at_k(view: View, paths: pd.DataFrame) -> None:
-    """Precision, recall and F1 of the averages at the frame's k."""
+    """Draws a table with precision, recall and F1 at the frame's k."""
     order = {run_id: place for place, run_id in enumerate(view.shown_ids)}
     here = sorted(records(paths[paths["k"] == view.k]), key=lambda row: order[row["run_id"]])
     widgets.section(f"At k = {view.k}")

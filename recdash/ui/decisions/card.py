@@ -1,4 +1,4 @@
-"""A decision as a card: outcome, run, author, reasons, and the numbers as they stood."""
+"""A decision as a card: outcome, run, author, reasons, and the numbers at that time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known ye
 
 
 def show(view: View, decision: Decision, later: Decision | None = None) -> None:
-    """``later``: the decision that has taken its place."""
+    """Draws the card of a decision. ``later`` is the decision that superseded it, if any."""
     with st.container(border=True, key="decision", gap="small"):
         st.html(_card(view, decision, later))
         tiles = decision_tiles.show(view, decision.offline, decision.online)
@@ -67,7 +67,9 @@ def _badges(view: View, decision: Decision) -> list[Html]:
 
 
 def _although(decision: Decision) -> Html:
-    """Returns what did not hold when it was approved, and why that was accepted."""
+    """Returns which checks failed when the run was approved, and why that was accepted; empty if none
+    failed.
+    """
     left = shortcomings(decision.checklist)
     if decision.outcome != "ship" or not left:
         return Html("")
@@ -85,7 +87,7 @@ def _tiles_note(decision: Decision) -> str:
 
 
 def checks(items: Sequence[ChecklistItem], when: str) -> Html:
-    """Returns the checklist in short, for the side of a card."""
+    """Returns the checklist in short, for the side of a card; empty without items."""
     if not items:
         return Html("")
     row = '<li title="{why}"><span>{sign} {name}</span><b>{state}</b></li>'
@@ -116,14 +118,14 @@ def _all_numbers(decision: Decision) -> None:
 @st.fragment(parallel=True)
 @show_errors
 def _since(entry_id: str) -> None:
-    """Worked out beside the page, since the verdict is asked again."""
+    """Draws what changed since the entry, in a separate fragment, as this computes the verdict again."""
     tables.show_since(workspace().decisions.since(entry_id))
 
 
 @st.fragment
 @show_errors
 def show_evidence(entry: Entry) -> None:
-    """The numbers of evidence that is attached to a review; drawn when it is opened."""
+    """Draws the numbers of a review's evidence in an expander, once it is opened."""
     offline, online = offline_of(entry), online_of(entry)
     title = capital(entry.kind) if offline else f"A/B test {online[0].test.name}"
     label = f"{markdown(title)} · {markdown(signature(entry))}"

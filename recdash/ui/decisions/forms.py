@@ -1,4 +1,4 @@
-"""What editors can do about decisions and reviews; viewers and guests see none of it."""
+"""The forms with which editors decide and review; viewers and guests do not see them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from recdash.ui.components import idempotent_form, widgets
 from recdash.ui.decisions import wording
 
 NOBODY = ""
-"""The choice of a decision that is about no single run, or that takes no other's place."""
+"""The value of a choice for a decision that is about no single run, or supersedes no other."""
 SAME = "same"
-"""The choice of the earlier decision about whichever run is chosen beside it."""
+"""The value of a choice for the earlier decision about the run that is chosen in the same form."""
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
@@ -31,9 +31,11 @@ def may_write() -> bool:
 
 
 def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | None:
-    """Returns the id of the current decision that this one supersedes; at first the one about the same run.
+    """Draws the choice of the decision to supersede and returns its id, at first of the one about the same
+    run; None for none.
 
-    A form does not look again when another run is chosen in it, so that one is found when it is sent.
+    The form is not redrawn when another run is chosen in it; so that decision is looked up when the form is
+    sent.
     """
     if not held:
         return None
@@ -52,17 +54,20 @@ def _held(view: View) -> list[Decision]:
     return [decision for decision in workspace().journal.decisions(view.experiment.id) if decision.is_current]
 
 
-# ── begin ────────────────────────────────────────────────────────────────────────────────────
+# ── propose or decide ────────────────────────────────────────────────────────────────────────
 
 
 def recommended(view: View) -> str | None:
-    """Returns the id of the candidate that is to be shipped or tested; None without one."""
+    """Returns the id of the candidate that should be shipped or tested; None if there is none."""
     today = cached.verdict(view) if view.shown else None
     return today.run if today is not None and today.action in ("ship", "test") else None
 
 
 def begin(view: View) -> None:
-    """Propose a candidate, at first the recommended one, or decide right away."""
+    """Draws the forms to propose a candidate (at first the recommended one) and to decide without a review.
+
+    Nothing for people who may not write.
+    """
     if not may_write():
         return
     wanted = state.params().get("pr")
@@ -102,7 +107,7 @@ def _query(view: View) -> ComparisonQuery | None:
 
 
 def _candidates(view: View) -> dict[str, str]:
-    """Returns every run beside the baseline, the chosen candidates first."""
+    """Returns {run id: name} of all runs except the baseline, the chosen candidates first."""
     chosen = [run for run in view.candidates if not run.reference]
     others = [run for run in view.runs if run not in chosen and run != view.baseline]
     return {run.id: run.name for run in (*chosen, *others)}
@@ -134,11 +139,13 @@ def _decide(view: View, wanted: str | None) -> None:
         idempotent_form.submit(form, "Decide", decide, "Decided.", key="decide-send")
 
 
-# ── a review goes on ─────────────────────────────────────────────────────────────────────────
+# ── continue a review ────────────────────────────────────────────────────────────────────────
 
 
 def next_step(view: View, review: Review) -> None:
-    """What comes next first, then what else can be done."""
+    """Draws the forms for what can be done in a review, the next step first; nothing for people who may not
+    write.
+    """
     if not may_write():
         return
     tabs = {"Offline evidence": _offline, "A/B test": _online, "Approve or reject": _answer}
@@ -183,7 +190,7 @@ def _online(view: View, review: Review) -> None:
 
 
 def _no_test(view: View, review: Review) -> None:
-    """Link one that is there, right here; or upload one."""
+    """Draws a form to link an existing A/B test to the run; without such a test, a button to upload one."""
     st.caption(f"No A/B test in which a variant served {markdown(review.about)} is here yet.")
     tests = [test for test in workspace().online_tests.all(view.experiment.id) if _unlinked_variants(test)]
     if not tests or review.subject.run is None:
@@ -205,7 +212,7 @@ def _no_test(view: View, review: Review) -> None:
 
 
 def _unlinked_variants(test: OnlineTest) -> list[str]:
-    """Variants beside the control that are linked to no run."""
+    """Returns the variants other than control that are not linked to a run."""
     variants = dict.fromkeys(str(row["variant"]) for row in test.results)
     return [variant for variant in variants if variant != test.control and variant not in test.links]
 
@@ -234,7 +241,9 @@ def _answer(view: View, review: Review) -> None:
 
 
 def _although(form: str, review: Review) -> str:
-    """Asked where an approval needs a reason."""
+    """Draws the box for the reason to approve although checks fail, and returns the text; "" if no check
+    fails.
+    """
     left = not_holding(review.checklist)
     if not left:
         return ""
@@ -242,7 +251,7 @@ def _although(form: str, review: Review) -> str:
     return idempotent_form.text_area(form, label, name="although", height=80)
 
 
-# ── a decision goes on ───────────────────────────────────────────────────────────────────────
+# ── supersede a decision ─────────────────────────────────────────────────────────────────────
 
 
 def supersede(view: View, old: Decision) -> None:

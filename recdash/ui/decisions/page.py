@@ -1,4 +1,4 @@
-"""The page Review: what holds now, the reviews, what can be done, and who did what."""
+"""The page Review: the current decision, the reviews, what can be done, and the history."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ GUIDE = {
     "decision": "what a decision keeps",
 }
 FEW = 12
-"""The history shows so many lines at first."""
+"""The number of lines of the history that are shown at first."""
 
 
 def show(view: View) -> None:
-    """Everything but the reports."""
+    """Draws the page, except the reports."""
     idempotent_form.show_toast()
     entries = workspace().journal.entries(view.experiment.id)
     made, proposed = decisions(entries[::-1]), reviews(entries[::-1])
@@ -51,7 +51,7 @@ def show(view: View) -> None:
 
 
 def _nothing(view: View) -> None:
-    """What there will be, and how to begin."""
+    """Draws the page of an experiment without decisions and reviews: what it will show, and how to begin."""
     text = "Once an editor proposes a candidate or decides, it stands here with its reasons and numbers."
     if forms.may_write():
         text = (
@@ -86,7 +86,7 @@ def _show_reviews(view: View, reviews: Sequence[Review]) -> None:
 
 
 def _choose(label: str, name: str, options: Mapping[str, str], default: str) -> str:
-    """One of several, bound to the URL; nothing to choose of one."""
+    """Draws a choice that the URL keeps, and returns its value; if there is only one option, returns it."""
     links.tell_unknown(name, label.lower(), options)
     value = state.option(name, default, list(options))
     if len(options) > 1:
@@ -96,7 +96,7 @@ def _choose(label: str, name: str, options: Mapping[str, str], default: str) -> 
 
 
 def show_history(entries: Sequence[Entry]) -> None:
-    """Who did what, the newest first."""
+    """Draws a table of who did what, the newest first."""
     widgets.section("History", "Who did what, the newest first. All days on this page are in UTC.")
     known = {entry.id: entry for entry in entries}
     columns = text_columns("When", "Who", "What", "Words")

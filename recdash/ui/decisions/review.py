@@ -1,4 +1,4 @@
-"""One review: where it stands, its checklist, its evidence, and what can be done next."""
+"""One review: its state, its checklist, its evidence, and what can be done next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = ("proposed", "offline evidence", "online evidence")
 
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
-    """All reviews: candidate, state, who proposed it, what is next."""
+    """Draws a table of all reviews: candidate, state, author, and what is next."""
     columns = text_columns("Candidate", "State", "Proposed by", "Next, or closed")
     rows = []
     for review in reviews:
@@ -70,7 +70,7 @@ def _head(view: View, review: Review) -> Html:
 
 
 def stepper(review: Review) -> Html:
-    """Four steps, those that are done with who did them and when."""
+    """Returns the four steps of a review; those that are done say by which person and when."""
     done = {"proposed": review.entry}
     for entry in review.evidence:
         done["offline evidence" if entry.facts.get("offline") else "online evidence"] = entry
@@ -90,7 +90,7 @@ def _step(review: Review, name: str, entry: Entry | None) -> Html:
 
 
 def checklist_html(items: Sequence[ChecklistItem]) -> Html:
-    """One line per item, which opens to its numbers."""
+    """Returns the checklist with a row per check, which opens to show its numbers."""
     return widgets.folding_rows(("Checklist", "State", "Why"), [_line(item) for item in items])
 
 

@@ -1,4 +1,4 @@
-"""All numbers of a decision or of evidence as they stood, with definitions and where they come from."""
+"""Tables of all numbers of a decision or of evidence at that time, with definitions and provenance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, correcte
 
 
 def show(offline: Offline | None, online: Sequence[Online]) -> None:
-    """Every number, offline first."""
+    """Draws all numbers, the offline results first."""
     if offline is not None:
         _offline(offline)
     for test in online:
@@ -53,7 +53,7 @@ def _offline(offline: Offline) -> None:
     _differences(f"{name} by other metrics", [(metric.title, metric) for metric in offline.metrics])
     _guardrails(offline)
     _differences(f"{name} in slices of users", [(part.part, part) for part in offline.slices])
-    if among:  # many, so that they open
+    if among:  # there may be many, so they are in an expander
         names = [f"{offline.name(pair.candidate)} against {offline.name(pair.baseline)}" for pair in among]
         table = _table("Pair", list(zip(names, among, strict=True)))
         title = f"Candidates against each other: {many(len(among), 'pair')}"
@@ -148,7 +148,7 @@ def _value_cell(lift: Lift, value: float | None, *, counts: bool = False) -> Htm
 
 
 def show_definitions(offline: Offline | None, online: Sequence[Online]) -> None:
-    """Each metric as it was counted."""
+    """Draws the definition of each metric."""
     for definition in offline.definitions if offline else ():
         meaning, counted = markdown(definition.meaning), markdown(definition.counted)
         title = f"**{markdown(definition.title)}** · `{definition.spec}`"
@@ -165,7 +165,7 @@ def show_definitions(offline: Offline | None, online: Sequence[Online]) -> None:
 
 
 def show_provenance(provenance: Mapping[str, Any]) -> None:
-    """Hashes and versions."""
+    """Draws a table with the hashes and versions behind the numbers."""
     if not provenance:
         st.caption("Where the numbers come from was not written down.")
         return
@@ -174,7 +174,7 @@ def show_provenance(provenance: Mapping[str, Any]) -> None:
 
 
 def _provenance_rows(provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Tables by their sha256, then the rules, the versions and the moments."""
+    """Yields (name, source): tables with their sha256, then rules, versions and times."""
     home = provenance["experiment"]
     for name in ("truth", "train", "catalogue"):
         yield name, home[name] or ""
@@ -191,7 +191,7 @@ def _provenance_rows(provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 
 def show_since(changes: Sequence[Changed]) -> None:
-    """How today's numbers differ."""
+    """Draws a table of what differs today."""
     if not changes:
         st.html('<p class="rd-quiet">✓ Asked again today, the numbers are the same.</p>')
         return

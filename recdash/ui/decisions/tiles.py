@@ -1,4 +1,4 @@
-"""Four of a decision's numbers as tiles, as they stood."""
+"""Shows four of a decision's numbers as tiles, with their values at that time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ from recdash.ui.components.tiles import Strip, Tile
 
 TILES = 4
 TELLING = ("worse", "not settled", "tie", "better")
-"""Which of several is worth a tile: first what speaks against the candidate."""
+"""Findings in the order in which they deserve a tile: those against the candidate come first."""
 ONLINE_TELLING = ("worse", "broken", "better", "holds", "not settled", "not judged", "")
 
 
 def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
-    """Returns the primary metric, two online goals or else another metric, a guardrail and a slice."""
+    """Returns tiles for the primary metric, two online goals (else another metric), a guardrail and a slice.
+
+    Empty if the decision has no offline numbers of its own run.
+    """
     if offline is None or offline.own is None:
         return []
     goals = sorted((lift for test in online for lift in test.of_role("goal")), key=_online_rank)
@@ -43,14 +46,14 @@ def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
 
 
 def show(view: View, offline: Offline | None, online: Sequence[Online]) -> Html:
-    """Nothing where there was no difference to show."""
+    """Returns the tiles as HTML; empty if there are none."""
     chosen = tiles(offline, online)
     run = offline.subject.run if offline else None
     return cards.tiles_html(chosen, mark_of(view, run)) if chosen and run else Html("")
 
 
 def mark_of(view: View, run: Named) -> Mark:
-    """Returns the run's colour and shape under the name that it had; grey where it is gone."""
+    """Returns the run's mark with its name at that time; grey if the run was deleted."""
     known = view.marks.get(run.id)
     if known is None:
         return Mark(run.id, run.name, CONTEXT_GREY, "circle", "candidate")
@@ -69,7 +72,9 @@ def _online_rank(lift: Lift) -> int:
 
 
 def _of_difference(pair: Difference) -> Tile:
-    """In % of the baseline's value; in units of the metric where that is 0."""
+    """Returns the tile of a difference in % of the baseline's value; in units of the metric if that value is
+    0.
+    """
     amounts = (pair.difference, pair.low, pair.high)
     shares = [percent(pair.share(amount)) for amount in amounts]
     unit, amounts_shown = (" %", shares) if is_number(shares[0]) else ("", list(amounts))
@@ -81,7 +86,7 @@ def _of_difference(pair: Difference) -> Tile:
 
 
 def _of_lift(row: Lift) -> Tile:
-    """In % of the control's value."""
+    """Returns the tile of a lift, in % of the control's value."""
     percents = [percent(amount) for amount in (row.lift, row.low, row.high)]
     note = f"{_interval(percents, ' %')}, n = {numbers.count(row.n)}" if row.lift is not None else row.note
     strip = _strip(percents, hollow=row.word not in ("better", "worse"))
@@ -91,14 +96,14 @@ def _of_lift(row: Lift) -> Tile:
 
 
 def online_value(lift: Lift, value: float | None) -> str:
-    """Returns a share in %, anything else with its own three digits."""
+    """Returns the value of an online metric as text: shares in %, others with three significant digits."""
     if lift.unit == SHARE and value is not None:
         return f"{numbers.three(100 * value)} %"
     return numbers.three(value)
 
 
 def sign_of(word: str) -> str:
-    """▲, ▼ or = of an offline finding."""
+    """Returns the sign of an offline finding: ▲, ▼ or =."""
     return next((sign for finding, sign in SIGNS.items() if finding == word), "=")
 
 
@@ -114,12 +119,14 @@ def _of_rail(rail: Guardrail) -> Tile:
 
 
 def gain_of(rail: Guardrail) -> float | None:
-    """Returns the change turned so that more is better."""
+    """Returns the guardrail's change, signed so that more is better; None if it is unknown."""
     return -rail.change if rail.change is not None and less_is_wanted(rail.metric) else rail.change
 
 
 def rail_interval(rail: Guardrail) -> str:
-    """``95 % CI −28.0 to −20.1 %``, or why there is none."""
+    """Returns the interval of the guardrail's change, such as ``95 % CI −28.0 to −20.1 %``, or why there is
+    none.
+    """
     if rail.low is None or rail.high is None:
         return f"no interval: {rail.why_no_interval}"
     low, high = 100 * rail.low, 100 * rail.high

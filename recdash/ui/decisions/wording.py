@@ -1,4 +1,4 @@
-"""Decisions and reviews in words: badges, headlines, the lines of the history."""
+"""The words about decisions and reviews: badges, headlines, and lines of the history."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def state_badge(state: State) -> Html:
 
 
 def label(decision: Decision) -> str:
-    """``22 Nov 2026: Ship ALS v3 (superseded)``, for a list to choose from."""
+    """Returns a decision as an option in a list, such as ``22 Nov 2026: Ship ALS v3 (superseded)``."""
     gone = "" if decision.is_current else " (superseded)"
     return f"{day(decision.created)}: {decision.headline}{gone}"
 
 
 def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
-    """Returns the page's H1."""
+    """Returns the headline of the page: the decision that applies, and what is in review."""
     under = _under_review(open_)
     if decided is None:
         return under or "Nothing is decided yet"
@@ -42,7 +42,10 @@ def _under_review(open_: Sequence[Review]) -> str:
 
 
 def subtitle(entries: Sequence[Entry]) -> str:
-    """``entries``: the newest first."""
+    """Returns the line below the headline: the numbers of decisions and reviews.
+
+    ``entries`` are the newest first.
+    """
     made, proposed = decisions(entries[::-1]), reviews(entries[::-1])
     count = len([review for review in proposed if review.is_open])
     counted = f"{many(len(proposed), 'review')}, {count} open"
@@ -51,17 +54,19 @@ def subtitle(entries: Sequence[Entry]) -> str:
 
 
 def moment(when: datetime) -> str:
-    """``22 Nov 2026, 14:02 UTC``."""
+    """Returns a time in words, such as ``22 Nov 2026, 14:02 UTC``."""
     return f"{day(when)}, {when:%H:%M} UTC"
 
 
 def signature(entry: Entry) -> str:
-    """``M. Okafor, 22 Nov 2026, 14:02 UTC``."""
+    """Returns author and time of an entry, such as ``M. Okafor, 22 Nov 2026, 14:02 UTC``."""
     return f"{entry.author}, {moment(entry.created)}"
 
 
 def prose(text: str, kind: str = "rd-lead") -> Html:
-    """Returns what somebody wrote, line by line; of a long text the beginning, the rest opens."""
+    """Returns a text that a person wrote, with its line breaks; of a long text the beginning, and the rest on
+    a click.
+    """
     if not text:
         return Html("")
     if len(text) <= LONG:
@@ -79,12 +84,12 @@ def prose(text: str, kind: str = "rd-lead") -> Html:
 
 
 def lines(text: str) -> Html:
-    """Returns the text with its line breaks."""
+    """Returns the text as HTML with its line breaks."""
     return join([html("{line}", line=line) for line in text.splitlines()], "<br>")
 
 
 def action(entry: Entry, known: Mapping[str, Entry]) -> str:
-    """Returns what an entry did: ``proposed ALS v3`` · ``attached offline evidence to the review of
+    """Returns what an entry did, such as ``proposed ALS v3`` or ``attached offline evidence to the review of
     ALS v3``.
     """
     home = known.get(entry.about or "")

@@ -1,4 +1,6 @@
-"""Builds what the Definitions page shows: one run under every preset, why they differ, which users count."""
+"""What the page Definitions shows: one run under every preset, why its values differ, and which users
+count.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PresetsOfRun:
-    """One run and its metric, with two tables: its value under each preset, and the causes of differences."""
+    """A run and a metric, with two tables: its value under each preset, and the causes of the differences."""
 
     run: Run
     metric: str
@@ -65,7 +67,7 @@ class PresetsOfRun:
 
     @property
     def rows(self) -> list[Row]:
-        """Returns one row per preset, in the unit of the page."""
+        """Returns a row per preset, with values in the unit of the page."""
         return [self._in_unit(row) for row in records(self.presets)]
 
     @property
@@ -82,8 +84,9 @@ class PresetsOfRun:
 
     @property
     def decimals(self) -> int:
-        """Returns the decimals for three significant digits of the default's value, or of the largest if
-        the default's is 0 or missing.
+        """Returns the number of decimals that give the default's value three significant digits.
+
+        If that is 0 or missing, the largest value takes its part.
         """
         default = self.default["value"]
         return numbers.places([default] if default > 0 else (row["value"] for row in self.rows))
@@ -101,7 +104,7 @@ class PresetsOfRun:
 
 
 def choose_run(view: View) -> Run:
-    """Draws the choice of a run and returns the run; at first it is the first candidate."""
+    """Draws the choice of a run and returns the chosen one, at first the first candidate."""
     known = {run.id: run for run in view.shown}
     usual = (view.candidates or view.shown)[0]
     wanted = state.params().get("r", usual.id)
@@ -114,7 +117,9 @@ def choose_run(view: View) -> Run:
 
 
 def gather(view: View, run: Run) -> PresetsOfRun:
-    """Scores the run under every preset; the frame's metric without parameters, which each preset sets."""
+    """Returns the run scored under every preset, in the frame's metric without parameters, which each preset
+    sets.
+    """
     metric = base(view.metric)
     with st.spinner("Scoring the run under each preset; another order of the lists needs its file again"):
         presets = cached.under_presets(run.id, metric, view.k)
@@ -123,7 +128,7 @@ def gather(view: View, run: Run) -> PresetsOfRun:
 
 
 def finding(by_preset: PresetsOfRun) -> str:
-    """Returns the headline: between which values the run's score lies across libraries."""
+    """Returns a headline on the range of the run's values across libraries."""
     values = [row["value"] for row in by_preset.rows if is_number(row["value"])]
     if not values:
         return f"{by_preset.run.name} has no {by_preset.where} under any preset"
@@ -138,7 +143,9 @@ def finding(by_preset: PresetsOfRun) -> str:
 
 
 def _distinct_ends(low: float, high: float, decimals: int) -> tuple[str, str]:
-    """Returns both ends with ``decimals``, or with the fewest more that make them differ."""
+    """Returns both numbers as text with ``decimals``, or with as many more as are necessary to make them
+    differ.
+    """
     for places in range(decimals, numbers.MOST_DECIMALS + 1):
         if numbers.fixed(low, places) != numbers.fixed(high, places):
             return numbers.fixed(low, places), numbers.fixed(high, places)
@@ -154,7 +161,7 @@ def subtitle(by_preset: PresetsOfRun) -> str:
 
 
 def footnote(view: View, by_preset: PresetsOfRun) -> Html:
-    """Returns how to read the table, and what the other pages show if they do not use the default."""
+    """Returns notes on how to read the table, and on what other pages show if they do not use the default."""
     legend = (
         "Difference: the value minus recdash's default, each over its own users. Every user: all users "
         "with a relevant item; a user without recommendations counts as 0."
@@ -163,7 +170,7 @@ def footnote(view: View, by_preset: PresetsOfRun) -> Html:
 
 
 def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
-    """Returns which value the other pages show; empty if it is the default's."""
+    """Returns a sentence on the value that other pages show; empty if it is the default's."""
     users = view.experiment.settings.get("users", "truth")
     if view.metric == by_preset.metric and users == by_preset.default["users"]:
         return ""
@@ -172,7 +179,7 @@ def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
     return f"The other pages show {metric_at(view.metric, view.k)} {value}: {users_words(users)}."
 
 
-# ── the presets side by side ─────────────────────────────────────────────────────────────────
+# ── the values of the presets ────────────────────────────────────────────────────────────────
 
 
 def preset_table(by_preset: PresetsOfRun) -> Html:
@@ -200,7 +207,10 @@ def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[Cell]:
 
 
 STATES = {**WORDS, "documented": "not run"}
-"""Agreement in short, for a column. The whole sentence is the cell's tooltip, and is listed below."""
+"""The agreement with a library in a word, for a column.
+
+The cell's tooltip and a list below have the whole sentence.
+"""
 
 
 def agreement_title(by_preset: PresetsOfRun) -> tuple[str, str]:
@@ -211,19 +221,19 @@ def agreement_title(by_preset: PresetsOfRun) -> tuple[str, str]:
 
 
 def agreement_list(by_preset: PresetsOfRun) -> Html:
-    """Returns one sentence per preset: whether the library prints this number."""
+    """Returns a list with a sentence per preset on whether the library computes the same number."""
     return _entries({row["title"]: f"{row['agreement']}." for row in by_preset.others})
 
 
 def _entries(texts: Mapping[str, str]) -> Html:
-    """Returns a list of presets; ``texts``: a preset's title → the sentence about it."""
+    """Returns a list of presets. ``texts`` are {preset's title: sentence}."""
     row = "<li><b>{title}</b><span>{text}</span></li>"
     rows = [html(row, title=title, text=text) for title, text in texts.items()]
     return html('<ul class="rd-list rd-entries">{rows}</ul>', rows=join(rows))
 
 
 def _difference(row: Row, default: float, decimals: int) -> Cell:
-    """Returns the difference as a number and in words, or the reason why there is no value."""
+    """Returns a cell with the difference as a number and in words, or the reason why there is no value."""
     if row["preset"] == DEFAULT:
         return muted("default")
     if row["reason"]:
@@ -241,7 +251,7 @@ def _who_counts(row: Row) -> Html:
 
 
 def code(spec: str) -> Html:
-    """Returns a spec that may break after its commas."""
+    """Returns a definition's spec as code, which may break after its commas."""
     parts = [html("{part}", part=part) for part in spec.split(",")]
     return html("<code>{spec}</code>", spec=join(parts, ",<wbr>"))
 
@@ -262,7 +272,7 @@ def why_title(by_preset: PresetsOfRun) -> tuple[str, str]:
 
 
 def cause_table(by_preset: PresetsOfRun) -> Html:
-    """Returns one row per preset: the effect of each cause alone, and the whole difference."""
+    """Returns a table with a row per preset: the effect of each cause alone, and the whole difference."""
     present = [cause for cause in TITLES if cause in set(by_preset.causes["cause"])]
     causes = [TITLES[cause] for cause in present]
     columns = [*text_columns("Preset"), *number_columns(*causes, "Difference")]
@@ -298,12 +308,15 @@ def _signed(difference: float, decimals: int) -> str:
 
 
 def entries(by_preset: PresetsOfRun) -> Html:
-    """Returns a list of presets: why each differs, the largest cause first."""
+    """Returns a list of presets with the causes of their differences, the largest first."""
     return _entries({row["title"]: why(by_preset, row) for row in by_preset.others})
 
 
 def why(by_preset: PresetsOfRun, row: Row) -> str:
-    """Returns ``63 % higher. Population +0.0166: only users with a list count. No effect here: …``."""
+    """Returns why a preset's value differs, such as ``63 % higher.
+
+    Population +0.0166: only users with a list count. No effect here: …``.
+    """
     causes = [cause for cause in by_preset.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
     if not causes:
         return f"Same definition of {by_preset.where} as recdash."
@@ -324,17 +337,17 @@ def why(by_preset: PresetsOfRun, row: Row) -> str:
 
 
 def titles(by_preset: PresetsOfRun) -> dict[str, str]:
-    """Returns the presets to choose from, with their titles."""
+    """Returns {preset: title} of the presets that can be chosen."""
     return {row["preset"]: row["title"] for row in by_preset.rows}
 
 
 def _exact(difference: float) -> str:
-    """Returns a signed number with three significant digits."""
+    """Returns the difference with its sign and three significant digits."""
     return numbers.signed(difference, numbers.places([difference]))
 
 
 def furthest(by_preset: PresetsOfRun) -> str:
-    """Returns the preset whose value differs most from the default's."""
+    """Returns the preset whose value differs most from the default's; the default if none is known."""
     known = [row for row in by_preset.rows if is_number(row["difference"])]
     return str(max(known, key=lambda row: abs(row["difference"]))["preset"]) if known else DEFAULT
 
@@ -360,7 +373,9 @@ def ledger_table(view: View, by_preset: PresetsOfRun) -> Html:
 
 
 def show_ties(view: View, by_preset: PresetsOfRun) -> None:
-    """Draws how much the order of equal scores can change the value; nothing if there are no such ties."""
+    """Draws how much the order of items with equal scores can change the value; nothing if there are no such
+    ties.
+    """
     band = cached.tie_band(by_preset.run.id, view.metric, view.k)
     if band is None:
         return

@@ -1,4 +1,4 @@
-"""Draws the formula of a preset, and its arithmetic for one list, line by line."""
+"""Draws the formula of a preset, and its computation for one list, line by line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
 
 
 def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
-    """Draws the formula of a preset with its symbols, parameters and the metric's example."""
+    """Draws the formula of a preset with its symbols, its parameters and the metric's example."""
     row = by_preset.row(preset)
     definition = define(row["spec"])
     metric = METRICS[by_preset.metric]
@@ -49,7 +49,7 @@ def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
 
 
 def _chosen(spec: str) -> list[tuple[str, str, str]]:
-    """Returns name, value and meaning of each parameter that differs from the default."""
+    """Returns (name, value, meaning) of each parameter that differs from the default."""
     definition = define(spec)
     return [
         (knob.name, value, knob.values[value])
@@ -59,7 +59,7 @@ def _chosen(spec: str) -> list[tuple[str, str, str]]:
 
 
 def work_out(by_preset: PresetsOfRun, preset: str) -> None:
-    """Draws the arithmetic for the built-in list or for a user of the run, as chosen."""
+    """Draws the computation for the built-in list or for a user of the run, as chosen."""
     chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
     row = by_preset.row(preset)
     if chosen == "run" and (reason := _why_no_user(by_preset.run, row["reason"])):
@@ -82,14 +82,14 @@ def work_out(by_preset: PresetsOfRun, preset: str) -> None:
 
 
 def _why_no_user(run: Run, reason: str) -> str:
-    """Returns why no list of the run can be worked out; empty if one can."""
+    """Returns why there is no example from the run; empty if there is one."""
     if not run.is_mean:
         return reason
     return f"it is the mean of {run.replicated}, so each user has several lists"
 
 
 def heading(worked: Worked, chosen: str) -> Html:
-    """Returns whose list it is, and which of its items are relevant."""
+    """Returns a sentence on which user's list it is, and which items are relevant."""
     if chosen == "small":
         text = (
             "The list x, a, y, b with k = 5. The relevant items are a (grade 3), b (grade 1) and c (grade "
@@ -115,7 +115,7 @@ def places_table(worked: Worked) -> Html:
 
 
 def rows(worked: Worked) -> list[list[Cell]]:
-    """Returns a row per position; in a long list, one row for neighbouring positions without a hit."""
+    """Returns a row per position; in a long list, neighbouring positions without a hit share a row."""
     lines = [_row(place) for place in worked.places]
     empty = range(max(worked.length, len(worked.places)) + 1, worked.k + 1)
     if len(worked.places) > MOST_LINES:
@@ -161,7 +161,9 @@ def _amount(number: float | None) -> str:
 
 
 def arithmetic(worked: Worked) -> str:
-    """``0.6309 + 0.4307 = 1.0616, divided by the norm 2.1309: 0.4982``."""
+    """Returns the computation as text, such as ``0.6309 + 0.4307 = 1.0616, divided by the norm 2.1309:
+    0.4982``.
+    """
     value = numbers.fixed(worked.value, DECIMALS)
     if worked.total is None or worked.norm is None:
         return f"{worked.spec} = {value}"
@@ -179,6 +181,6 @@ def arithmetic(worked: Worked) -> str:
 
 
 def combined(worked: Worked) -> str:
-    """Returns the harmonic mean of the two parts, written out."""
+    """Returns the harmonic mean of both parts as a written computation."""
     a, b = (numbers.fixed(part.value, DECIMALS) for part in worked.parts)
     return f"2 × {a} × {b} ÷ ({a} + {b}) = {numbers.fixed(worked.value, DECIMALS)}"

@@ -1,4 +1,4 @@
-"""Home: experiments and A/B tests in one list, with search and order."""
+"""The page Home: experiments and A/B tests in one list, with search and order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recdash.ui.experiments import rows
 SEARCH, PAGE, ARCHIVED = "find", "at", "old"
 ORDERS = {"change": "Last change", "name": "Name", "size": "Runs"}
 AT_ONCE = 50
-"""So many rows are drawn at a time."""
+"""The number of rows on one page of the list."""
 _BY: Mapping[str, Callable[[Card], Any]] = {
     "change": lambda card: -card.last_change.when.timestamp(),
     "name": lambda card: card.experiment.name.casefold(),
@@ -29,7 +29,9 @@ _BY: Mapping[str, Callable[[Card], Any]] = {
 
 @dataclass(frozen=True)
 class Listed:
-    """The cards that match the ``words``, of ``n`` in all; ``archived``: how many archived ones match too."""
+    """The experiments that match the search ``words``, of ``n`` in all; ``archived`` is the number of hidden
+    matches.
+    """
 
     cards: Sequence[Card]
     n: int
@@ -57,7 +59,7 @@ def show() -> None:
 
 
 def gather(listed: Sequence[Card], words: str, *, archived: bool) -> Listed:
-    """Returns those that hold the words; ``archived``: also of the archived ones."""
+    """Returns the experiments that match the words; archived ones only if ``archived``."""
     holding = [card for card in listed if card.mentions(words)]
     if archived:
         return Listed(holding, len(listed), 0, words)
@@ -75,7 +77,7 @@ def finding(cards: Listed) -> str:
 
 
 def _decided(cards: Sequence[Card]) -> str:
-    """Returns ``2 decided``, or ``none decided yet``."""
+    """Returns how many experiments have a decision, such as ``2 decided`` or ``none decided yet``."""
     n = sum(card.decision is not None for card in cards)
     if len(cards) == 1:
         return "decided" if n else "not decided yet"
@@ -83,7 +85,7 @@ def _decided(cards: Sequence[Card]) -> str:
 
 
 def subtitle(cards: Listed) -> str:
-    """Returns what happened last, and what is not shown."""
+    """Returns the line below the headline: the last change, and how many archived matches are hidden."""
     hidden = many(cards.archived, "archived experiment").capitalize()
     archived = f" {hidden} not shown." if cards.archived else ""
     newest = max(cards.cards, key=lambda card: card.last_change.when, default=None)
@@ -103,7 +105,7 @@ def _search() -> str:
 
 
 def _archived_too() -> bool:
-    """Returns the switch that shows archived experiments too."""
+    """Draws the switch for archived experiments, and returns whether it is on."""
     chosen = state.option(ARCHIVED, "hide", ("hide", "show"))
     box = widgets.bound(
         ARCHIVED, "experiments-archived", chosen == "show", lambda shown: "show" if shown else None
@@ -124,7 +126,9 @@ def _nothing(cards: Listed) -> None:
 
 
 def _page_of(cards: Sequence[Card], at_once: int) -> Sequence[Card]:
-    """Returns the cards of the page that the link names; of one beyond the last, those of the last."""
+    """Draws the buttons between pages of the list, and returns the cards of the page in the link, or of the
+    last page.
+    """
     pages = max(1, -(-len(cards) // at_once))
     wanted = state.params().get(PAGE, "1")
     number = min(pages, int(wanted)) if wanted.isdecimal() and 0 < len(wanted) < 7 and int(wanted) else 1

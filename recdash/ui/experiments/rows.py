@@ -1,4 +1,4 @@
-"""The rows of Home: one per experiment, with recommendation, decision, A/B tests and last change."""
+"""The rows of Home, one per experiment: recommendation, decision, A/B tests and last change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE_YET = "none yet"
 WEEK = timedelta(days=7)
 MOST_TESTS = 2
 SECONDS_BETWEEN = 0.5
-"""The list is drawn again at most so often while recommendations are worked out."""
+"""The minimum time in seconds between two updates of the list while recommendations are computed."""
 _KNOWN = "recdash.home-known"
 SIGNS: Mapping[Action, tuple[str, str]] = {
     "ship": ("▲", "better"),
@@ -34,7 +34,7 @@ SIGNS: Mapping[Action, tuple[str, str]] = {
 @st.fragment(parallel=True)
 @widgets.show_errors
 def draw(cards: Sequence[Card]) -> None:
-    """The list stands at once; what takes long comes as it is worked out."""
+    """Draws the list at once, and adds each recommendation when it is computed."""
     place, workspace = st.empty(), state.workspace()
     known: dict[str, Today] = st.session_state.setdefault(_KNOWN, {})
     if any(card.experiment.id not in known for card in cards):
@@ -49,7 +49,7 @@ def draw(cards: Sequence[Card]) -> None:
 
 
 def list_html(cards: Sequence[Card], known: Mapping[str, Today], now: datetime) -> Html:
-    """Returns the rows. ``known``: experiment's id → what its evidence says, as far as it is worked out."""
+    """Returns the list. ``known`` are {experiment id: what its evidence says}, as far as it is computed."""
     head = join([html("<span>{title}</span>", title=title) for title in TITLES])
     rows = [row_html(card, known.get(card.experiment.id), now) for card in cards]
     return html(
@@ -60,7 +60,7 @@ def list_html(cards: Sequence[Card], known: Mapping[str, Today], now: datetime) 
 
 
 def row_html(card: Card, today: Today | None, now: datetime) -> Html:
-    """Returns one experiment as a list item, whose cells a phone shows below each other."""
+    """Returns one experiment as a list item, whose cells are below each other on a phone."""
     name = html("<h2>{name} {marks}</h2>{about}", name=_name(card), marks=_marks(card), about=_about(card))
     if today is None:
         waiting = widgets.muted("working it out …")
@@ -80,7 +80,7 @@ def row_html(card: Card, today: Today | None, now: datetime) -> Html:
 
 
 def _name(card: Card) -> Html:
-    """Leads to the experiment's decision, where it is not archived."""
+    """Returns the experiment's name as a link to its decision; plain text if it is archived."""
     if card.experiment.archived is not None:
         return html("<bdi>{name}</bdi>", name=card.experiment.name)
     to = _address("./", card)
@@ -97,7 +97,7 @@ def _marks(card: Card) -> Html:
 
 
 def _about(card: Card) -> Html:
-    """Owner, note, and how much there is to compare."""
+    """Returns the experiment's owner, note, and numbers of runs and users."""
     owner = card.rules.owner if card.experiment.truth is not None else ""
     size = many(len(card.own), "run") if card.own else ""
     users = many(card.experiment.settings.get("truth_users", 0), "user") if card.own else ""
@@ -107,7 +107,7 @@ def _about(card: Card) -> Html:
 
 
 def _recommendation(card: CardVerdict) -> Html:
-    """Sign and headline, and by which metric; else why there is none."""
+    """Returns the recommendation's sign, headline and metric, or why there is none."""
     if card.verdict is None:
         return html("<b>{why}</b>", why=card.why_not)
     badge, base = badge_of(card.verdict), card.verdict.evidence.base
@@ -122,7 +122,7 @@ def _recommendation(card: CardVerdict) -> Html:
 
 
 def _decision(card: Card, today: Today | None) -> Html:
-    """Returns the decision on top and whether today's evidence agrees, and the review that is open."""
+    """Returns the decision that applies, whether today's evidence agrees with it, and the open review."""
     parts = []
     if card.decision:
         by = f"{card.decision.author}, {day(card.decision.created)}"
@@ -167,7 +167,7 @@ def _test(card: Card, test: TestStatus) -> Html:
 
 
 def _change(card: Card, now: datetime) -> Html:
-    """When and how it changed last, and how often in the last seven days."""
+    """Returns when and how the experiment changed last, and the number of changes in the last seven days."""
     last, recent = card.last_change, card.changed_since(now - WEEK)
     more = f", and {many(recent - 1, 'more change')} this week" if recent > 1 else ""
     words = f"{last}{more}"

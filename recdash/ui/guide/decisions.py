@@ -1,4 +1,6 @@
-"""Guide articles on deciding: the recommendation, the decision rules, the verdict, reviews and decisions."""
+"""Articles of the guide on deciding: the recommendation, decision rules, the verdict, reviews and
+decisions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guide articles on A/B tests: the terms of the Online pages."""
+"""Articles of the guide on A/B tests: the terms on the Online pages."""
 
 from __future__ import annotations
 

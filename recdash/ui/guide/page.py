@@ -1,4 +1,4 @@
-"""Builds the chapters of the guide, from metrics, presets and written articles, and draws them."""
+"""Makes the chapters of the guide from metrics, presets and written articles, and draws them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def chapters(workspace: Workspace) -> dict[str, Chapter]:
 
 
 def metric_article(metric: MetricGuide) -> Article:
-    """Returns the article on a metric: meaning, formula, range, parameters, example and source."""
+    """Returns the article about a metric: meaning, formula, range, parameters, example and source."""
     facts = f"{metric.range} · {metric.unit} · {metric.direction} · needs {metric.needs}"
     parts = [
         f"{metric.title}.",
@@ -83,7 +83,7 @@ def metric_article(metric: MetricGuide) -> Article:
 
 
 def _parameters(metric: MetricGuide) -> str:
-    """Returns the metric's parameters as a Markdown table: of each the default first, then the others."""
+    """Returns the metric's parameters as a Markdown table with a row per value; empty if it has none."""
     rows = [
         f"| `{name}={value}` | {'yes' if value == default else ''} | {meaning} |"
         for name, default, choices in metric.parameters
@@ -94,7 +94,7 @@ def _parameters(metric: MetricGuide) -> str:
 
 
 def preset_article(preset: PresetGuide) -> Article:
-    """Returns the article on a preset: its purpose, its changes, and whether the library agrees."""
+    """Returns the article about a preset: its purpose, its definitions, and whether the library agrees."""
     specs = [f"- `{spec}`" for spec in preset.specs]
     rules = [f"- {rule}" for rule in preset.rules]
     agreement = (
@@ -110,7 +110,7 @@ def preset_article(preset: PresetGuide) -> Article:
 
 
 def linked_first(by_slug: Mapping[str, Chapter]) -> None:
-    """Draws the article that the link names on top of the page; warns of an unknown name."""
+    """Draws the article that the link names on top of the page, or warns if there is none with this name."""
     slug = state.params().get("metric")
     if slug is None:
         return
@@ -130,7 +130,7 @@ def _close() -> None:
 
 
 def show(by_slug: Mapping[str, Chapter], words: str) -> None:
-    """Draws the chosen chapter; if there are search words, the articles of all chapters that contain them."""
+    """Draws the chosen chapter; with search words, the articles of all chapters that contain them."""
     titles = {slug: chapter.title for slug, chapter in by_slug.items()}
     chosen = widgets.choice("Chapter", "chapter", titles, "deciding")
     wanted = by_slug.values() if words.strip() else [by_slug[chosen]]

@@ -1,4 +1,4 @@
-"""Defines an article of the guide, and holds the articles on how to read the pages."""
+"""The type of the guide's articles, and the articles on how to read the pages."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Article:
-    """One entry of the guide. ``body`` is Markdown from this package, never from a user.
+    """An article of the guide.
 
-    ``template``: a kind of table; its template can be downloaded below the article.
+    ``body`` is Markdown from this package, never from a user.
+
+    ``template`` is the kind of table whose template can be downloaded below the article, "" for none.
     """
 
     slug: str
@@ -18,7 +20,7 @@ class Article:
     template: str = ""
 
     def mentions(self, words: str) -> bool:
-        """Returns whether title or body contain all ``words``, in any case."""
+        """Returns whether title and body together contain all ``words``, in upper or lower case."""
         text = f"{self.title} {self.body}".casefold()
         return all(word in text for word in words.casefold().split())
 

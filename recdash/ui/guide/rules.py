@@ -1,4 +1,4 @@
-"""Guide articles on the rules by which metrics count."""
+"""Articles of the guide on the rules by which metrics are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guide articles on the files to add: which ones, their formats and their columns."""
+"""Articles of the guide on the files to add: which ones, their formats and their columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from recdash.ui.guide.reading import Article
 
 
 def table_article(template: TableTemplate) -> Article:
-    """Returns the article on one kind of table: its purpose, its columns and an example."""
+    """Returns the article about one kind of table: its purpose, its columns and an example."""
     rows = "\n".join(
         f"| `{column.name}` | {'required' if column.required else 'optional'} | {column.meaning} |"
         for column in template.columns

@@ -1,4 +1,4 @@
-"""What the Items page shows: which test items each run hits, and which are never recommended."""
+"""What the page Items shows: which test items each run hits, and which are never recommended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEARCH, WHICH, ORDER = "item", "which", "order"
-"""Parameters of the link."""
+"""Names of parameters in the URL."""
 MOST_ROWS, LONGEST_TITLE, FEW_RUNS = 50, 60, 6
 ALL, MISSED, NEVER = "all", "nobody", "never"
 USERS, TITLE = "users", "title"
@@ -31,7 +31,7 @@ USERS, TITLE = "users", "title"
 
 @dataclass(frozen=True)
 class Items:
-    """``Overlap.found_items`` of the runs in the frame that have lists."""
+    """The rows of ``Overlap.found_items`` for the runs in the frame that have lists."""
 
     frame: pd.DataFrame
     run_ids: tuple[str, ...]
@@ -45,7 +45,7 @@ class Items:
         return int((self.frame["showers"] == 0).sum())
 
     def found(self, run_id: str) -> int:
-        """Returns how many items the run hits for at least one user."""
+        """Returns the number of items that the run hits for at least one user."""
         return int((self.frame[f"found {run_id}"] > 0).sum())
 
     def shown(self, run_id: str) -> int:
