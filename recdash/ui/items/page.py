@@ -52,12 +52,12 @@ class Items:
         return int((self.frame[f"shown {run_id}"] > 0).sum())
 
     def only(self, run_id: str) -> pd.DataFrame:
-        """Returns the items that this run hits and no other."""
+        """Returns the items that this run hits and no other run does."""
         return self.frame[(self.frame[f"found {run_id}"] > 0) & (self.frame["finders"] == 1)]
 
 
 def gather(view: View) -> Items | None:
-    """None where no run in the frame has lists."""
+    """Returns the items of the runs in the frame; None if no run has lists."""
     run_ids = tuple(run.id for run in view.shown if run.has_lists)
     return Items(cached.found_items(run_ids, view.k), run_ids) if run_ids else None
 
@@ -66,7 +66,10 @@ def gather(view: View) -> Items | None:
 
 
 def finding(view: View, items: Items) -> str:
-    """``No run finds 71 % of the 4,478 test items``; the share of few items is counted."""
+    """Returns a headline on the items that no run hits, such as ``All runs miss 71 % of 4,478 test items``.
+
+    Of fewer than 100 items it gives the number rather than the share.
+    """
     total = len(items.frame)
     if items.missed == 0:
         return f"Every one of {numbers.counted(total, 'test item')} is a hit of at least one run"
@@ -91,7 +94,9 @@ def subtitle(view: View, items: Items) -> str:
 
 
 def summary(view: View, items: Items) -> Html:
-    """One row per run: how many of the test items it hits, alone and at all, and recommends."""
+    """Returns a table with a row per run: how many test items it hits, hits as the only run, and
+    recommends.
+    """
     total = len(items.frame)
     titles = ("Items hit", "of all, %", "Unique hits", "Items\nrecommended", "Never a hit")
     columns = [*text_columns("Run"), *number_columns(*titles)]
@@ -106,11 +111,13 @@ def summary(view: View, items: Items) -> Html:
     return table_html(columns, rows, view.marks, kind="rd-small")
 
 
-# ── which items ──────────────────────────────────────────────────────────────────────────────
+# ── choice of items ──────────────────────────────────────────────────────────────────────────
 
 
 def choose(view: View, items: Items) -> pd.DataFrame:
-    """Returns the chosen items: which, with what in the title or id, in which order; in the URL."""
+    """Draws the choices of which items, in which order, and with which words, and returns these items; the
+    URL keeps them.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         which = _select("Which items", WHICH, which_options(view, items), ALL, 340)
         order = _select("Sorted by", ORDER, _orders(view, items), USERS, 300)
@@ -151,7 +158,9 @@ def chosen(items: Items, which: str) -> pd.DataFrame:
 
 
 def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
-    """Rows with the text in the title or the id, in upper or lower case."""
+    """Returns the items whose title or id contains the text, in upper or lower case; all for an empty
+    text.
+    """
     wanted = text.strip()
     if not wanted:
         return frame
@@ -160,7 +169,9 @@ def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
-    """Numbers from the largest, titles from A; what is equal by the users who consumed it."""
+    """Returns the items in this order: titles from A, numbers from the largest, then by users who consumed
+    the item.
+    """
     if order == TITLE:
         return frame.sort_values(TITLE, key=lambda titles: titles.str.casefold(), kind="stable")
     return frame.sort_values(list(dict.fromkeys((order, USERS))), ascending=False, kind="stable")
@@ -170,7 +181,7 @@ def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
 
 
 def table(view: View, items: Items, rows: pd.DataFrame) -> None:
-    """The first rows as HTML; all of them to take away."""
+    """Draws the first items as a table, with a CSV of all of them."""
     if rows.empty:
         st.html(html('<p class="rd-muted">No item matches.</p>'))
         return
@@ -194,7 +205,9 @@ def _cells(row: Row, run_ids: Sequence[str]) -> list[Cell]:
 
 
 def _counts(row: Row, run_id: str) -> Html:
-    """Hits and times recommended; a dash where it is never recommended."""
+    """Returns a cell with the run's hits on the item and how often it recommends it; a dash if it never
+    does.
+    """
     finders, lists = row[f"found {run_id}"], row[f"shown {run_id}"]
     if not lists:
         return html('<span class="rd-muted" title="never recommended">{none}</span>', none=numbers.NONE)
@@ -210,7 +223,9 @@ def _note(n_rows: int) -> Html:
 
 
 def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows with the runs' names in the head; of a name that two runs share the id follows."""
+    """Returns the rows with names of runs in the column titles, and also the id if two runs have the same
+    name.
+    """
     names = [view.name(run_id) for run_id in items.run_ids]
     heads = {
         f"{count} {run_id}": f"{count} by {name}"
@@ -223,7 +238,7 @@ def tidy(view: View, items: Items, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def left_out(view: View) -> str:
-    """Returns which runs have no lists to show, or several for each user."""
+    """Returns sentences on runs that have no lists, or several for each user; empty if there are none."""
     means = [run.name for run in view.shown if run.is_mean]
     names = [run.name for run in view.shown if not run.has_lists and not run.is_mean]
     reasons = {

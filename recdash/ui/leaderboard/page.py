@@ -1,4 +1,4 @@
-"""What the leaderboard shows of a view, gathered once for its page."""
+"""Gathers what the leaderboard shows."""
 
 from __future__ import annotations
 
@@ -28,30 +28,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LONGEST_NAME = 26
-"""Of a run's name, beside so many columns."""
+"""The maximum length of a run's name in the table, which has many columns."""
 WITHOUT_STANDING, WITH_STANDING = 3, 1
-"""How many more metrics fit beside the forest."""
+"""How many more metrics there is room for next to the forest plot."""
 
 
 def search() -> str:
-    """Returns the text to look for in names and tags, kept in the URL."""
+    """Draws the search box for names and tags, and returns its text; the URL keeps it."""
     return widgets.search("Search runs and tags", "q", "leaderboard-search", "name or tag", reset=("p",))
 
 
 def choices() -> tuple[str, bool, Correction]:
-    """Column set, whether differences are in %, and the correction; all in the URL."""
+    """Draws the choices above the table and returns the set of columns, whether differences are in %, and the
+    correction.
+    """
     chosen = widgets.choice("Columns", "cols", SETS, "core")
     unit = widgets.choice("Difference", "diff", {"abs": "Absolute", "rel": "Relative"}, "abs")
     return chosen, unit == "rel", corrections.choose()
 
 
 def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
-    """Returns every run but the references against the baseline."""
+    """Returns the comparison of all runs except reference candidates with the baseline."""
     return replace(view.query, runs=view.own_ids, terms=replace(view.terms, correction=correction))
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
-    """Returns all rows that match the search, best first under the baseline's band."""
+    """Returns the rows that match the search: the baseline's first, then the others by rank."""
     standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
@@ -82,9 +84,9 @@ def _metrics(view: View, chosen: str, correction: Correction, few: int) -> tuple
 
 
 def differing(view: View, correction: Correction) -> list[str]:
-    """Returns the other metrics by which some run is better or worse than the baseline after correction.
+    """Returns the other metrics in which any run is better or worse than the baseline after correction.
 
-    A metric without a value per user differs where its first three digits do.
+    A metric without a value per user counts if its values differ in the first three digits.
     """
     others = [metric for metric in view.metrics if metric != view.metric]
     with st.spinner(f"Comparing {len(others)} metrics", show_time=False):
@@ -101,7 +103,9 @@ def _differs(view: View, metric: str, correction: Correction) -> bool:
 
 
 def _places(view: View, known: dict[str, float], correction: Correction) -> dict[str, cells.RankRange]:
-    """Honest ranks; by the value alone for one run, and for a metric without a value per user."""
+    """Returns the ranks with their ranges; by value without a test for a single run, and for a metric without
+    a value per user.
+    """
     query = compared(view, correction)
     everyone = frozenset(query.shown)
     ranked = {run: value for run, value in known.items() if run in everyone}
@@ -113,7 +117,9 @@ def _places(view: View, known: dict[str, float], correction: Correction) -> dict
 def _order(
     view: View, known: dict[str, float], places: dict[str, cells.RankRange], wanted: str
 ) -> tuple[str, ...]:
-    """By rank, then by value; below them who has no rank, and the references."""
+    """Returns the ids of the rows by rank, then by value; runs without a rank and reference candidates come
+    last.
+    """
     everyone = [*known, *(run for run in view.run_ids if run not in known)]
     last = len(everyone) + 1
     everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else last))
@@ -122,7 +128,7 @@ def _order(
 
 
 def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
-    """Runs that have the metric, and no user in common with the baseline."""
+    """Returns the runs that have the metric, but no user in common with the baseline."""
     baseline = view.shown[0].id
     if baseline not in known or not define(view.metric).is_paired:
         return frozenset()
@@ -130,7 +136,7 @@ def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozense
 
 
 def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, dict[str, str]]:
-    """Of the columns, and of what the set would hold but no run has: its absence has reasons."""
+    """Returns {metric: {run id: reason}} for the columns, and for metrics of the set that no run has."""
     absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
     wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
     explained = [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
@@ -138,7 +144,7 @@ def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, di
 
 
 def one_page(view: View, board: Board) -> Board:
-    """Returns the rows of the page in the URL; the baseline's band stands on each."""
+    """Draws the choice of a page of the table, and returns its rows; the baseline's row is on each page."""
     baseline = [run for run in board.order if run == view.shown[0].id]
     others = [run for run in board.order if run not in baseline]
     if len(others) <= PAGE:
@@ -153,7 +159,7 @@ def one_page(view: View, board: Board) -> Board:
 
 
 def finding(view: View, board: Board) -> str:
-    """Returns the H1: who is first, or who shares first place."""
+    """Returns the headline: which run is first, or which runs share the first rank."""
     where = metric_at(view.metric, view.k)
     known = headlines.values(board.scores, view.metric)
     if not define(view.metric).is_paired:
@@ -198,7 +204,7 @@ def plot_head(view: View, board: Board) -> Html:
 
 
 def footnote(view: View, board: Board) -> Html:
-    """Returns how to read the marks, and why cells are empty."""
+    """Returns notes on how to read the table, and why cells are empty."""
     own = [run for run in headlines.values(board.scores, view.metric) if not view.is_reference(run)]
     alone = [view.short(run_id) for run_id in board.order if run_id in board.apart]
     return widgets.note_html(
@@ -226,7 +232,7 @@ def _how_to_read(view: View, board: Board) -> list[str]:
 
 
 def _family(board: Board) -> str:
-    """Returns how the differences are corrected together."""
+    """Returns a sentence on how the differences are corrected; empty for a single difference."""
     if len(board.pairs) < 2:
         return ""
     if board.correction == "off":
@@ -239,7 +245,9 @@ def _family(board: Board) -> str:
 
 
 def _references(view: View, board: Board) -> str:
-    """Returns how to read the rows and columns of the reference candidates."""
+    """Returns a sentence on how to read the rows and columns of reference candidates; empty if there are
+    none.
+    """
     if len(view.own_ids) == len(view.runs):
         return ""
     line = "Reference candidates are not ranked. Choose one as baseline to compare with it."
@@ -249,7 +257,7 @@ def _references(view: View, board: Board) -> str:
 
 
 def _unranked(view: View, board: Board) -> list[str]:
-    """Runs with the metric that take no rank, of those that could."""
+    """Returns the runs that have the metric, but no rank."""
     known, shown = headlines.values(board.scores, view.metric), compared(view).shown
     return [run for run in known if run in shown and run not in board.places]
 
@@ -264,13 +272,15 @@ def _set_apart(view: View, board: Board) -> str:
 
 
 MOST_BY_POPULATION = 30
-"""Of more runs the means over two populations would take too long; the warning names the difference."""
+"""The number of runs above which comparing two populations would take too long; the warning names the
+difference then.
+"""
 
 
 @st.fragment(parallel=True)
 @widgets.show_errors
 def population_note(view: View) -> None:
-    """Whether users without a list decide who is first; worked out beside the page."""
+    """Writes a note if users without a list decide which run is first, in a separate fragment."""
     if len(view.own_ids) > MOST_BY_POPULATION:
         return
     effect = cached.population_effect(view, view.own_ids)
@@ -290,7 +300,7 @@ def alt(view: View, board: Board) -> str:
 
 
 def show_table(view: View, board: Board) -> None:
-    """The table, and beside its rows the forest where there are differences to draw."""
+    """Draws the table, with the forest plot next to its rows if there are differences."""
     if not board.pairs:
         st.html(table(view, board))
         return

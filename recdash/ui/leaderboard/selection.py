@@ -1,4 +1,4 @@
-"""From many rows of the leaderboard to the few runs that are compared."""
+"""Lets the reader choose a few runs of the leaderboard to compare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recdash.ui.leaderboard.table import Board
 
 
 def select(view: View, board: Board) -> None:
-    """The frame's candidates, chosen from the ranked runs, and the way on to their curves."""
+    """Draws the choice of the frame's candidates among the ranked runs."""
     baseline = view.shown[0].id
     ranked = [run for run in board.order if run != baseline]
     names = {run: _ranked_name(view, board, run) for run in (*view.candidate_ids, *ranked)}
@@ -29,7 +29,7 @@ def _ranked_name(view: View, board: Board, run_id: str) -> str:
 
 
 def compare_button(view: View, board: Board) -> None:
-    """One click to those who share first place; else to the chosen ones."""
+    """Draws a button that compares the runs that share the first rank, or else the chosen ones, over k."""
     first = shared_first(view, board)
     wanted = first or list(view.candidate_ids)
     names = headlines.some([view.short(run) for run in wanted])
@@ -42,7 +42,7 @@ def compare_button(view: View, board: Board) -> None:
 
 
 def shared_first(view: View, board: Board) -> list[str]:
-    """Returns the runs of rank 1 where several share it and all can be shown at once; else none."""
+    """Returns the runs that share rank 1 if all of them can be shown at once; else an empty list."""
     baseline = view.shown[0].id
     first = [run for run, place in board.places.items() if place.rank == 1 and place.shared]
     few = len([run for run in first if run != baseline]) <= MOST_CANDIDATES

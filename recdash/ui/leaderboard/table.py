@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All", "differ": "Differing"}
 PAGE = 25
-"""So many rows stand on a page, beside the baseline's."""
+"""The number of rows on a page, without the baseline's."""
 DIFFERENCE = ("mean_diff", "ci_low", "ci_high", "margin")
 
 
 @dataclass(frozen=True)
 class RankRange:
-    """A run's rank, the range in which it could have come, and whether others share it."""
+    """A run's rank, the ends of its 95 % range, and whether other runs share it."""
 
     rank: int
     low: int
@@ -65,11 +65,12 @@ class RankRange:
 
 @dataclass(frozen=True)
 class Board:
-    """What the leaderboard shows: run ids in order, the metrics of its columns, and their numbers.
+    """What the leaderboard shows: the ids of its rows in order, the metrics of its columns, and their
+    numbers.
 
-    ``pairs``: run id → its judged difference to the baseline, in % of the baseline's value where
-    ``relative``. ``apart``: runs that share no user with the baseline; ``standing`` where there are
-    references.
+    ``pairs`` are the differences from the baseline by run, in % of the baseline's value if ``relative``.
+    ``apart`` are the runs that share no user with the baseline. ``standing`` is the scale of the reference
+    candidates, None without any.
     """
 
     order: tuple[str, ...]
@@ -94,7 +95,10 @@ class Board:
 
 
 def places_by_value(scores: Mapping[str, float]) -> dict[str, RankRange]:
-    """By the value alone, equal ones sharing, where users have none of their own. ``scores``: best first."""
+    """Returns ranks by value without a test; runs with equal values share a rank.
+
+    ``scores`` begin with the best run.
+    """
     places: dict[str, RankRange] = {}
     for place, (run_id, value) in enumerate(scores.items(), start=1):
         above = [other for other in places if abs(scores[other] - value) <= EQUAL]
@@ -105,7 +109,7 @@ def places_by_value(scores: Mapping[str, float]) -> dict[str, RankRange]:
 
 
 def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
-    """From the rows of ``Comparisons.ranks``."""
+    """Returns {run id: rank with its range} from the rows of ``Comparisons.ranks``."""
     return {
         row["run_id"]: RankRange(row["rank"], row["rank_low"], row["rank_high"], row["shared"])
         for row in records(ranks)
@@ -113,13 +117,15 @@ def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
 
 
 def in_percent(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Differences, intervals and margins in % of the baseline's value; NaN where that is 0."""
+    """Returns the rows with differences, intervals and margins in % of the baseline's value; NaN if that is
+    0.
+    """
     of = pairs["base_value"].abs().where(pairs["base_value"] != 0)
     return pairs.assign(**{name: 100 * pairs[name] / of for name in DIFFERENCE})
 
 
 def matching(view: View, wanted: str) -> tuple[str, ...]:
-    """Runs whose name or a tag contains ``wanted``, whatever its case."""
+    """Returns the runs whose name or a tag contains ``wanted``, in upper or lower case."""
     word = wanted.strip().casefold()
     return tuple(
         run.id for run in view.runs if any(word in text.casefold() for text in (run.name, *run.tags))
@@ -147,12 +153,14 @@ def columns(view: View, board: Board) -> list[Column]:
 
 
 def _base_name(view: View) -> str:
-    """Returns the baseline's name, as much of it as a narrow column holds."""
+    """Returns the baseline's name, shortened for a narrow column; empty without a baseline."""
     return shortened(map(view.name, view.run_ids), 16)[view.base_name] if view.baseline else ""
 
 
 def _standing_columns(standing: Standing | None) -> tuple[Column, ...]:
-    """Of the way from floor to ceiling, and how many times the usual: where there are references for it."""
+    """Returns the columns for the way from floor to ceiling and the multiple of most popular, as far as they
+    are known.
+    """
     titles = []
     if standing and standing.share:
         titles.append(two_lines("Of the", "way, %"))
@@ -162,7 +170,7 @@ def _standing_columns(standing: Standing | None) -> tuple[Column, ...]:
 
 
 def _standing_cells(view: View, board: Board) -> list[list[Number]]:
-    """Returns the cells of these columns, run by run."""
+    """Returns the cells of these columns in the order of the runs; empty without reference candidates."""
     standing = board.standing
     if standing is None:
         return []
@@ -174,7 +182,9 @@ def _standing_cells(view: View, board: Board) -> list[list[Number]]:
 
 
 def _head(metric: str, k: int) -> Html:
-    """A variant's parameters stand in the second line, so that its column stays narrow."""
+    """Returns a column's title, with the parameters of a variant on the second line to keep the column
+    narrow.
+    """
     name, bracket, parameters = metric_title(metric).partition("(")
     cutoff = f"{bracket}{parameters}{f'@{k}' if has_k(metric) else ''}"
     return two_lines(name, f"{cutoff} %" if is_percent(metric) else cutoff)
@@ -185,7 +195,7 @@ def two_lines(first: str, second: str) -> Html:
 
 
 def rows(view: View, board: Board) -> list[list[Cell]]:
-    """Cells of the table, in the board's order."""
+    """Returns the cells of the table in the board's order."""
     primary, *others = (_values(view, board, metric) for metric in board.metrics)
     bounds = [(row["ci_low"], row["ci_high"]) for row in board.pairs.values()]
     differences = with_intervals([row["mean_diff"] for row in board.pairs.values()], bounds)
@@ -205,7 +215,7 @@ def rows(view: View, board: Board) -> list[list[Cell]]:
 
 
 def _values(view: View, board: Board, metric: str) -> list[Cell]:
-    """Returns the values of a metric, with the reason where there is none."""
+    """Returns the cells of a metric; a missing value has its reason as a tooltip."""
     known, absent = values(board.scores, metric), board.absences.get(metric, {})
     like = without_references(view, known).values()
     cells = metric_values(metric, map(known.get, board.order), like=like, has_unit=False)
@@ -227,12 +237,16 @@ def _place_cell(place: RankRange | None) -> Html:
 
 
 def without_references(view: View, scores: Mapping[str, float]) -> dict[str, float]:
-    """An oracle's 1 must take neither a rank nor the candidates' digits."""
+    """Returns the scores without reference candidates, so that an oracle's 1 affects neither ranks nor
+    decimals.
+    """
     return {run_id: value for run_id, value in scores.items() if not view.is_reference(run_id)}
 
 
 def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Interval] | None) -> list[Cell]:
-    """Returns the difference to the baseline, its interval and its finding, or why there is none."""
+    """Returns the cells for the difference from the baseline, its interval and its finding, or why there is
+    none.
+    """
     if view.baseline and run_id == view.baseline.id:
         return [muted("baseline"), numbers.NONE, ""]
     if view.is_reference(run_id):
@@ -247,7 +261,7 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
 
 
 def export(view: View, board: Board) -> pd.DataFrame:
-    """Returns the leaderboard as a plain frame for the CSV: full precision, one row per run."""
+    """Returns the leaderboard as a frame for the CSV, in full precision with one row per run."""
     import pandas as pd
 
     known = {metric: values(board.scores, metric) for metric in board.metrics}

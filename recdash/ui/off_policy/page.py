@@ -1,4 +1,4 @@
-"""Shows the off-policy estimate: a log and a target policy go in, a verdict and its evidence come out."""
+"""The page Off-policy: the form for a log and a target policy, and the verdict with its evidence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class OffPolicyRequest:
-    """The uploaded files and the options; ``target`` None: uniform."""
+    """The uploaded files and the options of an estimate. ``target`` is None for the uniform policy."""
 
     log: UploadedFile
     target: UploadedFile | None
@@ -59,7 +59,7 @@ class OffPolicyRequest:
 
 
 def ask() -> OffPolicyRequest | None:
-    """Draws the form and returns files and options; None while a file is missing."""
+    """Draws the form and returns its files and options; None while a file is missing."""
     get_ready()
     left, right = st.columns(2, gap="large")
     with left:
@@ -116,7 +116,7 @@ def _details() -> tuple[float | None, str | None]:
 
 
 def explain() -> None:
-    """Says what the page is for, before there is a log."""
+    """Says what the page is for, while there is no log."""
     widgets.title(
         "Estimate a new policy from logs",
         "Needs logged propensities: a log of a randomised recommender, with the probability of each item "
@@ -125,7 +125,9 @@ def explain() -> None:
 
 
 def estimate(request: OffPolicyRequest) -> OffPolicy:
-    """Returns the estimates, cached by file; stops the page with the reasons if there are none."""
+    """Returns the estimates, cached by file; if there are none, shows the reasons and ends this run of the
+    page.
+    """
     target_id = request.target.file_id if request.target else UNIFORM
     try:
         return _estimated(
@@ -161,7 +163,7 @@ def _estimated(
 
 
 def scale(result: OffPolicy) -> tuple[float, str]:
-    """Returns the factor and unit of rewards: clicks in % of slots, any other reward as it is."""
+    """Returns the factor and the unit of rewards: clicks in % of slots, other rewards unchanged."""
     return (100.0, " %") if result.of_clicks else (1.0, "")
 
 
@@ -202,7 +204,7 @@ def subtitle(result: OffPolicy) -> str:
 
 
 def show_reasons(result: OffPolicy) -> None:
-    """Shows why there is no verdict."""
+    """Shows why there is no verdict; nothing if there is one."""
     if result.reasons:
         widgets.notices([Problem("refused", "Why", capital(reason), "") for reason in result.reasons])
 

@@ -1,4 +1,4 @@
-"""Shows how far offline metrics and A/B tests agree: by pairs, by metric, and over all tests."""
+"""Shows how far offline metrics and A/B tests agree: by pairs of runs, by metric, and over all tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ Answer = TypeVar("Answer")
 
 
 def card(view: View, sides: OfflineOnline) -> None:
-    """Shows in how many pairs offline picked the online winner, and how well the order of all runs agrees."""
+    """Shows in how many pairs offline results picked the online winner, and whether the order of all runs
+    agrees.
+    """
     agreement: Agreement = cached.answer(
         state.workspace().agreement.of,
         (sides.test.id, view.metric, view.k, sides.online_metric),
@@ -51,7 +53,7 @@ def card(view: View, sides: OfflineOnline) -> None:
 
 
 def pairs_note() -> str:
-    """Returns the tooltip: which runs make pairs, and when a pair is decided."""
+    """Returns a tooltip on which runs make pairs, and when a pair is decided."""
     return (
         "Every two runs make a pair. A pair is decided if its difference is significant offline and online. "
         f"Differences to the control are corrected over all goals, as on Results; pairs of two variants "
@@ -59,11 +61,13 @@ def pairs_note() -> str:
     )
 
 
-# ── which metric, and how often ──────────────────────────────────────────────────────────────
+# ── the best metric, and the track record ────────────────────────────────────────────────────
 
 
 def sections(view: View, sides: OfflineOnline) -> None:
-    """Which metric had the order of this test, and how the frame's has called all tests."""
+    """Shows which offline metric ranked this test's runs best, and how well the frame's metric predicted all
+    tests.
+    """
     version = _version(view)
     best: BestMetric = cached.answer(
         state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), version=version
@@ -103,7 +107,7 @@ def best_heading(best: BestMetric) -> str:
 
 
 def best_words(best: BestMetric) -> str:
-    """Returns the caution: how well the best of so many metrics does by chance."""
+    """Returns a caution on how well the best of so many metrics does by chance."""
     if best.p is None or best.n < LEAST_RUNS:
         return f"{capital(best.reason)}."
     p = f"p = {numbers.p_value(best.p)}".replace("= <", "< ")
@@ -111,7 +115,9 @@ def best_words(best: BestMetric) -> str:
 
 
 def metric_table(best: BestMetric, own: str) -> Html:
-    """Returns the table of the metrics closest to the online order, and the frame's own."""
+    """Returns the table of metrics whose order is closest to the online order, with the frame's own
+    metric.
+    """
     ranked = [
         (prediction.label, prediction.tau) for prediction in best.predictions if prediction.tau is not None
     ]
@@ -123,7 +129,7 @@ def metric_table(best: BestMetric, own: str) -> Html:
 
 
 def _bar(tau: float) -> Html:
-    """Returns a bar from the middle: to the right for the same order, to the left for the opposite one."""
+    """Returns a bar from the middle: to the right for the same order, to the left for the opposite order."""
     return html(
         '<div class="rd-tau" aria-hidden="true"><span class="rd-tau-zero"></span>'
         '<span class="rd-tau-bar" style="left:{left}%;width:{width}%"></span></div>',
@@ -143,7 +149,7 @@ def record_heading(record: TrackRecord) -> str:
 
 
 def record_words(record: TrackRecord) -> str:
-    """Returns the interval of the share, and what the points are."""
+    """Returns the interval of the share of correct predictions, and a sentence on what the points are."""
     low, high = record.called.low, record.called.high
     share = ""
     if low is not None and high is not None:
@@ -156,7 +162,7 @@ def record_words(record: TrackRecord) -> str:
 
 
 def record_notes(record: TrackRecord) -> list[str]:
-    """Returns the notes: what the line says or why there is none, and which tests have no point."""
+    """Returns notes on the line, or why there is none, and on which tests have no point."""
     line = record.calibration
     if line is None:
         lines = [f"No line: {record.reason}."]
@@ -194,7 +200,9 @@ def tidy(record: TrackRecord) -> pd.DataFrame:
 
 
 def _version(view: View) -> tuple[str, ...]:
-    """Returns what the answers depend on and people may change: tests with their links, baselines, names."""
+    """Returns everything changeable on which the answers depend: tests with their links, baselines, and
+    names.
+    """
     source = state.workspace()
     experiments = source.experiments.all()
     tests = [repr(test) for experiment in experiments for test in source.online_tests.all(experiment.id)]

@@ -1,4 +1,4 @@
-"""Shows one A/B test beside the offline scores of the runs that it served."""
+"""Shows an A/B test with the offline scores of the runs that it served."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %"
 
 
 def show_broken_split(test: OnlineTest) -> None:
-    """Shows a sample ratio mismatch above everything else: nothing on the page can be trusted then."""
+    """Shows an error for a sample ratio mismatch, in which case no number on the page can be trusted."""
     for notice in test.notices:
         if notice.code == SPLIT_BROKEN:
             st.error(f"**{SRM_BLOCKS}** {markdown(split_counts(notice))}")
 
 
 def show_notices(view: View, test: OnlineTest) -> None:
-    """Shows how many other notices the test has; the page Results lists them."""
+    """Shows how many other notices the test has, with a link to the page that lists them."""
     others = [notice for notice in test.notices if notice.code != SPLIT_BROKEN]
     if others:
         page = links.link(view, many(len(others), "notice"), "ab-results", {"t": test.id})
@@ -58,13 +58,13 @@ def show_notices(view: View, test: OnlineTest) -> None:
 
 
 def compared(sides: OfflineOnline) -> list[str]:
-    """Returns the runs whose offline values are compared, the control's first."""
+    """Returns the ids of the runs whose offline values are compared, the control's first."""
     control = sides.test.links.get(sides.test.control)
     return [run_id for run_id in (control, *sides.rows["run_id"]) if run_id]
 
 
 def without_links(sides: OfflineOnline) -> None:
-    """Shows the test's own results if no variant is linked to a run."""
+    """Shows the test's own results, for a test without a variant that is linked to a run."""
     no_link()
     results_table(sides)
 
@@ -76,7 +76,7 @@ def finding(sides: OfflineOnline) -> str:
 
 
 def subtitle(view: View, test: OnlineTest, online: str) -> str:
-    """Returns the line under the title. ``online``: the title of the online metric."""
+    """Returns the line below the title. ``online`` is the title of the online metric."""
     return (
         f"{test.name} · {metric_at(view.metric, view.k)} offline, {online.lower()} online. "
         "Filled: significant. Hollow: inconclusive."
@@ -84,7 +84,7 @@ def subtitle(view: View, test: OnlineTest, online: str) -> str:
 
 
 def in_percent(sides: OfflineOnline) -> pd.DataFrame:
-    """Returns the rows with online lifts in %, as on the scatter's axis."""
+    """Returns the rows with online lifts in %, as on the axis of the scatter chart."""
     return sides.rows.assign(**{old: sides.rows[new] for old, new in PERCENT.items()})
 
 
@@ -104,7 +104,7 @@ def _users(sides: OfflineOnline) -> str:
 
 
 def offline_values(sides: OfflineOnline) -> None:
-    """Shows the offline values of the runs if there are no paired differences to draw."""
+    """Shows the offline values of the runs, for a metric or control without paired differences."""
     values = aligned(sides.rows["offline_value"])
     rows = zip(map(RunName, sides.rows["run_id"]), values, strict=True)
     widgets.table([*text_columns("Run"), *number_columns(sides.where)], rows, sides.marks)
@@ -120,12 +120,14 @@ def online_side(sides: OfflineOnline) -> Side:
 
 
 def scatter_title(sides: OfflineOnline) -> tuple[str, str]:
-    """Returns title and caption of the scatter: the runs that disagree."""
+    """Returns the title of the scatter chart, which names the runs that disagree, and its caption."""
     return disagreements(sides.rows, judged=not sides.broken_split), QUADRANTS
 
 
 def reading(view: View, sides: OfflineOnline) -> None:
-    """Shows per run what it did offline and online, with a link to the reasons of those that disagree."""
+    """Shows for each run whether it won or lost offline and online, with links to the reasons of
+    disagreements.
+    """
     widgets.section("Run by run")
     tones: dict[str, Tone] = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
     rows: list[list[Cell]] = []
@@ -141,7 +143,7 @@ def reading(view: View, sides: OfflineOnline) -> None:
 
 
 def _why(view: View, sides: OfflineOnline, row: Row) -> Html:
-    """Returns a link to the page Why, opened at the variant."""
+    """Returns a link to the page Why for this variant."""
     chosen = {"t": sides.test.id, "om": sides.online_metric, "v": row["variant"]}
     return links.link(view, f"Why {row['run']} {row['quadrant']} →", "why", chosen)
 
@@ -151,7 +153,7 @@ def in_words(quadrant: str) -> str:
 
 
 def results_table(sides: OfflineOnline) -> None:
-    """Shows every metric and variant of the test: value, lift, interval, n."""
+    """Shows a table with value, lift, interval and n of every metric and variant of the test."""
     widgets.section(
         "All online metrics of this test",
         f"Lift over {control_name(sides.test.control)}, 95 % CI; goals are {CORRECTIONS['holm']}-corrected.",
@@ -172,7 +174,7 @@ def _result_row(sides: OfflineOnline, row: Row) -> list[Cell]:
     title, variant, *values, word, n_users = lift_row(row, judged=not sides.broken_split)
     low, high = judged_by(row)
     if is_number(low) and is_number(high) and not (row["word"] or row["is_control"] or sides.broken_split):
-        word = tables.finding(by_interval(low, high), glyph(low, high))  # stored before results had words
+        word = tables.finding(by_interval(low, high), glyph(low, high))  # an older release stored no findings
     run = RunName(row["run_id"]) if row["run_id"] in sides.marks else Number(None, why="not linked to a run")
     return [title, variant, run, *values, word, n_users]
 

@@ -1,4 +1,4 @@
-"""The Decision page of an experiment that has A/B tests and no runs: what the newest test says to do."""
+"""The page Decision of an experiment with A/B tests but without runs: what the newest test says to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ NEXT = "This experiment has no test set yet. Add one to compare candidates befor
 
 
 def show(view: View) -> bool:
-    """Draws the decision by the newest A/B test, and the way to its numbers; returns False without a test."""
+    """Draws the decision by the newest A/B test with a link to its numbers, and returns True.
+
+    Returns False for an experiment that has a test set or no A/B test.
+    """
     tests = workspace().online_tests.all(view.experiment.id)
     if view.experiment.truth is not None or not tests:
         return False

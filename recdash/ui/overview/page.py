@@ -1,4 +1,6 @@
-"""The page Decision: recommendation or decision, why, but, what would change it, and the evidence."""
+"""The page Decision: the recommendation or decision, reasons, risks, what would change it, and the
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,11 @@ if TYPE_CHECKING:
 TILES = 4
 MOST_NOTES = 6
 TELLING = ("worse", "not settled", "tie", "better")
-"""Which slice is worth a tile: first one that loses, last one that gains like the whole."""
+"""Findings in the order in which a slice deserves a tile: one that loses comes first."""
 
 
 def one_run(view: View) -> None:
-    """A single run has nothing to be compared with: its value, and what to do next."""
+    """Draws the page of a single run, which cannot be compared: its value, and what to do next."""
     score = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     words = headlines.only_run(view.shown[0].name, view.query.where, score, _standing(view))
     empty("Add a second run to compare", " ".join(words))
@@ -60,7 +62,7 @@ def one_run(view: View) -> None:
 
 
 def _standing(view: View) -> str:
-    """Returns where the best of the shown runs stands between floor and ceiling."""
+    """Returns a sentence on where the best of the shown runs is between the reference candidates."""
     known = headlines.values(
         cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k), view.metric
     )
@@ -72,7 +74,7 @@ def _standing(view: View) -> str:
 
 
 def show(view: View) -> None:
-    """The whole page below the frame."""
+    """Draws the whole page below the frame."""
     if len(view.verdict_query.shown) == 1:
         one_run(view)
         return
@@ -99,8 +101,8 @@ def show(view: View) -> None:
 
 
 def show_recommendation(view: View, today: Recommendation) -> None:
-    """The card and one button; what would change it is worked out beside the page, so that this stands at
-    once.
+    """Draws the card with a button for the next step; what would change the recommendation follows in a
+    fragment.
     """
     standing = cached.decision_standing(view.experiment.id) if view.scope == WHOLE else None
     with st.container(border=True, key="headline", gap=None):
@@ -115,7 +117,9 @@ def show_recommendation(view: View, today: Recommendation) -> None:
 @st.fragment(parallel=True)
 @widgets.show_errors
 def what_would_change(view: View) -> None:
-    """The same question asked otherwise, and whether users without a list decide who is first."""
+    """Draws what would change the recommendation, and whether users without a list decide which run is
+    first.
+    """
     st.html(verdict_card.changes(view, cached.changes(view)))
     effect = cached.population_effect(view, view.verdict_query.shown)
     if effect and effect.changes:
@@ -123,7 +127,9 @@ def what_would_change(view: View) -> None:
 
 
 def no_verdict(view: View) -> None:
-    """A metric without a value per user: who is first, and why nothing is judged."""
+    """Draws the headline for a metric without a value per user: which run is best, and why nothing is
+    tested.
+    """
     scores = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     known = {view.name(run): value for run, value in headlines.values(scores, view.metric).items()}
     widgets.title(
@@ -133,7 +139,7 @@ def no_verdict(view: View) -> None:
 
 
 def show_values(view: View) -> None:
-    """The plain values, where there are no differences to draw; else why there are none."""
+    """Draws the values of the runs, if there are no paired differences, and why a run has none."""
     scores = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     known, where = headlines.values(scores, view.metric), metric_at(view.metric, view.k)
     users = count_range(int(n) for n in scores["n_users"])
@@ -148,7 +154,7 @@ def show_values(view: View) -> None:
 
 
 def show_cases(view: View, today: Recommendation) -> None:
-    """Every candidate's case, with raw and corrected p side by side."""
+    """Draws a table of the case for every candidate, with uncorrected and corrected p-values."""
     table = case_table(today)
     widgets.section("Evidence on every candidate", table.note)
     label = "The case for every candidate"
@@ -156,7 +162,7 @@ def show_cases(view: View, today: Recommendation) -> None:
 
 
 def show_numbers(view: View, today: Recommendation) -> None:
-    """The numbers of the candidate in question, and all that they say in words."""
+    """Draws the key numbers of the candidate in question, and sentences about them."""
     evidence, drawn = today.evidence, tiles(today)
     if evidence.leader is None or not drawn:
         return
@@ -168,7 +174,9 @@ def show_numbers(view: View, today: Recommendation) -> None:
 
 
 def tiles(verdict: Recommendation) -> list[Tile]:
-    """Returns the primary metric, other accuracy metrics, one guardrail and one slice where there are any."""
+    """Returns tiles for the primary metric, other accuracy metrics, one guardrail and one slice, as far as
+    there are any.
+    """
     evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
     if evidence.leader is None:
         return []
@@ -178,7 +186,7 @@ def tiles(verdict: Recommendation) -> list[Tile]:
     part = telling_part(evidence.slices)
     where = metric_at(primary, k)
     parts = []
-    if part:  # by its title without what stands in brackets: ``users new to the service``
+    if part:  # the title without its brackets, such as ``users new to the service``
         title = part.title.partition(" (")[0]
         parts = [cards.of_pair(f"{where}, {small(title)}", primary, part.pair)]
     others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
@@ -187,7 +195,7 @@ def tiles(verdict: Recommendation) -> list[Tile]:
 
 
 def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
-    """Returns the largest of the slices that say most against the leader."""
+    """Returns the slice that says most against the leader, the largest of several; None without slices."""
     if not parts:
         return None
     return min(parts, key=lambda part: (TELLING.index(part.pair.judged.word), -part.pair.paired.n))
@@ -197,7 +205,7 @@ def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
 
 
 def show_forest(view: View, verdict: Recommendation) -> None:
-    """Every candidate's difference to the baseline."""
+    """Draws every candidate's difference from the baseline as a forest plot."""
     rows, comparison = differences(view, verdict), verdict.evidence.comparison
     if rows.empty:
         show_values(view)
@@ -215,7 +223,11 @@ def show_forest(view: View, verdict: Recommendation) -> None:
 
 
 def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
-    """run_id, run, mean_diff, ci_low, ci_high (corrected), p_corrected, word, margin, n_users, wins …"""
+    """Returns the differences from the baseline as a frame with one row per candidate.
+
+    Columns: run_id, run, mean_diff, ci_low and ci_high (corrected), p, p_corrected, word, margin, n_users,
+    wins, ties, losses.
+    """
     import pandas as pd
 
     rows = []
@@ -239,11 +251,13 @@ def note_of_forest(view: View, verdict: Recommendation) -> str:
     return f"{differences_note(verdict.evidence.comparison)}{others}"
 
 
-# ── what to know about the data ──────────────────────────────────────────────────────────────
+# ── notices about the data ───────────────────────────────────────────────────────────────────
 
 
 def _nothing(view: View) -> str:
-    """Returns what to say when nothing was noticed; what stands between the runs is in the banner above."""
+    """Returns the sentence for no notices; it does not contradict a warning on comparability in the banner
+    above.
+    """
     if workspace().scores.comparability(list(view.verdict_query.shown)):
         return "Nothing was noticed in the uploads and the online tests"
     many = named_number(len(view.verdict_query.shown)).lower()
@@ -251,9 +265,9 @@ def _nothing(view: View) -> str:
 
 
 def notes(view: View) -> Html:
-    """Data notices of the shown runs and their online tests; a tick when there are none.
+    """Returns the notices about the shown runs and their A/B tests, or a sentence that there are none.
 
-    How files were read is told where they are added, and on the Runs page.
+    Notices on how files were read are left out; the pages Add data and Runs show them.
     """
     ids = set(view.verdict_query.shown)
     of_runs = without_how_read(notice for run in view.runs if run.id in ids for notice in run.notices)

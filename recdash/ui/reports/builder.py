@@ -1,4 +1,4 @@
-"""A form that makes a report of the present view: its blocks and their order, title, text, live or not."""
+"""The form that makes a report of the current view: its sections and their order, title, text, and kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {"snapshot": "Snapshot: as the numbers stand now", "live": "Live: comput
 
 
 def show(view: View) -> None:
-    """For editors, where there is a run to report on."""
+    """Draws the form; nothing for viewers, and if there is no run."""
     if not workspace().person.may("editor") or not view.runs:
         return
     with st.expander("Make a report", expanded=False):
@@ -36,7 +36,7 @@ def show(view: View) -> None:
 
 
 def _about(view: View) -> str:
-    """Returns what it will be about: the frame above."""
+    """Returns what the report will be about: the comparison that the frame shows."""
     names = [run.name for run in view.candidates]
     against = f" against {view.baseline.name}" if view.baseline and names else ""
     return f"{metric_at(view.metric, view.k)} of {listed(names) or 'the only run'}{against}, as chosen above"

@@ -1,4 +1,4 @@
-"""The reports on an experiment: open and download them, share, archive and delete them."""
+"""The list of reports about an experiment: open, download, share, archive and delete them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINK = "recdash.report-link"
 
 
 def show(view: View) -> None:
-    """Everybody sees the list; what changes it is for editors."""
+    """Draws the list of reports; the forms that change reports are for editors only."""
     may_write = workspace().person.may("editor")
     known = Reports(workspace()).all(view.experiment.id, archived=may_write)
     active = [report for report in known if report.archived is None]
@@ -49,7 +49,7 @@ def _named(report: Report) -> Html:
 
 
 def _kind(report: Report) -> str:
-    """A snapshot keeps the numbers of its day; a live report has those of the day it is opened."""
+    """Returns whether the report is a snapshot or live, with its day."""
     return f"Snapshot of {day(report.created)}" if report.document else f"Live, made {day(report.created)}"
 
 
@@ -78,7 +78,7 @@ def _manage(view: View, reports: Sequence[Report]) -> None:
 
 
 def _share(view: View, report: Report) -> None:
-    """A link to this report alone, shown once."""
+    """Draws the form for a share link to this report only; the link is shown once."""
     made: SharedLink | None = st.session_state.get(LINK)
     if made is not None and made.link.report == report.id:
         address = f"{links.home()}s/{made.token}"

@@ -1,4 +1,6 @@
-"""What can be done to an experiment, a run or an online test: edit, archive with Undo, delete by name."""
+"""The forms for an experiment, a run or an A/B test: edit it, archive it with an undo, delete it by its
+name.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
 
 
 def _replicates(workspace: Workspace, run: Run) -> None:
-    """Who was counted in each fold or seed."""
+    """Draws a table of how many users count in each fold or seed; nothing for a run without them."""
     below = workspace.replicates.of(run.id)
     if below:
         widgets.section(str(run.replicated).capitalize(), "Each was scored by itself as well.")
@@ -69,7 +71,7 @@ def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags
 
 
 def _save_run(workspace: Workspace, run: Run, name: str, tags: Sequence[str], note: str, params: str) -> None:
-    """Only what changed is written; parameters are read first, so that a slip there changes nothing."""
+    """Saves the fields that changed. Parameters are read first, so that an error in them changes nothing."""
     read = params_from(params)
     if name != run.name:
         workspace.runs.rename(run.id, name)

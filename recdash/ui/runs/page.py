@@ -1,4 +1,6 @@
-"""The runs page: which experiment, its table of runs, the users they cover, and one run to edit."""
+"""The page Runs: the choice of an experiment, its table of runs, the users they cover, and the form for one
+run.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ SUBTITLE = "What was uploaded and scored, and where its numbers come from."
 
 
 def finding(experiment: Experiment, runs: Sequence[Run]) -> str:
-    """Returns ``5 runs, compared with Popular``; ``3 runs, 1 archived`` without a chosen baseline."""
+    """Returns the headline, such as ``5 runs, compared with Popular``, or ``3 runs, 1 archived`` without a
+    chosen baseline.
+    """
     archived = sum(run.archived is not None for run in runs)
     base = next((run.name for run in runs if run.id == experiment.baseline), "")
     parts = [
@@ -45,7 +49,10 @@ def finding(experiment: Experiment, runs: Sequence[Run]) -> str:
 
 
 def choose_experiment(workspace: Workspace) -> tuple[Experiment | None, bool]:
-    """Returns the experiment of the view, and whether archived things are shown too."""
+    """Draws the choice of an experiment and the switch for archived ones, and returns both.
+
+    The experiment is None if there is none.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         archived = st.session_state.get("runs-archived", False)
         listed = workspace.experiments.all(archived=archived)
@@ -73,7 +80,9 @@ def _experiment_box(experiments: dict[str, Experiment]) -> Experiment | None:
 
 
 def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
-    """Name, created, tags, note and parameters of every run; parameters may be cut to what differs."""
+    """Draws a table with name, time, tags, note and parameters of every run; a switch hides parameters that
+    are equal.
+    """
     only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
     names = parameter_names(runs, only)
     rows = []
@@ -100,7 +109,7 @@ def _tags(run: Run) -> Html:
 
 
 def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
-    """Who was counted, and how many of a run's items and users truth, catalogue and train know."""
+    """Draws a table of which users count in each run, and how many of its items and users are known."""
     widgets.section(
         "Coverage of users", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}"
     )
@@ -115,7 +124,7 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
 
 
 def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:
-    """Choose one run and edit it."""
+    """Draws the choice of a run, and its form."""
     names = {run.id: run.name for run in runs}
     key = f"runs-one-{experiment.id}"
     chosen = st.selectbox("Selected run", **widgets.titled(names), key=key, width=420)

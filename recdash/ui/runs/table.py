@@ -1,4 +1,4 @@
-"""Runs as rows: what was set for each, who was counted, and where it comes from."""
+"""Runs as rows of tables: their parameters, population counts and provenance."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ LEDGER = {
     "tied_users": "users with ties",
     "rows": "rows read",
 }
-"""Names of the population counts as the pages write them, in reading order."""
+"""Population counts → their names on pages, in reading order."""
 
 
 def parameter_names(runs: Sequence[Run], only_differences: bool) -> list[str]:
-    """Returns all parameters of ``runs`` in first-seen order; with ``only_differences`` those not equal in
-    all.
+    """Returns the names of the runs' parameters in the order of their first use.
 
-    A parameter that some run lacks differs. With a single run nothing differs.
+    ``only_differences`` returns those whose values differ; a run without the parameter differs from one with
+    it.
     """
     names = list(dict.fromkeys(name for run in runs for name in run.params))
     if not only_differences:
@@ -44,7 +44,7 @@ def parameter_row(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def ledger_names(runs: Sequence[Run]) -> list[str]:
-    """Returns the counts that at least one run has, in reading order; counts new to us stand last."""
+    """Returns the population counts that any of the runs has, in reading order; unknown ones come last."""
     present = {name for run in runs for name in run.ledger}
     return [name for name in LEDGER if name in present] + sorted(present - set(LEDGER))
 
@@ -58,14 +58,18 @@ def ledger_title(name: str) -> str:
 
 
 def provenance_rows(run: Run) -> list[tuple[str, str]]:
-    """Returns where the numbers come from: content hash first, then what the scoring noted."""
+    """Returns (name, value) pairs of a run's provenance: first its upload's hash, then what scoring
+    recorded.
+    """
     first = [("upload (sha256)", run.upload or numbers.NONE), ("run", run.id)]
     noted = [(name, value) for name, value in run.provenance.items() if name != "known_ids"]
     return [*first, *((name.replace("_", " "), nested(value)) for name, value in noted), *_known(run)]
 
 
 def _known(run: Run) -> list[tuple[str, str]]:
-    """Returns what truth, catalogue and train know of the run's ids, table by table."""
+    """Returns (name, text) pairs on how many of the run's ids each table knows; empty if that was not
+    recorded.
+    """
     if run.overlap is None:
         return []
     overlap, rows = run.overlap, []
@@ -83,11 +87,13 @@ def _known(run: Run) -> list[tuple[str, str]]:
 
 
 HIDDEN = ("notices", "rules")
-"""Settings that have a place of their own on the pages."""
+"""Settings that pages show elsewhere."""
 
 
 def experiment_rows(experiment: Experiment) -> list[tuple[str, str]]:
-    """Returns the set-up that all its runs share; tables by their content hash."""
+    """Returns (name, value) pairs of the set-up that all runs of the experiment share, with hashes of its
+    tables.
+    """
     main = {"test set": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     first = [(f"{name} (sha256)", nested(sha)) for name, sha in {**main, **experiment.tables}.items()]
     settings = [(name, value) for name, value in experiment.settings.items() if name not in HIDDEN]

@@ -1,4 +1,6 @@
-"""What the Segments page shows: where a candidate is better than the baseline, and where it is not."""
+"""What the page Segments shows: in which segments a candidate is better than the baseline, and in which
+not.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,15 @@ MOST_LEAST = 1_000_000
 FEW_RUNS, FEW_FLAGS = 5, 2
 
 
-# ── by what ──────────────────────────────────────────────────────────────────────────────────
+# ── choices ──────────────────────────────────────────────────────────────────────────────────
 
 
 def choose(view: View) -> tuple[str, int, Correction] | None:
-    """Segments, their minimum size and the correction; kept in the URL. None where there are no segments."""
+    """Draws the choices and returns the attribute, the minimum segment size and the correction; the URL keeps
+    them.
+
+    None if the experiment has no segments.
+    """
     known = cached.slices(view.experiment.id)
     if not known:
         widgets.empty(
@@ -62,7 +68,10 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
 
 
 def _choose_by(known: Sequence[str]) -> str:
-    """One of the slices there are. An attribute of the catalogue, as other pages name it, is one of items."""
+    """Draws the choice of an attribute and returns it.
+
+    A link may name an attribute of items without its prefix.
+    """
     wanted = state.params().get("by", known[0])
     match = next((by for by in (wanted, f"item:{wanted}") if by in known), None)
     if match is None:
@@ -75,7 +84,7 @@ def _choose_by(known: Sequence[str]) -> str:
 
 
 def by_title(by: str) -> str:
-    """``item:genre`` → Items by genre."""
+    """Returns the title of an attribute, such as ``Items by genre`` for ``item:genre``."""
     prefix = next((start for start in COLUMNS if by.startswith(start)), "")
     return DERIVED.get(by) or f"{COLUMNS.get(prefix, '')} {by.removeprefix(prefix)}".strip()
 
@@ -90,16 +99,16 @@ def _choose_least() -> int:
 
 
 def gather(view: View, by: str, least: int, correction: Correction) -> SegmentComparison:
-    """Returns the runs in the frame; the first of them is what the others are compared with."""
+    """Returns the comparison in each segment of the runs in the frame with the baseline."""
     query = replace(view.query, terms=replace(view.terms, correction=correction))
     return state.workspace().segments.segmented(query, by, least=least)
 
 
-# ── what is drawn ────────────────────────────────────────────────────────────────────────────
+# ── charts ───────────────────────────────────────────────────────────────────────────────────
 
 
 def banner(comparison: SegmentComparison) -> None:
-    """Where the total and its segments disagree."""
+    """Draws a warning for each disagreement between the total and its segments; nothing if there is none."""
     sentences = [flag_sentence(comparison, flag) for flag in flags(comparison)]
     if not sentences:
         return
@@ -111,7 +120,9 @@ def banner(comparison: SegmentComparison) -> None:
 
 
 def draw(view: View, comparison: SegmentComparison) -> None:
-    """Panels of the candidates' differences; of a metric without a value per user, of all runs' values."""
+    """Draws a panel of differences for each candidate; of a metric without a value per user, a panel of
+    values for each run.
+    """
     runs = comparison.candidates or comparison.runs if comparison.by_value else comparison.candidates
     lines = panels(runs) if runs else []
     beside = len(lines[0]) if lines else 0
@@ -127,7 +138,9 @@ def draw(view: View, comparison: SegmentComparison) -> None:
 
 
 def _users(comparison: SegmentComparison, segment: str) -> str:
-    """``312``, or ``300 to 312`` where the runs count different users."""
+    """Returns the number of users in the segment, such as ``312``, or ``300 to 312`` if it differs between
+    runs.
+    """
     return count_range({comparison.cell(segment, run).n for run in comparison.runs} - {0} or {0})
 
 
@@ -146,13 +159,13 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
         return SegmentPoint(cell.difference, words, hover, look="faint")
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
     judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
-    digits = numbers.places(cell.difference for cell in judged)  # of all, so that they align
+    digits = numbers.places(cell.difference for cell in judged)  # the same for all, so that they align
     amount = numbers.signed(cell.difference, digits)
     word = shown(cell.word or "")
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{word}, n = {cell.n_shared}"
     look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
     words = f"{cell.sign} {amount} {word}"
-    if beside >= 3:  # as many as there is room for; the table below has all of them
+    if beside >= 3:  # narrow panels have no room for all words, which the table shows
         words = f"{cell.sign} {word}" if beside == 3 else cell.sign
     return SegmentPoint(cell.difference, words, hover, low, high, look=look)
 
@@ -177,7 +190,7 @@ def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
 
 
 def show_values(view: View, comparison: SegmentComparison) -> None:
-    """One row per segment and one for all users: every run's value, n, and the word of its difference."""
+    """Draws a table with a row per segment and one for all users: every run's value, n and finding."""
     unit = ", %" if is_percent(comparison.query.metric) else ""
     words = "Below each mean: its comparison with the baseline. Each mean is over the run's own users."
     if comparison.by_value:
@@ -214,7 +227,7 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
 
 
 def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:
-    """Returns the value, and under it its finding against the baseline."""
+    """Returns a cell with the value, and below it its finding against the baseline."""
     cell = comparison.cell(segment, run)
     if run == comparison.query.baseline or not cell.n_shared:
         return value
@@ -223,6 +236,6 @@ def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number
 
 
 def tidy(comparison: SegmentComparison) -> pd.DataFrame:
-    """One row per segment and run, as ``Segments.of`` gives them."""
+    """Returns a frame with one row per segment and run: see ``Segments.of``."""
     rows = state.workspace().segments.of(comparison.query, comparison.by, least=comparison.least)
     return rows.drop(columns=["run_id", "segment"]).rename(columns={"title": "segment"})

@@ -1,4 +1,4 @@
-"""The controls of the decision rules, and the rules that they show, saved or not yet."""
+"""The form of the decision rules, and the rules in it, which may not be saved yet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_MEASURED = "not measured for these runs"
 
 @dataclass(frozen=True)
 class Choice:
-    """The rules on the page and the baseline's id; ``is_new``: they differ from what is stored."""
+    """The rules and the baseline in the form; ``is_new`` is whether they differ from the stored ones."""
 
     rules: DecisionRules
     baseline: str
@@ -33,13 +33,17 @@ class Choice:
 
 
 def key_of(view: View, rules: DecisionRules) -> str:
-    """Returns the beginning of the controls' keys: new ones for every stored state, so that they show it."""
+    """Returns the prefix of the widgets' keys, which changes with the stored rules so that the widgets show
+    them.
+    """
     stored = json.dumps([rules.as_dict(), view.experiment.baseline], sort_keys=True)
     return f"settings-{view.experiment.id}-{hashlib.sha256(stored.encode()).hexdigest()[:8]}"
 
 
 def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, locked: bool) -> Choice:
-    """Draws baseline, metric, k, margin and owner; returns them with the guardrails of the controls."""
+    """Draws baseline, metric, k, margin and owner, and returns the rules in the form with the guardrails
+    chosen so far.
+    """
     baselines = {run.id: run.name for run in view.runs}
     metrics = {metric: metric_title(metric) for metric in view.metrics}
     metric = default_metric(view.metrics, rules.metric)
@@ -92,7 +96,7 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
 
 
 def limits(key: str, rules: DecisionRules) -> dict[str, float]:
-    """Returns the guardrails as the controls show them: metric → share; at first those of the rules."""
+    """Returns the guardrails in the form, {metric: share}; at first those of the rules."""
     shown = {
         metric: st.session_state.get(_box(key, metric), _percent(rules.guardrails.get(metric)))
         for metric in GUARDRAILS
@@ -101,7 +105,7 @@ def limits(key: str, rules: DecisionRules) -> dict[str, float]:
 
 
 def choose_preset(choice: Choice, key: str, *, locked: bool) -> None:
-    """Draws the presets; a click fills the rows of the guardrails."""
+    """Draws the presets; a click fills in their guardrails."""
     preset = f"{key}-preset"
     st.session_state[preset] = choice.rules.preset
     presets = [*PRESETS, *([CUSTOM] if choice.rules.preset == CUSTOM else [])]
@@ -111,7 +115,7 @@ def choose_preset(choice: Choice, key: str, *, locked: bool) -> None:
 
 
 def guardrails(rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool) -> None:
-    """Draws one row per metric: by how much it may change, and by how much it changes ``today``."""
+    """Draws a row per metric: how much it may change, and how much it changes with today's recommendation."""
     with st.container(key="settings-guardrails", gap="small"):
         for metric in GUARDRAILS:
             _row(metric, rules, key, today, locked=locked)
@@ -139,7 +143,7 @@ def _row(metric: str, rules: DecisionRules, key: str, today: Mapping[str, str], 
 
 
 def _apply(key: str) -> None:
-    """Fills the rows with the guardrails of the preset."""
+    """Fills in the guardrails of the chosen preset."""
     preset = PRESETS.get(st.session_state[f"{key}-preset"])
     if preset is not None:
         for metric in GUARDRAILS:

@@ -1,4 +1,4 @@
-"""The page Decision rules: what the recommendation goes by, and what it is by the rules on the page."""
+"""The page Decision rules: the rules of the recommendation, and what it is with the rules in the form."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def show(view: View) -> None:
 
 @dataclass(frozen=True)
 class Today:
-    """What the rules on the page recommend; ``findings``: guardrail's metric → its change and the finding."""
+    """The recommendation with the rules in the form.
+
+    ``findings`` are {guardrail's metric: its change and finding}.
+    """
 
     headline: str
     where: str = ""
@@ -86,7 +89,7 @@ def _today(view: View, choice: Choice) -> Today:
 
 
 def _by_preset(view: View, choice: Choice) -> str:
-    """Returns what each preset recommends: ``Strict: keep Popular. Usual: ship ALS v3. …``"""
+    """Returns what each preset recommends, such as ``Strict: keep Popular. Usual: ship ALS v3. …``"""
     headlines = {
         name: _today(view, replace(choice, rules=replace(choice.rules, guardrails=guardrails))).headline
         for name, guardrails in PRESETS.items()
@@ -98,7 +101,7 @@ def _by_preset(view: View, choice: Choice) -> str:
 
 
 def _query(view: View, choice: Choice) -> ComparisonQuery | None:
-    """Returns what the rules ask of the runs that can be read; None where there is no second one."""
+    """Returns the comparison with the rules in the form; None if there is no second run."""
     rules = checked(choice.rules, view.depth)
     baseline = next(run for run in view.runs if run.id == choice.baseline)
     candidates = [run.id for run in default_candidates(view.runs, baseline)]
@@ -117,7 +120,9 @@ def _subtitle(view: View, rules: DecisionRules, choice: Choice, today: Today) ->
 
 
 def _finding(name: str, rail: GuardrailResult) -> str:
-    """Returns ``ALS v3: −4.2 %, within its guardrail``; ``×9.57`` where a value doubles at least."""
+    """Returns the change in words, such as ``ALS v3: −4.2 %, within its guardrail``; ``×9.57`` for at least a
+    doubling.
+    """
     percent = 100 * rail.change
     change = f"{numbers.signed(percent, numbers.places([percent]))} %"
     return f"{name}: {f'×{numbers.three(1 + rail.change)}' if rail.change >= 1 else change}, {rail.word}"
@@ -142,7 +147,7 @@ def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
 
 
 def _about_tests(view: View) -> None:
-    """Says where the rules of A/B tests are, if there is one."""
+    """Writes a link to the rules of A/B tests, if the experiment has any."""
     if state.workspace().online_tests.all(view.experiment.id):
         where = links.link(view, "Online: Results", "ab-results", {})
         widgets.note([html("Goals and guardrails of an A/B test are set under {where}.", where=where)])

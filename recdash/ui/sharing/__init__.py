@@ -1,1 +1,1 @@
-"""What Share holds: links, saved views, a frame for a wiki."""
+"""The dialog Share: links, saved views, and the HTML for a wiki."""

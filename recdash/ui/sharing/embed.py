@@ -1,4 +1,4 @@
-"""The snippet that puts a view into a page of a wiki."""
+"""The HTML that shows a view within a page of a wiki."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ HEIGHT = 760
 
 
 def show_snippet(view: View) -> None:
-    """The HTML for a wiki, and what must be set before its pages may show ours."""
+    """Draws the HTML for a wiki, and which setting allows the wiki to show it."""
     theme = widgets.one_of("Colours", THEMES, "reader", "embed-theme")
     st.code(snippet(view, theme), language="html", wrap_lines=True)
     st.caption(_what_must_be_set())
 
 
 def snippet(view: View, theme: str = "reader") -> str:
-    """This view as an iframe; its address and title are escaped."""
+    """Returns the HTML of an iframe with this view; its address and title are escaped."""
     options = "" if theme == "reader" else f"&embed_options={theme}"
     address = f"{links.here()}&embed=true{options}"
     title = f"recdash: {view.experiment.name}, {metric_at(view.metric, view.k)}"
@@ -35,7 +35,9 @@ def snippet(view: View, theme: str = "reader") -> str:
 
 
 def _what_must_be_set() -> str:
-    """Returns which sites may show our pages, and that their readers must be let in."""
+    """Returns a sentence on which sites may show pages of the dashboard, and that their readers need
+    access.
+    """
     sites = settings().embedders()
     if sites:
         named = listed([f"`{site}`" for site in sites])

@@ -1,4 +1,6 @@
-"""What "Share" in the frame holds: the link of this view, saved views, a share link, a frame for a wiki."""
+"""The popover Share in the frame: the link of the view, saved views, a share link, and the HTML for a
+wiki.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,17 @@ from recdash.ui.components import widgets
 from recdash.ui.sharing import embed, share_links
 
 VIEW = "view"
-"""The parameter of a link that names a saved view."""
+"""The name of the URL parameter with the name of a saved view."""
 WIDTH, LIST_HEIGHT = 470, 240
 FEW = 5
-"""More saved views than these scroll."""
+"""The number of saved views above which the list scrolls."""
 
 
 def show(place: DeltaGenerator, view: View) -> None:
-    """Fill the popover; to be called when the page is drawn and the whole view is known."""
+    """Fills the popover.
+
+    It must be called when the page is drawn, as then all parameters of the view are known.
+    """
     with place, st.container(width=WIDTH):
         _panel(view)
 
@@ -33,7 +38,7 @@ def show(place: DeltaGenerator, view: View) -> None:
 @st.fragment
 @widgets.show_errors
 def _panel(view: View) -> None:
-    """Draw the popover as a fragment: work in it does not draw the page again."""
+    """Draws the popover as a fragment, so that a click in it does not redraw the page."""
     parts = _parts()
     tabs = st.tabs(list(parts), on_change="rerun", key="share-part")
     for tab, draw in zip(tabs, parts.values(), strict=True):
@@ -43,7 +48,10 @@ def _panel(view: View) -> None:
 
 
 def _parts() -> Mapping[str, Callable[[View], None]]:
-    """Returns what this person may do: a guest reads, a viewer may quote, an editor shares."""
+    """Returns {tab's title: function that draws it} for what this person may do.
+
+    Guests get the link and saved views, viewers also the HTML for a wiki, and editors also share links.
+    """
     person = workspace().person
     parts: dict[str, Callable[[View], None]] = {"Link": _link, "Saved views": _saved_views}
     if person.may("editor"):
@@ -93,7 +101,7 @@ def _save(view: View) -> None:
 
 
 def _as_slug(name: str) -> str:
-    """``Weekly check`` → ``weekly-check``."""
+    """Returns the name for an address, such as ``weekly-check`` for ``Weekly check``."""
     return "-".join(name.lower().split())
 
 
@@ -115,7 +123,7 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
 
 
 def _forget(view_id: str) -> None:
-    """Delete a saved view; a second click does nothing."""
+    """Deletes a saved view; does nothing if it is deleted already."""
     with suppress(NotFound):
         workspace().sharing.forget_view(view_id)
 
@@ -126,9 +134,11 @@ def _words(saved: SavedView) -> str:
 
 
 def open_saved_view(name: str) -> str | None:
-    """Turn the view to the saved one of this name; returns its page. To be called before a page runs.
+    """Replaces the view by the saved view with this name, and returns its page.
 
-    Of an unknown name it warns and returns None; of a page that this person does not have, the overview.
+    It must be called before a page runs.
+
+    Warns and returns None for an unknown name; returns the overview if this person cannot open the page.
     """
     try:
         saved = workspace().sharing.saved_view(name)

@@ -1,4 +1,4 @@
-"""Links with which others may read one experiment without signing in: make one, list them, revoke."""
+"""Share links, with which others can read one experiment without signing in: create, list and revoke them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from recdash.ui.components import widgets
 
 LIST_HEIGHT = 260
 FEW = 4
-"""More links than these scroll."""
+"""The number of links above which the list scrolls."""
 
 
 @dataclass
 class ShareTab:
-    """Mutable and plain: what a click achieved is noted at once, so that a second finds it done."""
+    """The state of the tab, which is mutable on purpose.
+
+    The result of a click is recorded at once, so that a second click finds it.
+    """
 
     turn: int = 0
     made: SharedLink | None = None
@@ -33,7 +36,7 @@ class ShareTab:
 
 
 def show(view: View) -> None:
-    """A new link, shown once, and the links there are."""
+    """Draws the form for a new link, or the new link once, and the list of links."""
     tab: ShareTab = st.session_state.setdefault("recdash.share-desk", ShareTab())
     if tab.made is not None and tab.made.link.experiment == view.experiment.id:
         _show_once(tab, tab.made)
@@ -56,7 +59,7 @@ def _form(tab: ShareTab, view: View) -> None:
 
 
 def _make(tab: ShareTab, turn: int, view: View, label: str, days: str) -> None:
-    if turn != tab.turn:  # the second click of two
+    if turn != tab.turn:  # this is the second click of a double click
         return
     name, n_days = st.session_state[label], int(st.session_state[days])
     try:
@@ -89,7 +92,9 @@ def _list(tab: ShareTab, known: Sequence[ShareLink]) -> None:
 
 
 def _revoke(tab: ShareTab, link: ShareLink) -> None:
-    """The button that closes a link for good: its readers then see why."""
+    """Draws the button that revokes a link for good; nothing if this person may not, or the link no longer
+    works.
+    """
     person = workspace().person
     may_revoke = link.author == person.name or person.may("admin")
     if may_revoke and workspace().sharing.link_state(link) == "alive":

@@ -1,1 +1,1 @@
-"""What stands around every page: start, sign-in, navigation, the frame, the first steps."""
+"""Everything around pages: the start, sign-in, navigation, the frame, and the first steps."""

@@ -1,4 +1,4 @@
-"""Draws what stands in for a page that a person may not see, and the line above pages of a share link."""
+"""Pages for people who may not see the requested page, and the line above the pages of a share link."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">{words}</a>', wo
 
 
 def sign_in() -> None:
-    """Draws the sign-in, which stands in for every page until then."""
+    """Draws the page with the buttons to sign in, in place of every other page."""
     widgets.empty("Sign in to read this", "This dashboard shows its experiments to signed-in users only.")
     if settings().auth != "oidc":
         return
@@ -31,7 +31,9 @@ def sign_in() -> None:
 
 
 def refused(why: RecdashError) -> Callable[[], None]:
-    """Returns what draws, instead of every page, why the person may read none and how to leave."""
+    """Returns a function that draws, in place of every page, why this person may read none, and how to
+    leave.
+    """
     heading = "No role here yet" if isinstance(why, Forbidden) else DEAD_LINK
 
     def show() -> None:
@@ -45,7 +47,7 @@ def refused(why: RecdashError) -> Callable[[], None]:
 
 
 def not_for(title: str) -> Callable[[], None]:
-    """Returns what draws, instead of a page for editors, why the reader does not see it."""
+    """Returns a function that draws, in place of an editors' page, why this person cannot see it."""
 
     def show() -> None:
         if state.workspace().person.is_guest:
@@ -58,7 +60,7 @@ def not_for(title: str) -> Callable[[], None]:
 
 
 def show_guest(link: ShareLink) -> None:
-    """Draws the line above each page of a share link: its author and its last day."""
+    """Draws the line above each page of a share link, with the link's author and last day."""
     experiment = current_user.full_workspace().experiments.get(link.experiment).name
     template = (
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '

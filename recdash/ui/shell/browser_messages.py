@@ -1,4 +1,4 @@
-"""Which messages of a browser the pages need."""
+"""Decides which messages of a browser the pages need."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import get_instance
 
 NEEDED = frozenset({"rerun_script", "stop_script", "file_urls_request", "app_heartbeat"})
-"""Not among them: clear the cache, run on save, tell about the repository, debug messages."""
+"""The needed kinds of messages.
+
+Clearing the cache, run on save, repository information and debugging are not needed.
+"""
 MOST_FILES = 100
-"""Names of files that one message may ask an address for."""
+"""The maximum number of files in one message that asks for upload addresses."""
 
 
 def is_needed(raw: bytes) -> bool:
-    """Is this a message that pages need, of a visitor about their own page?"""
+    """Returns whether pages need this message, and it is about the visitor's own page."""
     message = BackMsg()
     try:
         message.ParseFromString(raw)
-    except Exception:  # noqa: BLE001 - protobuf has an error of its own, and is not ours to import
+    except Exception:  # noqa: BLE001 - protobuf's error class cannot be imported here
         return False
     kind = message.WhichOneof("type")
     if kind == "backend_operation_request":
@@ -29,9 +32,9 @@ def is_needed(raw: bytes) -> bool:
 
 
 def _was_offered(session: str, file: str) -> bool:
-    """Was this download, which is made when it is asked for, offered on a page of this session?
+    """Returns whether a page of this session offered this download, whose file is made on request.
 
-    Streamlit makes it for every session that knows its id.
+    Streamlit would make it for any session that knows its id.
     """
     offered = get_instance().media_file_mgr._deferred_callables.get(file)  # noqa: SLF001 - no public way
     return offered is not None and offered["session_id"] == session

@@ -1,4 +1,6 @@
-"""The first steps: load the demo, read its recommendation, add data; files and lines to start from."""
+"""The first steps: load the demo, read its recommendation, add data; with template files and code to begin
+with.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ evaluation = recdash.evaluate({"als": "als.csv", "popular": "popular.csv"}, trut
 print(evaluation.compare("ndcg@10", baseline="popular").verdict.text)"""
 ANOTHER_RUN = "user_id,item_id,rank\nu1,film-02,1\nu1,film-07,2\nu2,film-07,1\nu2,film-05,2\nu3,film-05,1\n"
 FILES = {"truth.csv": TRUTH.text, "als.csv": RUN.text, "popular.csv": ANOTHER_RUN}
-"""What the three lines read."""
+"""The files that the code in ``THREE_LINES`` reads."""
 GROUPS: Mapping[str, Sequence[str]] = {
     "To compare candidates": ("truth", "run", "train", "catalogue"),
     "To learn more about them": ("users", "vectors", "similarity", "predictions"),
@@ -35,7 +37,7 @@ _READ, _DISMISSED = "recdash.verdict-read", "recdash.strip-dismissed"
 
 @dataclass(frozen=True)
 class Step:
-    """One of the three steps; ``now``: it is the next to take."""
+    """One of the three first steps; ``now`` is whether it is the next one."""
 
     title: str
     words: str
@@ -53,7 +55,7 @@ ADD = (
 
 
 def show() -> None:
-    """Draws the three steps, instead of a page as long as nothing is stored."""
+    """Draws the three steps in place of a page, while nothing is stored."""
     if not workspace().person.may("editor"):
         widgets.empty(
             "Nothing to compare yet", "An editor adds a test set and recommendations, or an A/B test."
@@ -73,7 +75,7 @@ def show() -> None:
 
 
 def _steps() -> tuple[Step, Step, Step]:
-    """Returns the three steps, with what this person has done of them."""
+    """Returns the three steps with what this person has done."""
     loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
     return (
         Step(LOAD_TITLE, LOAD, done=loaded, now=not loaded),
@@ -101,7 +103,7 @@ def _button(title: str) -> None:
 
 
 def _files() -> None:
-    """A small file of every table, each of which passes the checks as it stands."""
+    """Draws buttons to download a template of every table; each template passes all checks."""
     with st.expander("Files to start from: a template of every table"):
         for column, (title, kinds) in zip(st.columns(len(GROUPS)), GROUPS.items(), strict=True):
             with column, st.container(gap="xsmall"):
@@ -135,7 +137,7 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 
 def show_strip(view: View) -> None:
-    """The steps above the demo's pages, until something else is stored or they are dismissed."""
+    """Draws the steps above pages of the demo, until other data is stored or the person dismisses them."""
     if state.page() == "overview" and view.experiment.demo:
         st.session_state[_READ] = True
     if not view.experiment.demo or st.session_state.get(_DISMISSED) or not workspace().person.may("editor"):
@@ -155,7 +157,9 @@ def show_strip(view: View) -> None:
 
 
 def strip_html(steps: Sequence[Step]) -> Html:
-    """Returns ``You are looking at the demo: ✓ Load the demo → … → 3 Add your own data``."""
+    """Returns the steps on one line, such as ``You are looking at the demo: ✓ Load the demo → … → 3 Add your
+    own data``.
+    """
     parts = []
     for number, step in enumerate(steps, start=1):
         text, kind = f"{'✓' if step.done else number} {step.title}", "rd-step-now" if step.now else ""

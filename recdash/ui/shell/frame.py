@@ -1,4 +1,4 @@
-"""The frame on every reading page: experiment, metric and k, baseline, candidates, users."""
+"""The frame above every page with numbers: experiment, metric and k, baseline, candidates, and users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recdash.ui.shell import first_run, header, iframe, scope_picker
 Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
 NAME_LENGTH = 28
-"""Longest name on a button of the frame; the middle of a longer one is left out."""
+"""The maximum length of a name on a button of the frame; a longer one is shortened in the middle."""
 
 
 def show(
@@ -32,11 +32,14 @@ def show(
     with_lists: bool = False,
     parts: Collection[Part] = PARTS,
 ) -> View:
-    """Draws the frame and returns the view. Without an experiment or a run, says what to do and stops.
+    """Draws the frame and returns the view.
 
-    ``scoped``: the page's numbers follow the chosen part of the users and items. ``without_runs``: the page
-    has something to show of an experiment that has none. ``with_lists``: the page reads stored uploads; runs
-    whose upload is lost or damaged are left out and named. ``parts``: the choices that change the page.
+    Without an experiment or a run, says what to do and ends this run of the page.
+
+    ``scoped`` is whether the page follows the chosen part of the users and items. ``without_runs`` is whether
+    the page can show an experiment without runs. ``with_lists`` is whether it reads stored uploads; runs
+    whose upload is missing or damaged are then left out and named. ``parts`` are the choices that change the
+    page.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
     widgets.damaged(state.workspace().damaged(experiment.id))
@@ -51,7 +54,9 @@ def show(
 
 
 def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> tuple[Experiment, View | None]:
-    """Draws the frame; stops where there is no experiment, or not the one of the link."""
+    """Draws the frame; ends this run of the page if there is no experiment, or the link's experiment is
+    unknown.
+    """
     experiments = state.workspace().experiments.all()
     if not experiments:
         widgets.damaged(state.workspace().damaged())
@@ -78,7 +83,7 @@ def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> t
 
 
 def _experiment(experiments: list[Experiment]) -> Experiment | None:
-    """Returns the one that the view names; None when it is not here. Without a name, the newest."""
+    """Returns the experiment that the view names, None if it is unknown; by default the newest."""
     newest = max(experiments, key=lambda experiment: experiment.created)
     wanted = state.params().get("e", newest.id)
     return next((experiment for experiment in experiments if experiment.id == wanted), None)
@@ -118,9 +123,10 @@ def _draw(
 
 
 def how_many(view: View) -> str:
-    """Returns ``4 candidates``, or ``8 of 20 candidates`` where not all are shown.
+    """Returns the number of candidates, such as ``4 candidates``, or ``8 of 20 candidates`` if not all are
+    shown.
 
-    A reference candidate counts only where it is shown.
+    A reference candidate only counts if it is shown.
     """
     n_shown = len(view.candidates)
     n_all = sum(run in view.candidates or not run.reference for run in view.others)
@@ -128,7 +134,7 @@ def how_many(view: View) -> str:
 
 
 def _short(name: str) -> str:
-    """Returns the name as Markdown for a button, without its middle where it is long."""
+    """Returns the name as Markdown for a button, shortened in the middle if it is long."""
     if len(name) > NAME_LENGTH:
         end = NAME_LENGTH // 2
         name = f"{name[:end].rstrip()}…{name[1 - end :].lstrip()}"
@@ -137,7 +143,7 @@ def _short(name: str) -> str:
 
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
     names = {known.id: known.name for known in experiments}
-    if experiment and state.workspace().person.is_guest:  # there is nothing to choose from
+    if experiment and state.workspace().person.is_guest:  # a guest has only one experiment
         st.html(html('<b class="rd-only"><bdi>{name}</bdi></b>', name=experiment.name), width="content")
         return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
@@ -178,7 +184,7 @@ def _choose_baseline(view: View) -> None:
 
 
 def _change_baseline(view: View) -> None:
-    """The old baseline takes the place of the new one among the candidates."""
+    """Changes the baseline; among the candidates, the old baseline replaces the new one."""
     new, old = st.session_state["frame-baseline"], view.baseline.id if view.baseline else ""
     swapped = [old if run_id == new else run_id for run_id in view.candidate_ids]
     state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
@@ -192,8 +198,8 @@ def _choose_candidates(view: View) -> None:
 
 
 def _write(view: View) -> None:
-    """Writes the view back to the URL."""
-    state.choose(e=view.experiment.id)  # a newer experiment must not take this one's place
+    """Writes the view to the URL."""
+    state.choose(e=view.experiment.id)  # so that a newer experiment does not replace this one
     written = links.of_view(view)
     for name, value in written.items():
         state.write(name, value)
@@ -202,7 +208,7 @@ def _write(view: View) -> None:
 
 
 def no_runs(experiment: Experiment) -> None:
-    """Says what to do next, or who may do it."""
+    """Says what to do in an experiment without runs, or which people can do it."""
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
         _no_test_set(experiment, may_write=may_write)
@@ -226,7 +232,7 @@ def no_runs(experiment: Experiment) -> None:
 
 
 def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
-    """Says what an experiment with A/B tests alone lacks, and offers what there is."""
+    """Says what an experiment with only A/B tests lacks, and links to what it has."""
     who = "Add a test set and" if may_write else "An editor adds a test set and"
     empty(
         "This experiment has no test set yet", f"{who} the recommendations of two candidates to compare them."

@@ -1,4 +1,4 @@
-"""The header of every page: the places, what can be done anywhere, and the tabs of the present place."""
+"""The header of every page: the places, the tools at its right, and the tabs of the current place."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from recdash.ui.app import links, state
 from recdash.ui.shell import navigation
 
 _LAST_TAB = "recdash.last-tab"
-"""Session state: place → the address of the tab that was opened last there."""
+"""The key in the session state of {place: address of the tab that was opened last}."""
 _LINK = "recdash.link-place"
 
 
 def show(person: Person) -> None:
-    """Draws the header, and below it the tabs of the present place where it has several."""
+    """Draws the header, and below it the tabs of the current place if it has several."""
     present, _ = navigation.place_and_tab(state.page())
     _last_tabs()[present] = state.page()
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="header"):
@@ -51,7 +51,7 @@ def show(person: Person) -> None:
 
 
 def place_for_link() -> DeltaGenerator:
-    """Returns where *Copy link* stands; a page with a view fills it."""
+    """Returns the container of *Copy link*, which a page with a view fills."""
     place: DeltaGenerator = st.session_state[_LINK]
     return place
 
@@ -62,7 +62,7 @@ def _last_tabs() -> dict[str, str]:
 
 
 def _to_place(place: str) -> None:
-    """A link to the tab of the place that was opened last; none where the person sees no tab of it."""
+    """Draws a link to the last opened tab of a place; nothing if the person can open none of its tabs."""
     tabs: Mapping[str, navigation.Tab] = {tab.address: tab for tab in navigation.tabs_of(place)}
     if tabs:
         tab = tabs.get(_last_tabs().get(place, ""), next(iter(tabs.values())))
@@ -70,7 +70,7 @@ def _to_place(place: str) -> None:
 
 
 def _to_help() -> None:
-    """A link to the guide's entry on the present page; within *Help* to the tab that is open."""
+    """Draws a link to the guide's entry about the current page; on pages of *Help*, to the open tab."""
     entry = navigation.help_entry(state.page())
     if entry is None:
         _to_place("Help")
@@ -80,7 +80,9 @@ def _to_help() -> None:
 
 
 def _show_person(person: Person) -> None:
-    """The name that is kept with what this person does, the role, and the way out."""
+    """Draws the person's name and role, and the button to sign out; nothing for unverified names and
+    guests.
+    """
     if not person.named or person.is_guest:
         return
     with st.popover(_initials(person.name), type="tertiary", key="person"):
@@ -91,7 +93,9 @@ def _show_person(person: Person) -> None:
 
 
 def _initials(name: str) -> str:
-    """``Ada Lovelace`` → ``AL``; letters and digits only, so that it can be drawn as a label."""
+    """Returns the initials of a name, such as ``AL`` for ``Ada Lovelace``; "Account" if it has no letters or
+    digits.
+    """
     words = [word for word in "".join(c if c.isalnum() else " " for c in name).split() if word]
     return "".join(word[0] for word in words[:2]).upper() or "Account"
 

@@ -1,4 +1,4 @@
-"""Pages inside another site's page, such as a wiki's: what the frame shrinks to there."""
+"""Pages inside another site's page, such as a wiki's: the short form of the frame."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from recdash.ui.shell import scope_picker
 
 
 def is_on() -> bool:
-    """Is this page shown inside another site's page (``?embed=true``)?"""
+    """Returns whether this page is shown inside another site's page (``?embed=true``)."""
     return bool(st.context.is_embedded)
 
 
 def show_heading(view: View) -> None:
-    """In place of the frame: what is shown, of which part of the users, and the way to the dashboard."""
+    """Draws, in place of the frame, what is shown, for which users, and a link to the dashboard."""
     against = f" · against {view.baseline.name}" if view.baseline else ""
     subject = f"{metric_at(view.metric, view.k)}{against}"
     heading = '<div class="rd-embedded"><b><bdi>{name}</bdi></b><span>{subject}</span></div>'

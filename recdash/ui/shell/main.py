@@ -1,4 +1,4 @@
-"""The UI script: who reads, navigation, then the chosen page inside its frame."""
+"""The script of the dashboard: identifies the person, then draws the header and the chosen page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPENED = "recdash.opened-view"
 
 
 def main() -> None:
-    """Everything a person sees; runs on each interaction."""
+    """Draws everything that a person sees; runs at each interaction."""
     st.set_page_config("recdash", "📊", layout="wide", initial_sidebar_state="collapsed")
     try:
         reader = current_user.person()
@@ -27,7 +27,7 @@ def main() -> None:
         reader, instead = None, access_pages.refused(why)
     else:
         instead = access_pages.sign_in
-    if context := get_script_run_ctx():  # editors' sessions may take files
+    if context := get_script_run_ctx():  # only editors' sessions may receive files
         quota.seat(context.session_id, reader)
     if reader is None:
         _nothing_but(instead)
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _nothing_but(draw: Callable[[], None]) -> None:
-    """Show the same content at every page's address."""
+    """Shows the same content at the address of every page."""
     pages = navigation.pages(None, lambda _: draw)
     page = st.navigation(pages, position="hidden")
     theme.show(page.url_path, state.return_to, links.clicked)
@@ -65,7 +65,7 @@ def _pages(reader: Person) -> None:
 
 
 def _open_saved_view() -> None:
-    """Open the saved view that ``?view=NAME`` names, once per session."""
+    """Opens the saved view that ``?view=NAME`` names, once per session."""
     name = st.query_params.get(popover.VIEW)
     if name is None or st.session_state.get(OPENED) == name:
         return

@@ -1,4 +1,4 @@
-"""The places of the dashboard, their tabs, and who sees them."""
+"""The places of the dashboard, their tabs, and which people see them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ PLACES: Mapping[str, Mapping[str, str]] = {
     },
     "Reports": {"reports": "Reports"},
 }
-"""Place → its tabs; a tab is a file in pages/ and its title."""
+"""Place → its tabs: {file in pages/: title}."""
 TOOLS: Mapping[str, Mapping[str, str]] = {
     "Add data": {"upload": "Add data"},
     "Help": {"guide": "Guide", "definitions": "Definitions"},
     "Settings": {"settings": "Decision rules", "runs": "Runs"},
 }
-"""What stands at the right end of the header, with its tabs."""
+"""The tools at the right end of the header, with their tabs."""
 EVERYTHING = {**PLACES, **TOOLS}
 HELP: Mapping[str, str] = {
     "experiments": "recommendation",
@@ -58,10 +58,10 @@ HELP: Mapping[str, str] = {
     "settings": "decision-rules",
     "runs": "population",
 }
-"""Page → the entry of the guide that *Help* opens from there. The guide and its neighbour have none."""
+"""Page → the guide's entry that *Help* opens from there; pages of *Help* have none."""
 FIRST = "overview"
 NEEDS: dict[str, AccessRole] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
-"""The role for a page that takes files or changes things. All others are for viewers."""
+"""The role for a page that receives files or changes data. All other pages are for viewers."""
 
 
 def address(name: str) -> str:
@@ -73,7 +73,7 @@ ADDRESSES = [address(name) for tabs in EVERYTHING.values() for name in tabs]
 
 @dataclass(frozen=True)
 class Tab:
-    """One tab of a place for the person who reads; ``page`` is what ``st.page_link`` takes."""
+    """A tab that the person can open; ``page`` is an argument for ``st.page_link``."""
 
     title: str
     address: str
@@ -85,20 +85,20 @@ def sees(person: Person, name: str) -> bool:
 
 
 def full_title(place: str, tab: str) -> str:
-    """Returns ``Compare: By k``, or the place alone where its tab has no name of its own."""
+    """Returns the title with its place, such as ``Compare: By k``; only the place if both are equal."""
     return place if place == tab else f"{place}: {tab}"
 
 
 def pages(person: Person | None, instead: Callable[[str], Callable[[], None]]) -> list[st.Page]:
-    """Returns a page per tab, each at its address. Where the person may not see it, ``instead`` is shown.
+    """Returns a page per tab.
 
-    ``instead``: page's title → what draws in its place.
+    For a page that the person may not see, ``instead(title)`` returns the function that draws it.
     """
     return [_page(name, full_title(place, tab), person, instead) for place, name, tab in _tabs()]
 
 
 def _tabs() -> Iterator[tuple[str, str, str]]:
-    """Yields (place, page's name, tab's title)."""
+    """Yields (place, name of the page, title of the tab)."""
     for place, tabs in EVERYTHING.items():
         for name, title in tabs.items():
             yield place, name, title
@@ -114,7 +114,7 @@ def _page(
 
 
 def keep(offered: list[st.Page]) -> None:
-    """Remembers the pages that this person sees by their addresses, for links between them."""
+    """Stores the pages that this person can open by their addresses, for links between pages."""
     known = dict(zip(ADDRESSES, offered, strict=True))
     st.session_state["recdash.pages"] = {
         where: page for where, page in known.items() if page.visibility == "visible"
@@ -122,19 +122,19 @@ def keep(offered: list[st.Page]) -> None:
 
 
 def place_and_tab(path: str) -> tuple[str, str]:
-    """Returns the place and the tab's title of the page at this path; "" is the first page's."""
+    """Returns the place and the tab's title of the page at this path; "" is the first page."""
     shown = path or address(FIRST)
     return next((place, title) for place, name, title in _tabs() if address(name) == shown)
 
 
 def help_entry(path: str) -> str | None:
-    """Returns the guide's entry that explains the page at this path; None for the pages of *Help* itself."""
+    """Returns the guide's entry about the page at this path; None for pages of *Help*."""
     shown = path or address(FIRST)
     return next((entry for name, entry in HELP.items() if address(name) == shown), None)
 
 
 def tabs_of(place: str) -> list[Tab]:
-    """Returns the place's tabs that this person sees; empty where there is none."""
+    """Returns the tabs of a place that this person can open; empty if there are none."""
     known: Mapping[str, st.Page] = st.session_state["recdash.pages"]
     tabs = {address(name): title for name, title in EVERYTHING[place].items()}
     return [Tab(title, where, known[where]) for where, title in tabs.items() if where in known]

@@ -1,4 +1,4 @@
-"""What Streamlit knows of people who sign in: its [auth] settings, and its cookies."""
+"""What Streamlit knows about sign-in: its [auth] settings, and its cookies."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from recdash.settings import refuse_weak
 
 PLACE = "[auth] in .streamlit/secrets.toml"
 ONLY = "default"
-"""What Streamlit calls the provider where there is one, without a name."""
+"""The name that Streamlit gives to a single provider without a name."""
 
 
 def providers() -> list[str]:
-    """Names of the providers that people can sign in with."""
+    """Returns the names of the identity providers with which people can sign in."""
     sections = get_secrets_auth_section().items()
     named = [name for name, value in sections if isinstance(value, Mapping) and "client_id" in value]
     return named or [ONLY]
 
 
 def refuse_unready() -> None:
-    """Raises InputError unless people can sign in and the cookie secret is strong."""
+    """Raises InputError if people cannot sign in, or the cookie secret is weak."""
     try:
         for name in providers():
             validate_auth_credentials(name)
@@ -40,7 +40,7 @@ def refuse_unready() -> None:
 
 
 def claims(cookies: Mapping[str, str]) -> Mapping[str, Any]:
-    """Returns the provider's claims in these cookies; empty unless this server signed them."""
+    """Returns the provider's claims in these cookies; empty if this server did not sign them."""
     secret = get_cookie_secret()
 
     def signed(name: str) -> bytes | None:

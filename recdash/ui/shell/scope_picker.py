@@ -1,4 +1,4 @@
-"""The part of the experiment that a view looks at: some users or items, and what counts as relevant."""
+"""The choice of a part of the experiment: some users or items, and what counts as relevant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AS_UPLOADED = "as uploaded"
 
 
 def choose(view: View) -> None:
-    """The select boxes, bound to the parameters ``s`` and ``th``."""
+    """Draws the select boxes for the parameters ``s`` and ``th``."""
     params = state.params()
     slices = {ALL: "All users and items", **_slices(view)}
     chosen = params.get("s", ALL) if params.get("s", ALL) in slices else ALL
@@ -35,7 +35,7 @@ def choose(view: View) -> None:
 
 
 def title(view: View) -> str:
-    """``All users``, or the chosen part in words."""
+    """Returns the chosen part in words, or ``All users``."""
     return ", ".join(in_words(view)) or "All users"
 
 
@@ -48,7 +48,7 @@ def _slices(view: View) -> Mapping[str, str]:
 
 
 def show(view: View, *, scoped: bool) -> None:
-    """The chosen part, with a button back to everything."""
+    """Draws the chosen part with a button to show all; says so if the page always shows all."""
     if scoped and view.scope != WHOLE:
         with st.container(horizontal=True, vertical_alignment="center", key="frame-scope"):
             show_words(view)
@@ -58,7 +58,7 @@ def show(view: View, *, scoped: bool) -> None:
 
 
 def show_words(view: View) -> None:
-    """The part as chips; nothing for the whole experiment."""
+    """Draws the chosen part as chips; nothing for the whole experiment."""
     if view.scope != WHOLE:
         chip = '<span class="rd-chip rd-chip-part"><bdi>{words}</bdi></span>'
         chips = join([html(chip, words=words) for words in in_words(view)])
@@ -66,6 +66,8 @@ def show_words(view: View) -> None:
 
 
 def in_words(view: View) -> list[str]:
-    """``Users new to the service``, ``relevant from 4``."""
+    """Returns the chosen part in words, such as [``Users new to the service``, ``relevant from 4``]; empty
+    for all.
+    """
     words = [_slices(view)[view.scope.slice]] if view.scope.slice else []
     return words + ([f"relevant from {view.scope.threshold:g}"] if view.scope.threshold is not None else [])

@@ -1,7 +1,7 @@
-"""Free the files of people who left two minutes later, not when the next person comes.
+"""Frees the files of people two minutes after they left, rather than when the next person comes.
 
-Streamlit keeps a session that lost its connection for two minutes, so that it may come back, and lets go of
-it when another session is stored or ends. On a quiet server that can take days.
+Streamlit keeps a session that lost its connection for two minutes, so that it can be resumed. It drops it
+only when another session is stored or ends, which can take days on a quiet server.
 """
 
 from __future__ import annotations
@@ -25,21 +25,24 @@ LOOK_SECONDS = 20.0
 
 
 def end_expired(sessions: MemorySessionStorage) -> int:
-    """End the sessions of this storage that expired and free their files; returns how many."""
+    """Ends the expired sessions of this storage, frees their files, and returns their number."""
     n_expired = _end(sessions)
     if n_expired:
-        gc.collect()  # sessions are in reference cycles: what they hold is freed when they are collected
+        gc.collect()  # sessions are in reference cycles, so only the collector frees their files
         release_freed_memory()
     return n_expired
 
 
 def _end(sessions: MemorySessionStorage) -> int:
-    """Returns how many expired. Its local names, which hold the sessions, end with it."""
-    cache: Any = sessions._cache  # noqa: SLF001 it has no public way to look for what expired
+    """Ends the expired sessions and returns their number.
+
+    As a separate function it leaves no variable that refers to them.
+    """
+    cache: Any = sessions._cache  # noqa: SLF001 - there is no public way to find expired sessions
     expired = cache.expire()
     for _, info in expired:
         info.session.shutdown()
-        info.session.session_state.clear()  # its uploads stay where anything still holds the session
+        info.session.session_state.clear()  # frees its uploads even if something still refers to the session
     return len(expired)
 
 
@@ -48,7 +51,7 @@ async def watch_sessions() -> None:
         await asyncio.sleep(LOOK_SECONDS)
         try:
             _look()
-        except Exception:  # one session that cannot be ended must not keep those of all who come later
+        except Exception:  # one session that cannot be ended must not keep all later ones
             logger.exception("A session that expired was not ended")
 
 
@@ -60,7 +63,7 @@ def _look() -> None:
 
 @contextlib.asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """For as long as the server runs."""
+    """Watches sessions while the server runs."""
     warm_up.start()
     task = asyncio.create_task(watch_sessions())
     yield

@@ -1,4 +1,4 @@
-"""The start of the dashboard: who may come in and how, or why it does not start."""
+"""The start of the dashboard: how requests are authenticated, or why it does not start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ BAD_INPUT = 2
 
 
 def auth_config() -> AuthConfig:
-    """Returns who may come in. Ends the program with a message and code 2 where too many could."""
+    """Returns how requests are authenticated.
+
+    Ends the program with a message and code 2 if the settings are unsafe.
+    """
     try:
         return _auth_config(settings())
     except RecdashError as error:

@@ -1,4 +1,6 @@
-"""What the Trade-offs page shows of two metrics: the runs, their Pareto front, which run dominates which."""
+"""What the page Trade-offs shows of two metrics: the runs, their Pareto front, and which run dominates
+which.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,21 @@ MOST_TOLD = 8
 
 @dataclass(frozen=True)
 class Chosen:
-    """The page's own choice: metrics of the axes, and which runs are drawn beside the chosen ones."""
+    """The metrics of both axes, and the runs that are drawn."""
 
     x: str
     y: str
     runs: tuple[str, ...]
 
 
-# ── which metrics, which runs ────────────────────────────────────────────────────────────────
+# ── choices ──────────────────────────────────────────────────────────────────────────────────
 
 
 def choose(view: View) -> Chosen | None:
-    """Kept in the URL as ``x``, ``y`` and ``runs``; None where there are not two metrics."""
+    """Draws the choices of axes and runs and returns them; None if there are not two metrics.
+
+    The URL keeps them.
+    """
     if len(view.metrics) < 2:
         widgets.empty(
             "A trade-off needs two metrics",
@@ -60,13 +65,13 @@ def choose(view: View) -> Chosen | None:
 
 
 def _axis(label: str, name: str, options: Sequence[str], default: str) -> str:
-    """Returns a metric by its name in the URL; what is taken by the other axis gives way to the default."""
+    """Draws the choice of a metric and returns it; the default if the URL's metric is on the other axis."""
     titles = {metric: metric_title(metric) for metric in options}
     return widgets.select(label, name, titles, state.option(name, default, options), f"tradeoff-{name}", 220)
 
 
 def warn_of_unknown(view: View) -> None:
-    """Warn of metrics in the link that no run has."""
+    """Warns about metrics in the link that no run has."""
     for name in ("x", "y"):
         wanted = state.params().get(name)
         if wanted is not None and wanted not in view.metrics:
@@ -81,7 +86,7 @@ def gather(view: View, chosen: Chosen) -> TradeOff:
 
 
 def draw(view: View, tradeoff: TradeOff) -> None:
-    """The runs and, of those that were chosen, references too; these are not part of the front."""
+    """Draws the runs and their front, with chosen reference candidates, which are not part of the front."""
     aside = tuple(run for run in view.shown_ids if run not in view.verdict_query.shown)
     beside = cached.trade_off(view, aside, _metrics(tradeoff), ()) if aside else None
     dots = [*_dots(tradeoff), *(_dots(beside) if beside else ())]
@@ -127,7 +132,9 @@ def _values(tradeoff: TradeOff, run: str) -> str:
 
 
 def say(view: View, tradeoff: TradeOff) -> None:
-    """The runs on the front, the pairs in which one dominates the other, and why a run is missing."""
+    """Writes the runs on the front, the pairs in which one run dominates the other, and why runs are
+    missing.
+    """
     rows = []
     if len(tradeoff.places) > 1:
         rows.append(_line("✓", "better", members(view, tradeoff)))
@@ -144,13 +151,15 @@ def _line(sign: str, tone: str, text: str) -> Html:
 
 
 def why_absent(view: View, metrics: Sequence[str]) -> Html:
-    """Returns a line per reason and the runs that it concerns."""
+    """Returns notes on why runs lack a metric: a line for each reason and the runs to which it applies."""
     absences = {metric: cached.absences(view.shown_ids, metric, view.scope) for metric in metrics}
     return widgets.note_html(reasons(view, view.shown_ids, absences))
 
 
 def tidy(view: View, tradeoff: TradeOff) -> pd.DataFrame:
-    """One row per run: both values with their standard errors, whether on the front, and who beats it."""
+    """Returns a frame with a row per run: both values, standard errors, whether it is on the front, and which
+    run dominates it.
+    """
     import pandas as pd
 
     x, y = (metric_at(metric, tradeoff.k) for metric in _metrics(tradeoff))

@@ -1,4 +1,4 @@
-"""Runs by several metrics at once, each on an axis of its own, and the same numbers as a table."""
+"""Shows runs by several metrics at once, each on its own axis, and the same numbers as a table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ Known = Mapping[str, Mapping[str, float]]
 
 
 def choose(view: View) -> list[str]:
-    """Returns the metrics, kept in the URL as ``axes``; by default those of the leaderboard's columns."""
+    """Draws the choice of metrics and returns them, by default those of the leaderboard; the URL keeps them
+    as ``axes``.
+    """
     options = {metric: metric_title(metric) for metric in view.metrics}
     chosen = widgets.several("Metrics", "axes", options, usual(view))
     if len(chosen) > MOST:
@@ -48,7 +50,7 @@ def usual(view: View) -> list[str]:
 
 
 def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
-    """A line per run over the axes; of the chosen ones a table."""
+    """Draws a line per run over the axes, and a table of the chosen runs."""
     if len(metrics) < FEWEST:
         st.caption("Choose at least two metrics.")
         return
@@ -73,7 +75,9 @@ def _parallel_axis(metric: str, of: Mapping[str, float], k: int) -> ParallelAxis
 
 
 def finding(view: View, known: Known) -> str:
-    """``EASE is best on 5 of 7 metrics``: of the chosen runs the one that most often is, by value."""
+    """Returns a headline on which chosen run is best most often, such as ``EASE is best on 5 of 7
+    metrics``.
+    """
     first = [run for metric, of in known.items() for run in _best(view, metric, of)]
     if not first:
         return "No chosen run has these metrics"
@@ -87,7 +91,7 @@ def finding(view: View, known: Known) -> str:
 
 
 def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
-    """Returns the chosen runs with the best value; several where they are equal."""
+    """Returns the chosen runs with the best value; several if their values are equal."""
     heights = {run: goal(metric).height(of[run]) for run in view.verdict_query.shown if run in of}
     return [run for run, height in heights.items() if height == max(heights.values())]
 
@@ -108,7 +112,7 @@ def alt(view: View, known: Known) -> str:
 
 
 def values_table(view: View, known: Known) -> Html:
-    """One row per chosen run."""
+    """Returns a table with a row per chosen run."""
     heads = (metric_and_unit(metric, view.k) for metric in known)
     columns = [*text_columns("Run"), *number_columns(*heads)]
     values = (
@@ -120,7 +124,7 @@ def values_table(view: View, known: Known) -> Html:
 
 
 def tidy(view: View, known: Known, order: Sequence[str]) -> pd.DataFrame:
-    """One row per run, one column per metric, in full precision."""
+    """Returns a frame with a row per run and a column per metric, in full precision."""
     import pandas as pd
 
     rows = [

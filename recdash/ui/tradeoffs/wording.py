@@ -1,4 +1,4 @@
-"""What two metrics at once say of the runs, in words that follow the paired differences."""
+"""Words about runs in two metrics at once, which follow from the paired differences."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from recdash.comparison.pareto import Beaten, TradeOff
 
 FEW_NAMED, MOST_ON_FRONT = 3, 8
-"""Runs that a heading names, and a list of the front; more are counted."""
+"""How many runs a heading names, and how many a list of the front names; of more it gives the number."""
 OPEN = {
     "not settled": "not significantly on {}",
     "tie": "on {} only within the margin",
     "level": "equal on {}",
     "worse": "worse on {} over the users they share",
 }
-"""How the run that is ahead by value compares on a metric, for the end of a sentence."""
+"""How the run with the better value compares on a metric, for the end of a sentence."""
 
 
 def name(view: View, run_id: str) -> str:
@@ -33,7 +33,7 @@ def name(view: View, run_id: str) -> str:
 
 
 def finding(view: View, tradeoff: TradeOff) -> str:
-    """``ALS and EASE are on the Pareto front; ItemKNN is dominated by ALS``."""
+    """Returns the headline, such as ``ALS and EASE are on the Pareto front; ItemKNN is dominated by ALS``."""
     if not tradeoff.places:
         return f"No run has both {_both(tradeoff)}"
     if len(tradeoff.places) == 1:
@@ -82,7 +82,7 @@ def _behind(view: View, beaten: Sequence[Beaten]) -> str:
 
 
 def subtitle(tradeoff: TradeOff) -> str:
-    """Returns the line under the title: the axes, and what decides the words."""
+    """Returns the line below the headline: what the lines and crosses of the chart mean."""
     paired = [goal.metric for goal in tradeoff.goals if goal.has_user_values]
     by_value = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if not goal.has_user_values]
     crosses = "Crosses: 95 % CI. Dominated: significantly worse on both (Holm-corrected)."
@@ -92,7 +92,9 @@ def subtitle(tradeoff: TradeOff) -> str:
 
 
 def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
-    """``ItemKNN is dominated by ALS: nDCG@10 +0.0351 (95 % CI …); Coverage@10 5.54 vs 17.9 %.``"""
+    """Returns a sentence on a pair, such as ``ItemKNN is dominated by ALS: nDCG@10 +0.0351 (95 % CI …);
+    Coverage@10 5.54 vs 17.9 %.``
+    """
     run, by = view.short(beaten.run), view.short(beaten.by)
     numbers_of = "; ".join(_axis(tradeoff, beaten, axis) for axis in (1, 0))
     if beaten.settled:
@@ -106,7 +108,7 @@ def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
 
 
 def _axis(tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
-    """Returns the difference on one metric, for the run that is ahead."""
+    """Returns the difference on one metric, from the view of the run that is ahead."""
     goal, pair = tradeoff.goals[axis], beaten.pairs[axis]
     where = metric_at(goal.metric, tradeoff.k)
     if pair:
@@ -123,7 +125,9 @@ def _difference(pair: Pair) -> str:
 
 
 def members(view: View, tradeoff: TradeOff) -> str:
-    """``On the Pareto front: EASE (best nDCG@10), ALS and Random (best Coverage@10).``"""
+    """Returns the runs on the front, such as ``On the Pareto front: EASE (best nDCG@10), ALS and Random (best
+    Coverage@10).``
+    """
     x, y = (metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals)
     names = [view.short(run) for run in tradeoff.front]
     if len(names) == 1:

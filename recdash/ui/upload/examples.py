@@ -1,4 +1,4 @@
-"""Files to start from: the demo's, templates of every table, and a file that the checks refuse."""
+"""Files to try: the demo's, a template of every table, and a file that the checks refuse."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 def show() -> None:
-    """Draws the buttons below the drop zone."""
+    """Draws the buttons for these files below the drop zone."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="upload-examples"):
         label, hint = (
             "↓ Demo files to try with",

@@ -1,4 +1,4 @@
-"""Scores and stores a plan in a thread of its own, so that the page can show progress and cancel it."""
+"""Scores and stores a plan in a separate thread, so that the page can show its progress and cancel it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
 
 
 class IntakeJob:
-    """One commit of a plan. ``fraction`` and ``text`` say how far it is."""
+    """A running commit of a plan; ``fraction`` and ``text`` are its progress."""
 
     def __init__(self, intake: Intake, plan: IntakePlan) -> None:
         self.fraction, self.text = 0.0, "Reading the files"
@@ -26,24 +26,27 @@ class IntakeJob:
             self._result = intake.commit(
                 plan, skip_refused=True, progress=self._tell, cancelled=self._cancelled.is_set
             )
-        except BaseException as error:  # noqa: BLE001 - raised again where the page asks for the outcome
+        except BaseException as error:  # noqa: BLE001 - raised again by outcome()
             self._error = error
 
     def _tell(self, fraction: float, text: str) -> None:
         self.fraction, self.text = min(max(fraction, 0.0), 1.0), text
 
     def cancel(self) -> None:
-        """Ends it before the next file is scored; what is being stored already is stored as a whole."""
+        """Cancels the job before the next file is scored; once storing has begun, everything is stored."""
         self._cancelled.set()
         self.text = "Cancelling"
 
     def is_done(self, within: float = 0.0) -> bool:
-        """Returns whether it is finished; waits for that at most so many seconds."""
+        """Returns whether the job is finished; waits for that up to ``within`` seconds."""
         self._thread.join(within)
         return not self._thread.is_alive()
 
     def outcome(self) -> tuple[IntakeResult | None, tuple[Problem, ...]]:
-        """Returns what was stored, or None and why not. Raises errors that no file can cause."""
+        """Returns what was stored and no problems, or else None and the problems.
+
+        Raises unexpected errors.
+        """
         if self._error is None:
             return self._result, ()
         if isinstance(self._error, IntakeCancelled):

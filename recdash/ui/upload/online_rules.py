@@ -1,4 +1,4 @@
-"""The rules of an A/B test where it is uploaded: fixed before the first look at a result."""
+"""The rules of an A/B test on the page Add data, where they are fixed before any result is seen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def zones() -> tuple[str, ...]:
 
 
 def zone_box(upload: UploadState, zone: str | None) -> None:
-    """Draws the box for the time zone of timestamps without one; empty for UTC."""
+    """Draws the box for the time zone of timestamps that state none; empty means UTC."""
     key = upload.key("zone")
     st.session_state[key] = zone
     st.selectbox(
@@ -42,7 +42,7 @@ def zone_box(upload: UploadState, zone: str | None) -> None:
 
 
 def rules_boxes(upload: UploadState, test: TestPlan, known: OnlineRules) -> None:
-    """Draws the rules that the tables leave open; a change is stored in the plan."""
+    """Draws the boxes of rules that apply to the tables; a change is stored in the plan."""
     rules = _filled_in(upload, test, known)
     if rules != known:
         upload.settle(rules=rules)
@@ -84,7 +84,7 @@ def _exposures_of(upload: UploadState) -> str | None:
 
 
 def _split(upload: UploadState, variants: Sequence[str]) -> dict[str, float]:
-    """Returns the planned share of each variant; empty for an even split."""
+    """Draws the boxes of the planned split and returns the shares; empty for an even split."""
     if len(variants) < 2:
         return {}
     st.caption("Planned split, if it was not even: 2 and 1 send two thirds of the users to the first.")

@@ -1,4 +1,6 @@
-"""Add data: one drop zone, a row per file, a few choices, one button; then progress and the outcome."""
+"""The page Add data: one drop zone, a row per file, a few choices and one button; then progress and the
+outcome.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,15 @@ NEEDED = (
     "candidate, or with an A/B test alone."
 )
 POLL_S, SHORT_S = 0.4, 1.0
-"""Seconds between two looks at the work in progress, and for which its first look waits."""
+"""The seconds between two checks of a running job, and how long the first check waits for its end."""
 
 
 def show() -> None:
     """Draws the page."""
     upload: UploadState = st.session_state.setdefault("recdash.upload", UploadState())
-    get_ready()  # starts the process that reads files, while the visitor still looks for theirs
+    get_ready()  # starts the process that reads files while the person still chooses some
     if state.arrived():
-        upload.result = None  # it was seen, and is old news for a person who comes back
+        upload.result = None  # a person who comes back has seen it before
     if upload.job is not None and not upload.job.is_done(SHORT_S):
         widgets.title("Evaluating", "If you cancel it, nothing is stored.")
         _watch(upload)
@@ -85,7 +87,7 @@ def _drop_zone(upload: UploadState) -> list[UploadedFile]:
 
 
 def _plan_of(upload: UploadState, files: list[UploadedFile]) -> IntakePlan | None:
-    """Returns the plan of these files; it is made again only when files came or went."""
+    """Returns the plan of these files, which is only made again if files were added or removed."""
     known = [file.key for file in upload.plan.inputs.files] if upload.plan else []
     if [file.file_id for file in files] != known:
         _plan_again(upload, files)
@@ -136,7 +138,7 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _watch(upload: UploadState) -> None:
-    """Shows how far the work is, until it is done."""
+    """Shows the progress of the job until it is done."""
     job = upload.job
     if job is None or job.is_done():
         st.rerun()
@@ -148,11 +150,11 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
     st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in problems))
 
 
-# ── what came of it ──────────────────────────────────────────────────────────────────────────
+# ── the outcome ──────────────────────────────────────────────────────────────────────────────
 
 
 def _show_result(result: IntakeResult) -> None:
-    """Draws the way to the numbers, and what was refused; the page's title says what was stored."""
+    """Draws links to the results, and what was refused."""
     for name in words.archived(result):
         st.info(f"{markdown(name)} is archived; restore it under Settings, Runs.")
     for refused in result.refused:

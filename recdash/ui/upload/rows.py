@@ -1,4 +1,6 @@
-"""One row per file: what it is, its columns, whether it can be used; behind it all that can be changed."""
+"""A row per file: what it is, its columns, and whether it can be used; with details in which all can be
+changed.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,16 @@ from recdash.ui.upload import words
 from recdash.ui.upload.state import UploadState
 
 NOT_READ = ""
-"""A role mapped to no column is left out, even where one would be guessed."""
+"""The column of a role that must not be read, even if a column could be detected for it."""
 FILE_ORDER = "\n"
-"""Chosen in place of a score column where one is asked about; no column is called so."""
+"""The choice of the file's order in place of a score column; no column can have this name."""
 SIGNS = {"good": ("✓", "better", "ok"), "bad": ("!", "worse", "problem"), "open": ("?", "worse", "unknown"),
          "unused": ("–", "muted", "not used")}  # fmt: skip
 MOST_PROBLEMS = 3
 
 
 def show(upload: UploadState, files: Sequence[PlannedFile]) -> None:
-    """Draws all rows, each with its problems; the details of at most one."""
+    """Draws a row per file with its problems, and the details of at most one file."""
     with st.container(border=True, gap=None, key="files"):
         for file in files:
             with st.container(gap=None, key=f"file_{file.key}"):
@@ -61,7 +63,7 @@ def _show_row(upload: UploadState, file: PlannedFile) -> None:
 
 
 def row_html(file: PlannedFile, about: str) -> Html:
-    """Returns the sign, the name, and below it what is known ``about`` the file."""
+    """Returns the sign and name of a file, and below them ``about``."""
     sign, tone, word = SIGNS[words.state_of(file)]
     template = (
         '<div class="rd-file"><b class="rd-{tone}" role="img" aria-label="{word}">{sign}</b>'
@@ -75,7 +77,7 @@ def _choose_kind(upload: UploadState, file: PlannedFile) -> None:
     titles[words.NOT_USED] = "Not used"
     if file.kind is None:
         titles = {words.UNKNOWN: "Choose …", **titles}
-    elif file.kind not in titles:  # a log for the page Off-policy
+    elif file.kind not in titles:  # such as a log for the page Off-policy
         titles = {file.kind: TEMPLATES[file.kind].title, **titles}
     key = f"kind_{file.key}"
     st.session_state[key] = words.NOT_USED if file.left_out else file.kind or words.UNKNOWN
@@ -125,13 +127,13 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
 
 
 def _bound(key: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-    """Returns the arguments of a widget that shows ``value`` and hands another one to ``change``."""
+    """Returns the arguments of a widget that shows ``value``, and calls ``change`` with a new value."""
     st.session_state[key] = value
     return {"key": key, "on_change": lambda: change(st.session_state[key])}
 
 
 def _choose_columns(upload: UploadState, file: PlannedFile) -> None:
-    """One select box per role; a change is stored as the mapping of all roles."""
+    """Draws a select box per role; a change stores the mapping of all roles."""
     preview = file.preview
     if preview is None or not preview.columns or file.left_out:
         return
@@ -154,7 +156,7 @@ def _column_of(file: PlannedFile, role: str, now: str, change: Callable[[Any], N
     reversible = preview.reversible if role == "score" else ()
     asked = role == "score" and any(problem.code == "unread-scores" for problem in preview.problems)
     options = [NOT_READ, *([FILE_ORDER] if asked else []), *filter(None, preview.columns), *reversible]
-    if now not in options:  # a range or marked columns: rec_1 … rec_9
+    if now not in options:  # a range of columns, such as rec_1 … rec_9
         options.append(now)
     nothing = "choose a column" if required else "not used"
     name = capital(words.role_name(role))
@@ -169,7 +171,9 @@ def _column_of(file: PlannedFile, role: str, now: str, change: Callable[[Any], N
 
 
 def column_name(column: str, reversible: Sequence[str]) -> str:
-    """Returns the name of a column on the page: ``-distance`` reads as distance (least is best)."""
+    """Returns the name of a column on the page; for ``-distance`` (least is best) it is distance with a
+    remark.
+    """
     if column == FILE_ORDER:
         return "none: the file orders the lists"
     return f"{column[1:]} (least is best)" if column in reversible else column
@@ -181,7 +185,7 @@ def _show_first_rows(file: PlannedFile) -> None:
 
 
 def read_as(file: PlannedFile) -> dict[str, str]:
-    """Returns column → what it is read as; columns that are left out are not there."""
+    """Returns {column: what it is read as}, without columns that are left out; empty without a preview."""
     preview = file.preview
     if preview is None:
         return {}
@@ -189,13 +193,13 @@ def read_as(file: PlannedFile) -> dict[str, str]:
     further = words.FURTHER.get(preview.kind, "")
     read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
     for role, column in file.mapping.items():
-        name = column[1:] if column in preview.reversible else column  # -distance is the file's distance
+        name = column[1:] if column in preview.reversible else column  # -distance is the column distance
         read[name] = words.role_name(role)
     return read
 
 
 def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequence[Mapping[str, str]]) -> Html:
-    """Returns the first rows as a table; under each column's own name, what it is read as."""
+    """Returns the first rows as a table; below each column's name is what it is read as."""
     heads = []
     for column in columns:
         role = roles.get(column)
@@ -211,7 +215,7 @@ def rows_as_html(columns: Sequence[str], roles: Mapping[str, str], rows: Sequenc
 
 
 def _describe_candidate(upload: UploadState, file: PlannedFile) -> None:
-    """Name, tags, note and parameters of a candidate, and what is known of its ids."""
+    """Draws name, tags, note and parameters of a candidate, and what is known about its ids."""
     choice = upload.plan.choice(file.key) if upload.plan else FileChoice()
     key = file.key
     with st.container(horizontal=True, gap="small"):
@@ -269,6 +273,8 @@ def _fill_in_params(upload: UploadState, file: PlannedFile, choice: FileChoice) 
 
 
 def known_sentence(overlap: IdOverlap) -> str:
-    """Returns what the tables know of a run's ids, and the run of the test set's."""
+    """Returns sentences on how many of the run's ids the tables know, and how many of the test set's the run
+    has.
+    """
     sentences = [known_words(overlap), known_truth_words(overlap)]
     return " ".join(f"{capital(text)}." for text in sentences if text)

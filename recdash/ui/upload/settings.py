@@ -1,4 +1,4 @@
-"""What is chosen for all files together: experiment, baseline, relevance, depth, A/B test; the rest behind
+"""The choices for all files together: experiment, baseline, relevance, depth and A/B test; others under
 "Advanced".
 """
 
@@ -41,16 +41,16 @@ REPEATED_ITEMS: Mapping[Duplicates, str] = {
 WIDTH = 260
 
 
-# ── which experiment ─────────────────────────────────────────────────────────────────────────
+# ── the experiment ───────────────────────────────────────────────────────────────────────────
 
 
 def suggested_experiment(
     plan: IntakePlan, experiments: Mapping[str, Experiment], here: str | None
 ) -> str | None:
-    """Returns the experiment that the files belong to by default; None for a new one.
+    """Returns the id of the experiment to which the files are added by default; None for a new one.
 
-    A test set makes a new experiment, unless the one that was looked at before (``here``) has none yet.
-    Whatever is added from the demo's pages makes a new one, too.
+    A test set makes a new experiment, unless the one viewed before (``here``) has none yet. Files added from
+    a page of the demo make a new one, too.
     """
     looked_at = experiments.get(here or "")
     if plan.of_kind("truth"):
@@ -66,14 +66,14 @@ def suggested_experiment(
 
 
 def _bound(upload: UploadState, name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-    """Returns the arguments of a widget that shows ``value`` and hands another one to ``change``."""
+    """Returns the arguments of a widget that shows ``value``, and calls ``change`` with a new value."""
     key = upload.key(name)
     st.session_state[key] = value
     return {"key": key, "on_change": lambda: change(st.session_state[key])}
 
 
 def show(upload: UploadState, plan: IntakePlan) -> None:
-    """Draws the choices that matter in one or two lines, and the others in an expander."""
+    """Draws the important choices on one or two lines, and the others in an expander."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="upload-settings"):
         _choose_experiment(upload, plan)
         if plan.run_names and not _has_baseline(plan):
@@ -138,7 +138,7 @@ def _choose_test(upload: UploadState, test: TestPlan) -> None:
 
 
 def _has_own_test_set(plan: IntakePlan) -> bool:
-    """Returns whether the files bring the test set that candidates are scored against."""
+    """Returns whether one of the files is a test set."""
     return bool(plan.of_kind("truth"))
 
 
@@ -167,7 +167,7 @@ def _choose_threshold(upload: UploadState, relevance: RelevancePlan) -> None:
     )
 
 
-# ── the rest ─────────────────────────────────────────────────────────────────────────────────
+# ── advanced ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _show_advanced(upload: UploadState, plan: IntakePlan) -> None:
@@ -238,7 +238,7 @@ def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) ->
 
 
 def with_links(plan: IntakePlan) -> IntakePlan:
-    """Returns the plan with variants linked to runs of the same name, unless links were chosen."""
+    """Returns the plan with each variant linked to the run of the same name, unless links were chosen."""
     if plan.test is None or plan.settings.links:
         return plan
     return plan.with_settings(links=words.same_names(plan.test.variants, _runs_to_link(plan)))
@@ -263,5 +263,5 @@ def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: st
 
 
 def here() -> str | None:
-    """Returns the experiment that was looked at before this page."""
+    """Returns the id of the experiment that was viewed before this page; None if there was none."""
     return state.params().get("e")

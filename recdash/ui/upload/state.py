@@ -1,4 +1,4 @@
-"""What the page Add data keeps between reruns: the files, the plan, the work in progress, the outcome."""
+"""What the page Add data keeps between reruns: the files, the plan, the running job, and the outcome."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from recdash.ui.upload.job import IntakeJob
 
 @dataclass
 class UploadState:
-    """Mutable and plain on purpose.
+    """The state of the page, which is mutable on purpose.
 
-    Streamlit may end a script at any ``st.*`` call or access to its session state. What was chosen or stored
-    is noted here by a plain assignment, so that the next run continues from it.
+    Streamlit may end a script at any ``st.*`` call or access to its session state. Therefore choices and
+    results are stored here by plain assignments, so that the next run continues from them.
     """
 
     turn: int = 0
     plan: IntakePlan | None = None
     opened: str | None = None
-    """Key of the file whose details are shown."""
+    """The key of the file whose details are shown."""
     target: str | None = None
-    """The experiment that was chosen to add to; "" for a new one, None while nothing was chosen."""
+    """The id of the experiment chosen for the files; "" for a new one, None if none was chosen."""
     job: IntakeJob | None = None
     result: IntakeResult | None = None
     problems: tuple[Problem, ...] = ()
@@ -33,8 +33,9 @@ class UploadState:
     """Problems of texts typed into a form, such as parameters, by widget key."""
 
     def key(self, name: str) -> str:
-        """Returns the widget key of this turn; after storing, the next turn's empty widgets free the files'
-        memory.
+        """Returns the key of a widget, which changes after storing.
+
+        The new, empty widgets then free the memory of the files.
         """
         return f"upload_{name}_{self.turn}"
 
@@ -44,7 +45,7 @@ class UploadState:
         self.form_problems.clear()
 
     def about(self, file: PlannedFile) -> str:
-        """Returns the line under a file's name."""
+        """Returns the line below a file's name."""
         sources = {given.key: given.source for given in self.plan.inputs.files} if self.plan else {}
         return words.about(file, sources.get(file.key))
 
@@ -56,11 +57,11 @@ class UploadState:
             self.plan = changed(self.plan)
 
     def choose(self, key: str, **choice: Any) -> None:
-        """Changes the choice for one file; see ``FileChoice``."""
+        """Changes the choice for one file: see ``FileChoice``."""
         self.change_plan(lambda plan: plan.with_choice(key, **choice))
 
     def settle(self, **settings: Any) -> None:
-        """Changes the settings of the experiment or the A/B test; see ``IntakeSettings``."""
+        """Changes settings of the experiment or the A/B test: see ``IntakeSettings``."""
         self.change_plan(lambda plan: plan.with_settings(**settings))
 
     def open(self, key: str) -> None:
@@ -70,7 +71,10 @@ class UploadState:
     # storing ────────────────────────────────────────────────────────────────────────────────────
 
     def finish(self) -> None:
-        """Takes over what the finished job stored or refused. Raises what it did not expect."""
+        """Takes over the outcome of the finished job; does nothing without a job.
+
+        Raises its unexpected errors.
+        """
         job, self.job = self.job, None
         if job is None:
             return

@@ -1,4 +1,4 @@
-"""Words of the page Add data: what a file is, its columns, the finding on top, the button, the outcome."""
+"""Words of the page Add data: kinds of files, columns, the headline, the button, and the outcome."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ ROLES: Mapping[str, str] = {
     "watch_s": "seconds watched",
     "n": "users",
 }
-"""Role → how a person calls it; other roles are called by their name."""
+"""Role → its name for people; other roles have their own name."""
 FURTHER: Mapping[TableKind, str] = {
     "catalogue": "attribute",
     "users": "attribute",
     "sessions": "metric or segment",
     "exposures": "segment",
 }
-"""What columns without a role are read as."""
+"""Kind of table → what columns without a role are read as."""
 GZIP = b"\x1f\x8b"
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
 State = Literal["good", "bad", "open", "unused"]
@@ -74,7 +74,7 @@ State = Literal["good", "bad", "open", "unused"]
 
 
 def state_of(file: PlannedFile) -> State:
-    """Returns whether a file can be used, has problems, waits for its kind, or is not used."""
+    """Returns whether a file can be used, has problems, needs a choice of its kind, or is not used."""
     if file.left_out:
         return "unused"
     if file.kind is None:
@@ -87,7 +87,11 @@ def role_name(role: str) -> str:
 
 
 def columns_in_words(file: PlannedFile) -> str:
-    """Returns ``customer → user · isbn → item · 2 attributes: language, price``."""
+    """Returns how the columns are read, such as ``customer → user · isbn → item · 2 attributes: language,
+    price``.
+
+    Empty for a file that is not used or cannot be read.
+    """
     preview = file.preview
     if preview is None or file.left_out:
         return ""
@@ -104,7 +108,7 @@ def columns_in_words(file: PlannedFile) -> str:
 
 
 def _further(file: PlannedFile) -> list[str]:
-    """Returns the columns that are read without a role."""
+    """Returns the columns that are read without a role, in words; empty if there are none."""
     noun = FURTHER.get(file.kind or "run")
     if noun is None or file.preview is None:
         return []
@@ -123,9 +127,9 @@ def _further(file: PlannedFile) -> list[str]:
 
 
 def about(file: PlannedFile, source: object = None) -> str:
-    """Returns the line under a file's name: its rows and its columns, or what to do.
+    """Returns the line below a file's name: its rows and columns, or what to do.
 
-    ``source``: the file's content, whose lines are counted where only they tell the number of rows.
+    ``source`` is the content of the file, whose lines are counted if the number of rows is unknown.
     """
     if file.left_out:
         return "Not used"
@@ -138,15 +142,16 @@ def about(file: PlannedFile, source: object = None) -> str:
 
 
 def for_page(problem: Problem) -> Problem:
-    """Returns the problem with the repair that the page offers, in place of that of a terminal."""
+    """Returns the problem with a fix that the page offers, in place of one for the command line."""
     if problem.code == "missing-column":
         return replace(problem, fix="Choose the column under Details, or choose what else the file is.")
     return problem
 
 
 def _lines(file: PlannedFile, source: object) -> int | None:
-    """Returns the number of lines below the header of plain text; None for other files, and where quotes may
-    hold line breaks.
+    """Returns the number of lines below the header of a plain-text table.
+
+    None for other files, and for files with quotes, as these may contain line breaks.
     """
     preview = file.preview
     is_text = preview is not None and (preview.format == "CSV" or preview.format.endswith("separated text"))
@@ -160,7 +165,7 @@ def _lines(file: PlannedFile, source: object) -> int | None:
 
 
 def contents(plan: IntakePlan) -> list[str]:
-    """Returns what the files hold: ``9 candidates``, ``a test set``, ``an A/B test``."""
+    """Returns what the files contain, such as [``9 candidates``, ``a test set``, ``an A/B test``]."""
     n_runs = len(plan.run_names)
     parts = [many(n_runs, "candidate")] if n_runs else []
     parts += ["a test set"] if plan.of_kind("truth") else []
@@ -170,7 +175,7 @@ def contents(plan: IntakePlan) -> list[str]:
 
 
 def finding(plan: IntakePlan) -> str:
-    """Returns the page's title: how far the files are ready."""
+    """Returns the headline of the page: how far the files are ready."""
     bad = [file for file in plan.files if state_of(file) in ("bad", "open")]
     if bad:
         n = len(plan.files)
@@ -182,7 +187,7 @@ def finding(plan: IntakePlan) -> str:
 
 
 def button(plan: IntakePlan) -> str:
-    """Returns the label of the button that scores and stores."""
+    """Returns the label of the button that scores and stores the files."""
     n = len(plan.run_names)
     if n:
         return f"Evaluate {many(n, 'candidate')}"
@@ -192,7 +197,7 @@ def button(plan: IntakePlan) -> str:
 
 
 def relevance_effect(relevance: RelevancePlan) -> str:
-    """Returns what the threshold changes: rows and users of the test set that still count."""
+    """Returns a sentence on how many rows and users of the test set the threshold keeps."""
     if relevance.kept_rows == relevance.rows:
         return f"All {many(relevance.rows, 'row')} count as relevant."
     rows = f"{numbers.count(relevance.kept_rows)} of {many(relevance.rows, 'row')}"
@@ -201,23 +206,23 @@ def relevance_effect(relevance: RelevancePlan) -> str:
 
 
 def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
-    """Returns what was noticed in the files together: a broken split of users, and everything else."""
+    """Returns the notices about the files together: sample ratio mismatches, then all others."""
     notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
     broken = [notice for notice in notices if notice.code == SPLIT_BROKEN]
     return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
 
 
 def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
-    """Returns {variant: run} for variants that are named like a run, in any case."""
+    """Returns {variant: run} for variants with the name of a run, in upper or lower case."""
     known = {name.casefold(): name for name in runs}
     return {variant: known[variant.casefold()] for variant in variants if variant.casefold() in known}
 
 
-# ── what came of it ──────────────────────────────────────────────────────────────────────────
+# ── the outcome ──────────────────────────────────────────────────────────────────────────────
 
 
 def outcome(result: IntakeResult) -> str:
-    """Returns the one line after storing."""
+    """Returns the sentence about what was stored."""
     new = [added for added in result.runs if not added.already_there]
     old = len(result.runs) - len(new)
     parts = [f"evaluated {many(len(new), 'candidate')}"] if new else []
@@ -237,6 +242,8 @@ def archived(result: IntakeResult) -> Sequence[str]:
 
 
 def stem(file_name: str) -> str:
-    """Returns the name without its endings of known formats: ``als.top20.jsonl.gz`` → ``als.top20``."""
+    """Returns the name without folders and known suffixes, such as ``als.top20`` for
+    ``als.top20.jsonl.gz``.
+    """
     name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
     return without_suffixes(name) or name

@@ -1,4 +1,4 @@
-"""One user's test items, history and lists side by side, as HTML."""
+"""One user's test items, history and lists next to each other, as HTML."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
 LONGEST_NAME = 18
-"""Of a run's name above its list."""
+"""The maximum length of a run's name above its list."""
 
 if TYPE_CHECKING:
     from recdash.evaluation.user_detail import CatalogueItem, ListPlace, OneUser, UserList
 
 
 def heading(user: OneUser) -> None:
-    """Draw the user's id and how many of the user's items are known."""
+    """Draws the user's id, and how many items the user has in the training data and the test set."""
     held_out = sum(item.relevant for item in user.held_out)
     had = f"{numbers.counted(user.n_history, 'item')} in training, " if user.n_history else ""
     counts = "" if user.counts else " None is relevant, so this user is not counted."
@@ -33,7 +33,7 @@ def heading(user: OneUser) -> None:
 
 
 def show(view: View, user: OneUser, first: str) -> None:
-    """The grid, and under it what its signs mean. ``first``: the run that is shown next to the baseline."""
+    """Draws the lists, and below them the legend. ``first`` is the run that is shown next to the baseline."""
     values = cached.user_values(view, user.user_id) if user.counts else {}
     lists = {list_.run_id: list_ for list_ in user.lists}
     base = lists.get(view.baseline.id) if view.baseline else None
@@ -78,12 +78,12 @@ def _own_row(item: CatalogueItem, note: str = "", meaning: str = "") -> Html:
 
 
 def _aside(text: str, meaning: str) -> Html:
-    """Returns the end of an item's line."""
+    """Returns the end of an item's line, with ``meaning`` as its tooltip."""
     return html('<span class="rd-move" title="{meaning}">{text}</span>', meaning=meaning, text=text)
 
 
 def _item(item: CatalogueItem) -> Html:
-    """Returns the title, and a few attributes under it; all of both on hover."""
+    """Returns an item's title with a few attributes below it; its tooltip has all of both."""
     attributes = " · ".join(item.attributes)
     under = html("<small>{text}</small>", text=attributes) if attributes else Html("")
     known = item.title if item.title == item.id else f"{item.title} (id {item.id})"
@@ -103,7 +103,7 @@ def _column(
     against: str,
     names: Mapping[str, Html],
 ) -> Html:
-    """``against``: the baseline whose list ranks are compared with; empty where it has none."""
+    """Returns the column of one run's list. Ranks are compared with the list of ``against``, "" for none."""
     mark, k = view.marks[run_id], min(view.k, MOST_PLACES)
     head = html(
         "<h3>{name}<span>{result}</span></h3>",
@@ -132,7 +132,7 @@ def _why_no_lists(view: View, run_id: str) -> str:
 
 
 def _result(view: View, list_: UserList | None, value: float | None) -> str:
-    """``4 hits, nDCG 0.812``."""
+    """Returns the result of a list in words, such as ``4 hits, nDCG@10 0.812``; empty without a list."""
     if list_ is None:
         return ""
     hits = numbers.counted(list_.hits, "hit")

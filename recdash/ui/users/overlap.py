@@ -1,4 +1,4 @@
-"""How different the lists are from the baseline's, and what they would reach together."""
+"""Shows how different the lists are from the baseline's, and how many users they reach together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RBO_SOURCE = "Webber, Moffat & Zobel 2010"
 
 
 def show(view: View) -> None:
-    """Draw the overlap; nothing without a baseline and a candidate that both have lists."""
+    """Draws the overlap; nothing unless the baseline and a candidate have lists."""
     if view.baseline is None or not view.candidates:
         return
     with st.spinner("Comparing the lists"):
@@ -31,7 +31,7 @@ def show(view: View) -> None:
 
 
 def finding(view: View) -> str:
-    """Returns how many users all lists together reach, and the best alone."""
+    """Returns a headline on how many users get a hit from any run, and how many from the best run alone."""
     known = cached.headroom(view)
     if known is None:
         return "Overlap with the baseline's lists"
@@ -100,6 +100,6 @@ def _notes(view: View, rows: list[Row]) -> Html:
 
 
 def _sampled(rows: list[Row]) -> str:
-    """Of large uploads not all lists are compared, and then that is said."""
+    """Returns a remark if only a sample of the lists was compared, because uploads are large; else empty."""
     sampled = any(row["n_users"] < row["n_both"] for row in rows)
     return " (of large uploads a fixed random sample)" if sampled else ""

@@ -1,4 +1,4 @@
-"""What the Users page says of all users: which gain, which lose, and how unevenly."""
+"""What the page Users says about all users: how many gain, how many lose, and how unevenly."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PARAMETER = "of"
-"""The candidate whose users are shown, in the link."""
+"""The URL parameter with the candidate whose users are shown."""
 
 
 @dataclass(frozen=True)
 class Gains:
-    """The candidates against the baseline, and the one whose users are shown."""
+    """The candidates compared with the baseline user by user, and the candidate whose users are shown."""
 
     changes: pd.DataFrame
     run_id: str
@@ -40,7 +40,7 @@ class Gains:
 
 
 def has_values(view: View) -> bool:
-    """Returns whether the primary metric has a value per user; where it has none, the page says so."""
+    """Returns whether the primary metric has a value per user; if not, says so on the page."""
     if define(view.metric).has_user_values:
         return True
     widgets.empty(
@@ -51,7 +51,7 @@ def has_values(view: View) -> bool:
 
 
 def gather(view: View) -> Gains | None:
-    """Returns the candidates' gains; None where none shares a user with the baseline."""
+    """Returns the candidates' gains; None if no candidate shares a user with the baseline."""
     if view.baseline is None or not view.candidates:
         return None
     changes = cached.user_changes(view)
@@ -59,8 +59,8 @@ def gather(view: View) -> Gains | None:
 
 
 def _chosen(view: View, run_ids: list[str]) -> str:
-    """Returns the candidate in the link; by default the best by the metric, a reference only where no other
-    is.
+    """Returns the candidate in the link, by default the best one that is not a reference candidate, if there
+    is one.
     """
     known = headlines.values(cached.scoreboard(view, tuple(run_ids), (view.metric,), view.k), view.metric)
     order = sorted((run for run in known if run in run_ids), key=view.is_reference)
@@ -68,7 +68,7 @@ def _chosen(view: View, run_ids: list[str]) -> str:
 
 
 def _choose_candidate(view: View, gains: Gains) -> None:
-    """The candidate of the select box, which is drawn only where there is a choice; kept in the URL."""
+    """Draws the choice of a candidate if there are several; the URL keeps it."""
     names = {run: view.short(run) for run in gains.changes["run_id"]}
     state.write(PARAMETER, gains.run_id)
     if len(names) > 1:
@@ -80,7 +80,10 @@ def _choose_candidate(view: View, gains: Gains) -> None:
 
 
 def finding(view: View, gains: Gains) -> str:
-    """``ALS v3 improves results for 41 % of users, worsens them for 30 %``; counted where users are few."""
+    """Returns the headline, such as ``ALS v3 improves results for 41 % of users, worsens them for 30 %``.
+
+    For fewer than 100 users it gives numbers rather than shares.
+    """
     row, name = gains.row, view.short(gains.run_id)
     n = row["n_users"]
     if row["same"] == n:
@@ -99,7 +102,9 @@ def subtitle(view: View, gains: Gains) -> str:
 
 
 def concentration(gains: Gains) -> str:
-    """From how few users half of the total gain comes; the gain is the sum of all differences above zero."""
+    """Returns from how few users half of the total gain comes; the gain is the sum of all positive
+    differences.
+    """
     row = gains.row
     if not row["better"]:
         return "No user gains."
@@ -156,11 +161,11 @@ def _show_distribution(view: View, gains: Gains) -> None:
     widgets.chart(distribution(bars, theme.palette(), title), "users-distribution", alt)
 
 
-# ── one run alone ────────────────────────────────────────────────────────────────────────────
+# ── a single run ─────────────────────────────────────────────────────────────────────────────
 
 
 def show_alone(view: View) -> str:
-    """Returns the users of one run by their values, where there is no other to compare with; → its id."""
+    """Draws the distribution of a single run's values, and returns the run's id."""
     run_id = view.shown_ids[0]
     bars, without, n = cached.value_bars(view, run_id)
     name, title = view.short(run_id), metric_at(view.metric, view.k)

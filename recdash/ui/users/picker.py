@@ -1,4 +1,4 @@
-"""Which user is shown: one with the largest change, or any by id; kept in the link."""
+"""Chooses the user who is shown: one with a large change, or any by id; the URL keeps it."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ PARAMETER = "u"
 
 @dataclass(frozen=True)
 class Picked:
-    """The user who is shown, and those with the largest change to choose from: id → words about each."""
+    """The user who is shown, and the users with the largest changes: {id: words about the change}."""
 
     user: OneUser
     decisive: Mapping[str, str]
 
 
 def pick(view: View, run_id: str) -> Picked | None:
-    """Returns the user in the link, else the one with the largest change; None where there is none
-    to show.
+    """Returns the user in the link, else the one with the largest change; None if there is no user to
+    show.
     """
     decisive = words(cached.decisive_users(view, run_id))
     wanted = state.params().get(PARAMETER, "").strip()
@@ -55,7 +55,7 @@ def _find(view: View, wanted: str, decisive: Sequence[str]) -> OneUser | None:
 
 
 def words(decisive: pd.DataFrame) -> dict[str, str]:
-    """User id → ``4217: +0.642``; a value where there is no baseline to differ from."""
+    """Returns {user id: change in words}, such as ``+0.642``; values if there is no baseline."""
     rows = records(decisive)
     alone = all(not numbers.is_number(row["baseline_value"]) for row in rows)
     decimals = numbers.places(row["value" if alone else "difference"] for row in rows)
@@ -69,7 +69,9 @@ def _change(difference: float, decimals: int) -> str:
 
 
 def choose(view: View, picked: Picked) -> None:
-    """A select box of users with the largest change, a field for any id, the previous and the next."""
+    """Draws a select box with the users with the largest changes, a box for any id, and buttons for the
+    previous and next.
+    """
     user_id, ids = picked.user.user_id, list(picked.decisive)
     options: list[str] = ids if user_id in ids else [user_id, *ids]
     place = ids.index(user_id) if user_id in ids else -1

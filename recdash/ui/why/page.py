@@ -1,4 +1,6 @@
-"""Explains why a variant's online result differs from its offline one: the likely cause, then all checks."""
+"""Explains why a variant's online result differs from its offline result: the likely cause, then all
+checks.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,12 @@ SIGNS: Mapping[str, tuple[str, str, str]] = {
     "rules out": ("○", "ruled out", "same"),
     "can't tell": ("?", "inconclusive", "muted"),
 }
-"""Verdict → sign, words, tone."""
+"""Answer of a check → sign, words and tone."""
 FOOTNOTE = "Several causes may hold at once. ? inconclusive: open to see which data is missing."
 
 
 def show(view: View) -> None:
-    """Draws the page for one linked variant, kept in the URL; first one whose results disagree."""
+    """Draws the page for one linked variant, by default one whose results disagree; the URL keeps it."""
     tests = online_tests.tests(view)
     if not tests:
         no_test()
@@ -62,7 +64,7 @@ def show(view: View) -> None:
 
 
 def finding(explained: Explanation) -> str:
-    """Returns the most likely cause, or that there is none."""
+    """Returns the most likely cause, or that no check explains the result."""
     causes = likely(explained.answers)
     return capital(causes[0].cause) if causes else f"No check explains {explained.run}'s result"
 
@@ -100,7 +102,7 @@ def _back(view: View, sides: OfflineOnline) -> Html:
 
 
 def table(explained: Explanation, mark: Mark) -> Html:
-    """Returns one line per check, which opens to its details; possible causes come first."""
+    """Returns a row per check, which opens to show its details; possible causes come first."""
     by_name = {answer.check: answer for answer in explained.answers}
     causes = [answer.check for answer in likely(explained.answers)]
     checks = sorted(CHECKS, key=lambda check: check.name not in causes)
@@ -124,7 +126,7 @@ def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
 
 
 def _statistic(answer: CheckAnswer) -> Html:
-    """Returns the numbers; without any, what is missing."""
+    """Returns the numbers of a check, or which data is missing."""
     if answer.statistic != numbers.NONE:
         return html("{statistic}", statistic=answer.statistic)
     return widgets.muted(f"needs {answer.needs}")
@@ -142,7 +144,7 @@ def _advice(check: Check, answer: CheckAnswer) -> Html:
 
 
 def picture_html(picture: Picture, mark: Mark) -> Html:
-    """Returns bars from zero, or dots with their intervals; the run's in its colour."""
+    """Returns a picture with bars from zero, or dots with their intervals; the run's have its colour."""
     drawn = drawing(picture)
     rows = join([_row(row, drawn, mark) for row in drawn.rows])
     template = '<figure class="rd-picture"><figcaption>{title}</figcaption>{rows}</figure>'
