@@ -140,7 +140,7 @@ def _decision(card: Card, today: Today | None) -> Html:
 
 
 def _tests(card: Card, tests: Sequence[TestStatus]) -> Html:
-    """Returns what the newest A/B tests say to do; a single test without runs refers to the recommendation."""
+    """Returns what the newest A/B tests say to do; a single one without runs refers to the recommendation."""
     if not tests:
         return widgets.muted(NONE_YET)
     if not card.own and len(tests) == 1:
