@@ -55,7 +55,7 @@ def _refuse_impossible(table: pa.Table) -> None:
 def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says: str) -> list[Problem]:
     """Returns the problem of the rows marked by ``bad``, with value, metric and variant of the first one.
 
-    Empty if no row is marked.
+    The result is empty if no row is marked.
     """
     rows = table.filter(bad)
     if not rows.num_rows:

@@ -161,7 +161,7 @@ def with_header_checked(raw: RawTable, kind: TableKind, columns: Columns) -> Col
 def _header_problems(raw: RawTable, kind: TableKind, columns: Columns) -> list[Problem]:
     """Returns the problem of a first line that is read as a header but may be data.
 
-    Empty if there is none.
+    The result is empty if there is none.
     """
     if raw.without_header is None or kind not in PAIRED:
         return []
@@ -200,7 +200,7 @@ def _form(text: str) -> str:
 def _first_cells(raw: RawTable) -> list[list[str]]:
     """Returns the cells of the first rows as text, without surrounding blanks.
 
-    Empty if they cannot be read; the error is then reported when the whole file is read.
+    The result is empty if they cannot be read; the error is then reported when the whole file is read.
     """
     try:
         batch = next(iter(raw.blocks(raw.columns, ())), None)
@@ -280,7 +280,7 @@ def _with_lists(
 ) -> Columns:
     """Returns ``columns`` with the item lists in one column of any name, or in one column per model.
 
-    It has a problem if some columns may be lists or not.
+    It has a problem if it is unclear whether other columns have lists.
     """
     taken = {columns.mapping.get(role) for role in ("user_id", "run", "replicate")} | {*raw.scores.values()}
     rows = raw.sample()
@@ -535,8 +535,8 @@ def _descending(rank: str, pattern: str) -> Problem:
 def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns | None:
     """Returns ``columns`` with a problem if the scores of each list count 1 to n, as ranks do.
 
-    None if they do not. Scores that descend from n to 1 along the rows give the same order as ranks, and are
-    no problem.
+    Returns None if they do not. Scores that descend from n to 1 along the rows give the same order as ranks,
+    and are no problem.
     """
     score = columns.mapping["score"]
     list_code, values = _first_values(raw, columns, ["score"])

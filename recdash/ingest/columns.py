@@ -458,7 +458,7 @@ def spelled(label: str, columns: Sequence[str]) -> str:
 def unmarked(label: str, columns: Sequence[str]) -> tuple[str, str]:
     """Returns the column's name and its mark: ``items[]`` gives ``items`` and ``[]``.
 
-    No mark gives an empty one.
+    The mark is empty if the label has none.
     """
     mark = next((mark for mark in (LISTS, SINGLE) if label.endswith(mark) and label not in columns), "")
     return (label.removesuffix(mark), mark) if mark else (label, "")
@@ -480,7 +480,7 @@ def _spelled_name(name: str, columns: Sequence[str]) -> str:
 def _ends(label: str) -> list[str]:
     """Returns the first and last column of ``rec_1 … rec_9``, which may be written with two or three dots.
 
-    Any other label gives one text.
+    Any other label is returned as the only element.
     """
     return [end.strip() for end in label.replace("...", "…").replace("..", "…").split("…")]
 
@@ -674,9 +674,9 @@ def _families(
 
 
 def wide_families(columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """Returns each group of columns ``rec_1 … rec_n`` (or ``1 … n``) in numeric order.
+    """Returns each group of numbered columns, ``rec_1 … rec_n`` or ``1 … n``, in numeric order.
 
-    A group has several numbers, from 0 or 1 without a gap.
+    A group has at least two columns, whose numbers start at 0 or 1 and have no gap.
     """
     stems: dict[str, dict[int, str]] = {}
     for column in columns:

@@ -178,7 +178,7 @@ def look_at(raw: RawTable, name: str, n_bytes: int) -> Look:
 def _as_text(array: pa.Array) -> pa.Array:
     """Returns the values as text without surrounding blanks, null for a missing value.
 
-    A list as its length.
+    A list is given as its length.
     """
     from recdash import arrow as pc
 

@@ -150,7 +150,7 @@ def read_recommendations(
 def _by_model(opened: Opened) -> Iterator[Opened]:
     """Yields the table once per column of lists or scores, named after the column.
 
-    Yields the table itself if it has no such columns.
+    It yields the table itself if there are no such columns.
     """
     if not (opened.columns.models or opened.columns.scores):
         yield opened
@@ -502,8 +502,8 @@ def _split(opened: Opened) -> tuple[Opened, list[Part]]:
 def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
     """Returns the distinct names in the role's column, in the order of first appearance.
 
-    Empty if the column was only guessed, and its values show that it does not name recommenders or
-    replicates: it has one value or too many, or a guessed replicate column says train and test, or yes and
+    The result is empty if the column was only guessed, and its values show that it does not name recommenders
+    or replicates: it has one value or too many, or a guessed replicate column says train and test, or yes and
     no. ``certain``: the column was not guessed. Raises ``UploadError`` for a type that cannot be read as
     names.
     """
@@ -583,9 +583,9 @@ def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
 
 
 def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
-    """Returns the roles to read, with both ids in most cases, so that every pass leaves out the same rows.
+    """Returns the roles to read, including both ids, so that every pass leaves out the same rows.
 
-    An id that has no missing value need not be read.
+    An id without missing values is not read unless it is wanted.
     """
     mapping, whole = opened.columns.mapping, opened.raw.whole_ids
     needless = opened.layout == "rows" and {"user_id", "item_id"} <= set(mapping)

@@ -72,9 +72,9 @@ def columns_for(kind: TableKind, mapping: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_a_test_alone(is_sorted: SortedFile) -> SortedFile:
-    """Returns a file that is an A/B test or a table of users as an A/B test, because it is the only file.
+    """Returns the file as an A/B test if it is an A/B test or a table of users, and no other file is given.
 
-    Attributes of users are of no use alone. Other files are returned unchanged.
+    Attributes of users are of no use alone. A file of another kind is returned unchanged.
     """
     is_test_or_users = is_sorted.kind == "sessions" and "users" in is_sorted.alternatives
     if is_sorted.confidence != "unsure" or not is_test_or_users:

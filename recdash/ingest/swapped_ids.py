@@ -50,7 +50,7 @@ def _counted(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> 
 def _doubt(look: Look, own: IdColumns, users: Counts, items: Counts) -> float:
     """Returns how many more files, per id, contradict the names of a file's columns than confirm them.
 
-    0 if too few do.
+    Returns 0 if too few do.
     """
     own_users, own_items = look.by_name[str(own.user)].distinct, look.by_name[str(own.item)].distinct
     same = _mean(own_users, users, own_users) + _mean(own_items, items, own_items)

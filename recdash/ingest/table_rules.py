@@ -80,7 +80,7 @@ OPEN = SortedFile(None, "unsure")
 
 
 def sort_alone(facts: FileFacts) -> SortedFile:
-    """Returns what a file is, judged by itself.
+    """Returns the kind of a file, judged without other files.
 
     Returns ``OPEN`` for interactions, whose kind only a comparison with other files shows.
     """
@@ -113,7 +113,7 @@ class FileFacts:
     def named(self, names: Sequence[str]) -> str | None:
         """Returns the column with one of these names that has neither users nor items.
 
-        None if there is none.
+        Returns None if there is none.
         """
         return self.look.first_of(names, (self.user, self.item)) if self.look.has_header else None
 
@@ -196,7 +196,7 @@ def _of_a_test(facts: FileFacts) -> SortedFile | None:
 def _variant(facts: FileFacts) -> str | None:
     """Returns the column of variants, recognised by its name or by values such as control.
 
-    None without one.
+    Returns None without one.
     """
     named = facts.named(names_of(VARIANT))
     columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
@@ -288,7 +288,7 @@ def _all_decimals(facts: FileFacts, family: Sequence[str]) -> bool:
 def _of_pairs(facts: FileFacts) -> SortedFile | None:
     """Returns a run if the file has a rank or score with one row per item; ``OPEN`` for other interactions.
 
-    None if it lacks users or items.
+    Returns None if it lacks users or items.
     """
     if facts.user is None or facts.item is None:
         return None
@@ -361,7 +361,7 @@ def _falls(facts: FileFacts, column: str) -> bool:
 
 
 def _of_attributes(facts: FileFacts) -> SortedFile | None:
-    """Returns a catalogue, users or vectors if the file has ids of one kind; None if it has both or none."""
+    """Returns a catalogue, users or vectors if the file has only users or only items; else None."""
     for column, kind, noun in ((facts.item, "catalogue", "item"), (facts.user, "users", "user")):
         other = facts.user if kind == "catalogue" else facts.item
         if column is None or other is not None:

@@ -106,7 +106,7 @@ def preset_agreement(name: str, spec: str) -> PresetAgreement:
 def _is_of_preset(name: str, definition: Definition) -> bool:
     """Returns True if applying the preset to the metric's plain name gives this definition.
 
-    Also True for a metric with a required parameter, which has no plain form.
+    A metric with a required parameter has no plain form, and gives True.
     """
     metric = definition.metric
     if not all(knob.values for knob in metric.parameters):

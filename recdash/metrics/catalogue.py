@@ -134,9 +134,9 @@ class CatalogueInputs:
         return first
 
     def universe(self, of: str) -> Mask | None:
-        """Returns [N] a mask of the items that could have been shown, by the named table.
+        """Returns [N] a mask of the items that could have been shown, according to the named table.
 
-        None without that table.
+        ``of`` is catalogue, train or truth. Returns None without that table.
         """
         if of == "train":
             return None if self.train_users is None else self.train_users > 0
@@ -210,9 +210,9 @@ class ShownBy:
 
 
 def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
-    """Returns how the first k positions of all lists and the catalogue divide among the attribute's values.
+    """Returns the number of positions in the top k, and of catalogue items, per value of the attribute.
 
-    Check ``needs_attribute`` before.
+    Call ``needs_attribute`` first, which says whether the attribute exists.
     """
     labels, shown, catalogue = inputs.labels(attribute), inputs.exposure.shown, inputs.members("catalogue")
     end = shown.start[k]
@@ -246,7 +246,7 @@ def entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 def entropy_of(levels: Levels) -> float:
     """Returns −Σ p·log2 p in bits, where p = c / Σc is an item's share of the positions.
 
-    NaN if nothing was shown.
+    The result is NaN if nothing was shown.
     """
     total, shown = levels.level @ levels.often, levels.level > 0
     share_of = levels.level[shown] / total
@@ -350,7 +350,7 @@ def _mean_over_k(inputs: CatalogueInputs, worth: Floats) -> Floats:
 def _mean_over_places(inputs: CatalogueInputs, worth: Floats, counted: Floats) -> Floats:
     """Returns [depth] the mean of ``worth`` [N] over all positions whose item is in ``counted`` [N].
 
-    NaN where there is no such position.
+    It is NaN at a k without such a position.
     """
     total = _sum_by_rank(inputs.exposure.shown, worth).cumsum()
     places = _sum_by_rank(inputs.exposure.shown, counted).cumsum()
@@ -413,7 +413,7 @@ def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> s
 def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why two items cannot be compared in the way named by the parameter ``by``.
 
-    Empty if they can.
+    The result is empty if they can.
     """
     by, attribute = parameters["by"], parameters["attribute"]
     if by == "vectors" and "vectors" not in inputs.tables:
@@ -430,7 +430,7 @@ def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
 def needs_two_lists(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why lists cannot be compared as sets; empty if they can.
 
-    It takes at least two lists, and lists that do not repeat items.
+    At least two lists are needed, and no list may repeat an item.
     """
     if inputs.may_repeat:
         return "needs each item once in a list; use duplicates=first"

@@ -36,7 +36,7 @@ class MetricFormula(Protocol):
     def additive(self, sample: RelevantHits) -> Additive | None:
         """Returns the formula as sums over users.
 
-        None if it cannot be computed from sums over groups of users.
+        Returns None if it cannot be computed from sums over groups of users.
         """
 
     def curve(self, sample: RelevantHits) -> Moments:
@@ -51,7 +51,7 @@ class MetricFormula(Protocol):
     def own(self, sample: RelevantHits, k: int) -> Floats:
         """Returns [n] each user's own value, for counting the users who gain.
 
-        Equals ``values`` unless ``pooled``.
+        It equals ``values`` unless the formula is pooled.
         """
 
 
@@ -104,7 +104,7 @@ def running_sum(credit: Floats, sample: RelevantHits) -> Floats:
 def standard_error(total: Floats, squares: Floats, n: int) -> Floats:
     """Returns the standard error of a mean over n users, given the sums of values and of squares.
 
-    NaN if n < 2.
+    The result is NaN if n < 2.
     """
     if n < 2:
         return np.full(total.shape, np.nan)  # full() makes floats: sums over no hits are integers

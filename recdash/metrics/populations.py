@@ -67,9 +67,9 @@ class OverPopulation:
 
 
 def over_population(formula: MetricFormula, parameters: Mapping[str, str]) -> MetricFormula:
-    """Returns the formula averaged over the population in the parameters.
+    """Returns the formula averaged over the population that the parameters name.
 
-    The formula itself if they name none.
+    Returns the formula itself if they name none.
     """
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     return formula if users == WHO_COUNTS else OverPopulation(formula, cast("Users", users))

@@ -291,7 +291,7 @@ def build_rbp(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
 def build_err(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     """Returns the formula of ERR; a hit of gain g satisfies the user with probability (2^g − 1) / 2^top.
 
-    It is written without large powers.
+    The code avoids large powers.
     """
 
     def credit(hits: RelevantHits) -> Floats:
@@ -379,7 +379,7 @@ def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the gains cannot be used by a metric that is not normalised; an empty text if they can.
 
-    The conditions of ``unusable_gains`` hold, and the squares of the gains must be finite, because equal
+    The conditions of ``unusable_gains`` apply. The squares of the gains must be finite too, because equal
     gains do not cancel here.
     """
     gain, top = parameters["gain"], float(sample.relevant_gain.max(initial=0))

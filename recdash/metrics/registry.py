@@ -75,7 +75,7 @@ class Definition:
     def may_fall(self) -> bool:
         """Returns True if one more hit can lower a user's value.
 
-        False for metrics without a value per user.
+        Returns False for metrics without a value per user.
         """
         if not isinstance(self.metric, RankingMetric):
             return False
@@ -86,7 +86,7 @@ class Definition:
     def largest_value(self) -> float | None:
         """Returns the largest possible value of a user (the smallest is 0); None if there is no upper bound.
 
-        Also None for metrics without a value per user.
+        Returns None also for metrics without a value per user.
         """
         if not isinstance(self.metric, RankingMetric):
             return None
@@ -99,7 +99,7 @@ class Definition:
     def own_rule(self) -> Users | None:
         """Returns the population rule that a ranking metric names itself (``users=truth``).
 
-        None if it names none.
+        Returns None if it names none.
         """
         return rule_of(self.parameters) if isinstance(self.metric, RankingMetric) else None
 
@@ -124,7 +124,7 @@ class Definition:
     def missing_input(self, sample: RelevantHits) -> str:
         """Returns why a ranking metric, or a metric it is composed of, is unavailable for this sample.
 
-        Empty if it is available, and for metrics of other families.
+        The result is empty if it is available, and for metrics of other families.
         """
         if not isinstance(self.metric, RankingMetric):
             return ""

@@ -248,10 +248,7 @@ class RelevantHits:
 
     @cached_property
     def binary(self) -> bool:
-        """Returns True if all relevant rows have the same gain.
-
-        A normalised metric then does not depend on the gain.
-        """
+        """Returns True if all relevant rows have the same gain, so that the gain cancels in a ratio."""
         return bool((self.relevant_gain == self.relevant_gain[:1]).all())
 
     @cached_property
@@ -351,7 +348,7 @@ class RelevantHits:
     def of_judged(self) -> RelevantHits:
         """Returns the same users with a hit on every judged item, relevant or not.
 
-        Itself if nothing was judged not relevant.
+        Returns the sample itself if no item was judged not relevant.
         """
         if self.judged is None:
             return self
@@ -439,7 +436,7 @@ def sample_of(
 def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, users: Users) -> int | None:
     """Returns the number of users who count under a rule within a slice.
 
-    None if lists of unknown users were not counted.
+    Returns None if lists of unknown users were not counted.
     """
     counted = users_who_count(hits, n_relevant, users, of_rows=of_rows)
     if users != "run" or only is not None or of_rows:

@@ -166,9 +166,9 @@ class _Value:
     k: int
 
     def users(self, ties: Ties, rank: Ints) -> Floats:
-        """Returns [n] the users' values if the rows of ``ties`` have these ranks.
+        """Returns [n] the users' values if the rows of ``ties`` have the ranks ``rank``.
 
-        [1] their mean for a pooled metric.
+        For a pooled metric it returns [1] the mean of the values.
         """
         values = self.formula.values(self._moved(ties, rank), self.k)
         return values.mean(keepdims=True) if self.formula.pooled else values
@@ -216,7 +216,7 @@ def _extremes(value: _Value, steps: range) -> tuple[float, float]:
 
 
 def _steps(definition: Definition, ties: Ties, k: int) -> range:
-    """Returns the numbers of hits to test by which ties stay below their maximum within k.
+    """Returns the numbers of hits by which the tested orders stay below each tie's maximum within k.
 
     These are 0 and the largest number, or all numbers for a metric that may fall with one more hit.
     """
@@ -233,7 +233,7 @@ def _within(ties: Ties, k: int) -> tuple[Ints, Ints]:
 
 
 def _orders(ties: Ties, steps: range) -> Iterator[tuple[Ties, int, bool, bool]]:
-    """Yields the orders to test as arguments for ``_ranks``: (ties with sorted rows, step, top, near)."""
+    """Yields the orders to test, as (ties with sorted rows, step, top, near); see ``_ranks``."""
     worths = [ties.gain, -ties.expected] if ties.expected.any() else [ties.gain]
     nears = (True, False) if not ties.relevant.all() else (True,)
     for worth, top in product(worths, (True, False)):

@@ -22,8 +22,8 @@ BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
 def propose(users: OnlineUsers) -> tuple[OnlineMetric, ...]:
     """Returns a goal for each total of the users: a rate if all values are 0 or 1, else the mean per user.
 
-    A column's name may say that less is better, such as refunds. Empty for a table with sessions, which has
-    the standard metrics.
+    A column's name may say that less is better, such as refunds. The result is empty for a table with
+    sessions, which has the standard metrics.
     """
     if "sessions" in users.totals:
         return ()

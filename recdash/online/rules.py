@@ -52,7 +52,7 @@ class OnlineRules:
     def starts_at(self) -> float | None:
         """Returns the start of the test in seconds since 1970, as a day in ``zone``.
 
-        None if no start is set.
+        Returns None if no start is set.
         """
         return None if self.starts is None else times.of_text(self.starts, self.zone)
 

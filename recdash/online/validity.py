@@ -40,8 +40,8 @@ def users_needed(bound: Bound, n: Any, value: Any, squared_error: Any, high: Any
     """Returns the number of users from which a variant's interval meets ``bound``.
 
     ``n`` users are present, with the metric's ``value`` and its ``squared_error``; ``high`` is the largest
-    possible value, infinite without one. Infinite for a value at the end of its range. Numbers, or arrays of
-    one shape.
+    possible value, infinite without one. The result is infinite for a value at the end of its range. The
+    arguments are numbers, or arrays of one shape.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.minimum(value, high - value)
@@ -62,7 +62,7 @@ def with_p(low: Any, high: Any, p: Any, level: float) -> tuple[Any, Any]:
     """Returns the interval of a lift, extended to 0 if ``p`` does not exclude 0 at ``level``.
 
     p may come from another test than the interval; this keeps both consistent. A p that equals 1 − level up
-    to rounding does not exclude 0. Numbers, or arrays of one shape.
+    to rounding does not exclude 0. The arguments are numbers, or arrays of one shape.
     """
     excludes = np.less(p, (1 - level) * (1 - ROUNDING))
     return np.where(excludes, low, np.minimum(low, 0.0)), np.where(excludes, high, np.maximum(high, 0.0))

@@ -53,7 +53,7 @@ class Standing:
     def sentence(self, run_id: str) -> str:
         """Returns ``EASE reaches 3.47 % of the way from Random (0.000350) to Oracle (1.00) and …``.
 
-        Empty if the run has neither number.
+        The result is empty if the run has neither number.
         """
         parts = [part for part in (self._way(run_id), self._multiple(run_id)) if part]
         return f"{self.names[run_id]} {' and '.join(parts)}." if parts else ""

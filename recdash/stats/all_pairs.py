@@ -36,7 +36,7 @@ class AllPairs:
     def interval(self, row: int, column: int, level: float = LEVEL) -> tuple[float, float]:
         """Returns the low and high end of the mean of the column's run minus the row's.
 
-        NaN if unavailable.
+        It is NaN if no method is valid.
         """
         from scipy.special import stdtrit
 
@@ -53,7 +53,7 @@ class AllPairs:
     def p(self) -> Floats:
         """Returns [r, r] two-sided p-values of a mean difference of 0, valid above the diagonal.
 
-        NaN if unavailable.
+        It is NaN if no method is valid.
         """
         from scipy.special import stdtr
 

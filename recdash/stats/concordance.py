@@ -60,7 +60,7 @@ class Best:
 def tau(x: Floats, y: Floats) -> Tau | None:
     """Returns Kendall's τ-b between ``x`` [n] and ``y`` [n] with its test.
 
-    None if one of them is constant.
+    Returns None if one of them is constant.
     """
     match = best(x[None, :], y, two_sided=True)
     if match is None:

@@ -42,10 +42,10 @@ class JudgedDifference:
 
     @property
     def word(self) -> Finding:
-        """Returns the finding.
+        """Returns the finding: *tie*, *better*, *worse* or inconclusive.
 
-        It is *tie* if the whole interval is inside the margin, *better* or *worse* if it excludes 0, else
-        inconclusive.
+        It is *tie* if the whole interval is inside the margin, and *better* or *worse* if the interval
+        excludes 0.
         """
         low, high = self.corrected.low, self.corrected.high
         if self.margin_is_known and -self.margin < low and high < self.margin:
@@ -62,7 +62,7 @@ class JudgedDifference:
     def more_users(self) -> int | None:
         """Returns how many more users would most likely make the difference conclusive.
 
-        0 if it is conclusive, None if the number is unknown.
+        Returns 0 if it is conclusive, None if the number is unknown.
         """
         if self.word != "not settled":
             return 0

@@ -58,8 +58,8 @@ def in_common(a: ManyLists, b: ManyLists, depth: int) -> Ints:
 def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
     """Returns [lists, depth] the share of common items in the first k positions, from 0 to 1.
 
-    k is 1..depth. The common items are divided by the number of items there in the longer list. NaN if both
-    lists are empty.
+    k is 1..depth. The common items are divided by the number of items there in the longer list. The result is
+    NaN if both lists are empty.
     """
     longest = np.maximum(a.lengths, b.lengths)[:, None]
     longer = np.minimum(longest, np.arange(1, depth + 1))
@@ -70,8 +70,9 @@ def overlap(a: ManyLists, b: ManyLists, depth: int) -> Floats:
 def rank_biased_overlap(a: ManyLists, b: ManyLists, p: float = PERSISTENCE) -> Floats:
     """Returns [lists] the extrapolated rank-biased overlap of two lists of any length, from 0 to 1.
 
-    Beyond their ends, the lists are assumed to agree as much as they do at the end. NaN if a list is empty.
-    Webber, Moffat & Zobel, "A similarity measure for indefinite rankings", TOIS 28(4), 2010, equation 32.
+    Beyond their ends, the lists are assumed to agree as much as they do at the end. The result is NaN if a
+    list is empty. Webber, Moffat & Zobel, "A similarity measure for indefinite rankings", TOIS 28(4), 2010,
+    equation 32.
     """
     short, long = np.minimum(a.lengths, b.lengths), np.maximum(a.lengths, b.lengths)
     depth = max(int(long.max(initial=0)), 1)

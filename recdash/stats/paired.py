@@ -65,7 +65,7 @@ class Paired:
     def t_p(self) -> float:
         """Returns the p-value of the paired t-test, whatever ``method`` is.
 
-        NaN if all users differ by the same.
+        The result is NaN if all users have the same difference.
         """
         return StudentT(self.n, self.mean, self.error).p if self.sd > 0 else float("nan")
 

@@ -90,9 +90,9 @@ def _signs(rng: np.random.Generator, draws: int, n: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _weights(n: int, draws: int, seed: int, block: int) -> npt.NDArray[np.uint8]:
-    """Returns [draws, n] how often each group is drawn.
+    """Returns [draws, n] how often each of n groups is drawn.
 
-    Cached, since a page often needs the same draws again.
+    The result is cached, since a page often needs the same draws again.
     """
     rng = np.random.default_rng((seed, block))
     weights = np.empty((draws, n), dtype=np.uint8)

@@ -17,7 +17,7 @@ def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -
     """Returns the number of users, like the observed ones, that would most likely make the result conclusive.
 
     A result is conclusive if its interval excludes 0 or is inside the margin; the smaller number of users is
-    returned. None if no number of users suffices, or if no method is valid for the observed users.
+    returned. Returns None if no number of users suffices, or if no method is valid for the observed users.
     """
     from scipy.special import ndtri
 

@@ -76,7 +76,7 @@ class Method(Protocol):
         """Returns the p-value of the equivalence test, the larger one of two one-sided tests.
 
         They test whether the mean is below −margin or above margin (Schuirmann 1987). The result is below (1
-        − level) / 2 exactly if the interval at that level is inside ±margin. NaN if unavailable.
+        − level) / 2 exactly if the interval at that level is inside ±margin. It is NaN if no method is valid.
         """
 
 
@@ -172,7 +172,7 @@ class PairedProportions:
     def p_beyond(self, margin: float) -> float:
         """Returns the smallest p for which the interval at level 1 − 2p is inside ±margin.
 
-        1 if there is none. It is found by bisection, to within 2^−31.
+        Returns 1 if there is none. It is found by bisection, to within 2^−31.
         """
         fails, holds = 0.0, 0.5
         for _ in range(_HALVINGS):
@@ -278,7 +278,7 @@ def sparse_pairs(
 def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float | None) -> Floats | None:
     """Returns the nonzero differences of all users between two binary runs, from their hits.
 
-    None for other runs.
+    Returns None for other runs.
     """
     base, candidate = (hits[row], hits[column]) if hits else (None, None)
     if base is None or candidate is None or not base.value == candidate.value == bound:
@@ -287,9 +287,9 @@ def _counted(hits: Sequence[HitBits | None], row: int, column: int, bound: float
 
 
 def _possibly_sparse(columns: Floats, n: int, bound: float | None) -> Iterator[tuple[int, int]]:
-    """Yields the pairs (row < column) to which the t-test may not apply, according to a few matrix products.
+    """Yields the pairs (row < column) for which a few matrix products do not show that the t-test applies.
 
-    This avoids a pass over the users for every pair.
+    Only these pairs then need a pass over the users.
     """
     own = np.square(columns).sum(axis=0)
     squares = own[:, None] + own[None, :] - 2 * columns.T @ columns
@@ -328,7 +328,7 @@ def only(values: Floats, bound: float) -> bool:
 def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
     """Returns the low and high end of the exact interval of a proportion (Clopper and Pearson 1934).
 
-    0 to 1 for 0 of 0.
+    The interval of 0 of 0 is 0 to 1.
     """
     from scipy.special import betaincinv
 

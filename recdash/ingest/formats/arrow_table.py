@@ -43,9 +43,9 @@ def _finding_and_fix(error: Exception) -> tuple[str, str]:
 
 
 def _bad_column(source: Any) -> str:
-    """Returns the place of the first column of a data frame that Arrow cannot read by itself.
+    """Returns the place of the first column of a data frame that Arrow cannot read when it is alone.
 
-    "table" if none.
+    The place is "table" if there is no such column.
     """
     for name in getattr(source, "columns", ()):
         try:

@@ -189,7 +189,7 @@ def _as_array(cells: Sequence[Cell]) -> pa.Array:
 def _plain(cell: Cell) -> Any:
     """Returns a float that is a whole number as int, since Excel stores floats only.
 
-    Other cells unchanged.
+    Other cells are returned unchanged.
     """
     if isinstance(cell, float) and cell.is_integer() and abs(cell) <= EXACT:
         return int(cell)

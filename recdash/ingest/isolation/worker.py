@@ -99,7 +99,10 @@ def _stream(channel: socket.socket, opened: OpenedFile, index: int, columns: Any
 
 @contextmanager
 def _errors_sent(channel: socket.socket) -> Iterator[None]:
-    """Sends errors as problems. Passes on the errors of a closed channel."""
+    """Sends errors of the ``with`` block to the server as problems.
+
+    It passes on the errors of a closed channel.
+    """
     try:
         yield
     except UploadError as error:

@@ -207,9 +207,9 @@ def _tau_in_words(tau: Tau) -> str:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One offline metric with τ between its order of the runs and the online order.
+    """One offline metric with its rank agreement: τ between its order of the runs and the online order.
 
-    None if τ is undefined.
+    ``tau`` is None if it is undefined.
     """
 
     metric: str

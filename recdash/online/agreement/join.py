@@ -30,7 +30,10 @@ def split_is_broken(notices: Iterable[Problem]) -> bool:
 
 
 def split_counts(notice: Problem) -> str:
-    """Returns the counts of a broken split and what to do, to follow ``SRM_BLOCKS``, which has its name."""
+    """Returns the notice of a sample ratio mismatch as text, without the words that name the mismatch.
+
+    The text is shown after ``SRM_BLOCKS``, which names it.
+    """
     return str(replace(notice, place=capital(notice.place), found=notice.found.replace(SRM, "")))
 
 

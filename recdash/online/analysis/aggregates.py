@@ -122,8 +122,8 @@ def by_metric(rows: Sequence[Summary]) -> dict[str, list[Summary]]:
 def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
     """Returns metric → variant → number of users, for metrics with a number of users in every row.
 
-    Metrics that lack a variant which other such metrics have are left out. Empty if the table counts only
-    trials.
+    Metrics that lack a variant which other such metrics have are left out. The result is empty if the table
+    counts only trials.
     """
     counted = {
         metric: {row.variant: row.users for row in group if row.users is not None}

@@ -85,9 +85,9 @@ def sample_ratio(
 ) -> tuple[float | None, tuple[Problem, ...]]:
     """Returns the p-value of the planned split (χ²), and a warning if it is below .001.
 
-    The warning blocks the verdict. ``users`` is the number of users per variant, ``split`` the planned
-    shares, even if missing. p is None below two variants. Raises InputError if ``split`` does not give each
-    variant a share above 0.
+    The warning blocks the verdict. ``users`` is the number of users per variant. ``split`` has the planned
+    shares; without it they are equal. p is None below two variants. Raises InputError if ``split`` does not
+    give each variant a share above 0.
     """
     from scipy.stats import chisquare
 
@@ -228,10 +228,10 @@ def p_independent(counts: Ints) -> float:
 
 
 def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
-    """Returns a warning per variant with a novelty effect: the same users gain less late than early, or lose.
+    """Returns a warning per variant with a novelty effect.
 
-    p-values are corrected over all metrics and variants (Holm). Each variant has the warning with its
-    smallest p.
+    Its users gain at first, and later gain less or lose. p-values are corrected over all metrics and variants
+    (Holm). Each variant has the warning with its smallest p.
     """
     base = users.variants.index(control)
     effects = [
@@ -264,7 +264,7 @@ def _novelty(metric: OnlineMetric, effect: NoveltyEffect) -> Problem:
 def few_days(users: OnlineUsers) -> tuple[Problem, ...]:
     """Returns the notice that a test ran for less than a week.
 
-    Empty if it ran longer, for a single day, or if its log has no times.
+    The result is empty if it ran longer, for a single day, or if its log has no times.
     """
     if not len(users.days.day):
         return ()

@@ -165,7 +165,7 @@ def _width(estimate: Estimate) -> float:
 def sparse_rates(metric: OnlineMetric, control: Any, variant: Any) -> list[counts.Count] | None:
     """Returns the counts of a rate with too few successes or failures for the delta method.
 
-    None for all others.
+    Returns None for all others.
     """
     if min(control.count(), variant.count()) < 2:
         return None
@@ -223,7 +223,7 @@ def log_ratio(
 ) -> tuple[float, float] | None:
     """Returns log(variant ÷ control) and its standard error by the delta method.
 
-    None if that is not valid.
+    Returns None if that is not valid.
     """
     from scipy.stats import norm
 

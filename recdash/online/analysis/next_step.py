@@ -68,8 +68,8 @@ def next_steps(
 ) -> tuple[NextStep, ...]:
     """Returns a step for each variant other than the control.
 
-    Empty if the split is broken or there is no goal. ``sample`` is the summary of the test's users, from
-    which the pace is computed; None if the test has no users.
+    The result is empty if the split is broken or there is no goal. ``sample`` is the summary of the test's
+    users, from which the pace is computed; None if the test has no users.
     """
     goals = [row.metric for row in results.rows if row.role == "goal"]
     if results.health.blocked or not goals:
@@ -148,8 +148,8 @@ def _is_always_valid(row: OnlineRow) -> bool:
 def days_for(users: int, sample: SampleSummary | None, control: str, variant: str) -> int | None:
     """Returns the days until ``users`` more users are exposed, at the pace of the last week.
 
-    The users are those of control and variant. None if the test has no days, or if no user was first exposed
-    in the last week.
+    The users are those of control and variant. Returns None if the test has no days, or if no user was first
+    exposed in the last week.
     """
     if sample is None or not sample.days:
         return None

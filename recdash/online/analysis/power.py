@@ -53,8 +53,8 @@ def detectable(
 ) -> float | None:
     """Returns the minimum detectable effect, as a share, of ``n`` users of control and variant at 80 % power.
 
-    ``ratio`` is the number of the variant's users per user of the control. None for a control that is 0 or
-    has no variance, or below 4 users.
+    ``ratio`` is the number of the variant's users per user of the control. Returns None for a control that is
+    0 or has no variance, or below 4 users.
     """
     if n < 4 or not _spreads(metric, control):
         return None

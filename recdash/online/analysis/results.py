@@ -289,7 +289,7 @@ def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, l
 def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
     """Returns how many more users exclude a lift of 0 or, for a guardrail, a loss of the margin.
 
-    None if unknown.
+    Returns None if unknown.
     """
     ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
     if ratio is None:

@@ -51,7 +51,7 @@ class SampleSummary:
     def dates(self) -> str:
         """Returns the first and last day as text, such as ``1 to 21 Mar 2026``.
 
-        Empty if no row has a time.
+        The result is empty if no row has a time.
         """
         if self.first is None or self.last is None:
             return ""

@@ -157,7 +157,7 @@ def _is_paradox(rows: Sequence[SegmentLift], overall: Estimate) -> bool:
 def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
     """Returns the 95 % interval of the segments' mean lift, whose logarithms are weighted by 1 / SE².
 
-    None for both ends if no segment has an interval.
+    Both ends are None if no segment has an interval.
     """
     ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
     if not ends:

@@ -146,7 +146,7 @@ def _segments(unit: Ints, named: Iterable[tuple[str, Labels]], n: int, ts: Float
 def _earliest(unit: Ints, label: Ints, texts: tuple[str, ...], n_units: int, ts: Floats) -> Ints:
     """Returns [n_units] the index in ``texts`` of each unit's earliest value.
 
-    −1 if no row of the unit has a value.
+    The index is −1 if no row of the unit has a value.
     """
     rows = np.flatnonzero((label >= 0) & (unit >= 0))
     unit, label, ts = unit[rows], label[rows], np.nan_to_num(ts[rows], nan=np.inf)

@@ -41,7 +41,7 @@ class Exposed:
     def known(self, ids: pa.Array) -> Ints:
         """Returns [n] the code of each id, also if it is spelled differently.
 
-        −1 for a user who is not in the test.
+        The code is −1 for a user who is not in the test.
         """
         import pyarrow as pa
 

@@ -157,7 +157,7 @@ class Folded:
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
         """Returns [visits] the watched seconds and [visits] the number of videos.
 
-        Also counts what the cap and the threshold exclude.
+        It also counts what the rules' cap and threshold exclude.
         """
         seconds = self._watch_times.seconds()
         visit, unit = self._visit.upto(len(seconds)), self.reader.visits.unit

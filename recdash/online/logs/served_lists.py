@@ -115,8 +115,8 @@ class ServedLists:
         return pa.table(columns)
 
     def table(self) -> pa.Table:
-        """Returns the table of served lists, with a column ``click`` if the events name the list of a
-        click.
+        """Returns the table of served lists, with a column ``click`` if events name the list they belong
+        to.
         """
         import pyarrow as pa
 

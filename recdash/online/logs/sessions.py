@@ -165,7 +165,7 @@ def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: On
 def _last_before(rows: SessionRows, since: Floats, n_units: int) -> Mask:
     """Returns [rows] True for a unit's last session that started before its exposure.
 
-    Also True for rows outside sessions.
+    Rows outside sessions are True, too.
     """
     begun = np.flatnonzero((rows.at < since) & (rows.session >= 0))
     last = np.full(n_units, -np.inf)
@@ -209,7 +209,7 @@ def _row_notices(
 def _other_variant(log: SessionLog, before: Mask, assigned: Assigned) -> list[Problem]:
     """Returns the notice about users whose sessions in the test name another variant than the exposures.
 
-    Empty if there are none.
+    The result is empty if there are none.
     """
     if log.exposures is None or log.variant is None:
         return []

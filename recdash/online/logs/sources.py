@@ -35,7 +35,7 @@ class Sources:
     def recommended(self, column: pa.DictionaryArray) -> npt.NDArray[np.bool_]:
         """Returns [n] True where the source indicates recommendations, and counts the sources.
 
-        An empty one does not.
+        An empty source is False.
         """
         names = [*column.dictionary.to_pylist(), ""]
         code = column.indices.fill_null(len(names) - 1).to_numpy()

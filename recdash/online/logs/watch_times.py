@@ -22,7 +22,7 @@ class WatchTimes:
     def add(self, events: Events) -> tuple[Ints, Ints]:
         """Adds watch events and heartbeats of items.
 
-        Returns [n] their codes, and the rows with a new code.
+        Returns [n] the codes of the items, and the rows with a new code.
         """
         code, new = self._keys.codes(paired(events.visit, events.item.astype(np.uint64)))
         n, beats = len(self), events.named(HEARTBEAT)

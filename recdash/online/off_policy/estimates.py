@@ -263,7 +263,7 @@ def _mean(values: Floats, floor: float = -math.inf, user: Ints | None = None) ->
 def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None) -> Estimated:
     """Returns Σ w r / Σ w, the weighted mean reward, with a standard error by the delta method.
 
-    Its value is None if all weights are 0.
+    The value is None if all weights are 0.
     """
     total = float(weight.sum())
     if not total:

@@ -175,7 +175,7 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
 def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
     """Returns [n] the policy's probability of each row's item.
 
-    0 if the table does not have it in that case.
+    The probability is 0 if the table does not have the item in that case.
     """
     in_log = item >= 0
     keys = case[in_log] * len(log.items) + item[in_log]
