@@ -92,7 +92,7 @@ def _shares(rows: Sequence[Row], mark: Mark, palette: Palette, decimals: int) ->
     hover = [_hover(row, mark, decimals) for row in rows]
     yield dots(shares, y, name, marker(mark, palette, size=10), hover, cliponaxis=False)
     look = {"textposition": "middle right", "textfont": {"size": 12, "color": palette.muted}}
-    texts = [f"\u2002\u2009{numbers.fixed(share, decimals)}" for share in shares]
+    texts = [f"\u2002\u2002{numbers.fixed(share, decimals)}" for share in shares]
     yield scatter("text", list(map(max, catalogue, shares)), y, name, text=texts, cliponaxis=False, **look)
 
 

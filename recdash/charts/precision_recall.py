@@ -23,18 +23,17 @@ from recdash.charts.layout import (
     value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.traces import CLEAR, Trace, dots, end_label, line, note
+from recdash.charts.traces import Trace, dots, line, note
 from recdash.formatting import numbers
 from recdash.formatting.records import Row, by_run, last_of_run, records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-HEIGHT, MARGIN = 560, (62, 84, 12, 52)
-LEAST_WIDTH = 560
-"""Of the drawn area, in px; labels are placed for it."""
-FEW_RUNS, ROOM_FOR_NAMES = 6, 176
-"""More runs are named in a column right of the drawn area, so many px wide."""
+HEIGHT, MARGIN = 560, (62, 176, 12, 52)
+"""Right of the drawn area stand the runs' names."""
+F1_NAMES = 0.9
+"""Of the width: where lines of equal F1 are named, short of the ends of the lines to the runs' names."""
 MARKED_K = (1, 5, 20, 50)
 LEVELS = tuple(level / 10 for level in range(11))
 
@@ -135,27 +134,20 @@ def _figure(
     right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
-    area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3], LEAST_WIDTH)
-    last, many = last_of_run(points), points["run_id"].nunique() > FEW_RUNS
-    texts = _end_texts(last, marks, ends)
-    f1_lines, f1_names = _equal_f1(palette, right, top, inside=many)
-    ties: list[Trace] = []
-    if many:
-        ties, names = _names_in_margin(last, texts, marks, area)
-    else:
-        names = list(_end_labels(points, last, texts, marks, palette, area))
+    area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3])
+    last = last_of_run(points)
+    ties, names = _names_in_margin(last, _end_texts(last, marks, ends), marks, area)
+    f1_lines, f1_names = _equal_f1(palette, right, top)
     layout = {
         "xaxis": value_axis(palette, (0, right), 5, title=titles[0], standoff=10) | {"range": list(x_ends)},
         "yaxis": value_axis(palette, (0, top), 5, title=titles[1], standoff=10) | {"range": list(y_ends)},
         "annotations": [*f1_names, *labels, *names],
     }
-    left, usual, above, below = MARGIN
-    margin = (left, ROOM_FOR_NAMES if many else usual, above, below)
-    return figure(palette, HEIGHT, margin, [*f1_lines, *ties, *traces], layout)
+    return figure(palette, HEIGHT, MARGIN, [*f1_lines, *ties, *traces], layout)
 
 
-def _equal_f1(palette: Palette, right: float, top: float, *, inside: bool) -> tuple[list[Trace], list[Trace]]:
-    """Lines precision = f·recall / (2·recall − f), and their names in the right margin, or before it."""
+def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], list[Trace]]:
+    """Lines precision = f·recall / (2·recall − f), and a name on each, between the paths and their names."""
     lines, names = [], []
     best = 2 * right * top / (right + top)
     for level in numbers.ticks(best * 0.05, best * 0.95, 5):
@@ -164,10 +156,9 @@ def _equal_f1(palette: Palette, right: float, top: float, *, inside: bool) -> tu
         precisions = [level * recall / (2 * recall - level) for recall in recalls]
         lines.append(line(recalls, precisions, "equal F1", palette.same, 1))
         text = f"F1 = {numbers.fixed(level, max(2, numbers.tick_decimals([level])))}"
-        look: Trace = {"xanchor": "left", "xshift": 8, "font": {"size": 12, "color": palette.muted}}
-        if inside:
-            look |= {"xanchor": "right", "xshift": -4, "yshift": 9}
-        names.append(note(1, precisions[-1], text, xref="paper", yref="y", **look))
+        look = {"bgcolor": palette.background, "font": {"size": 12, "color": palette.muted}}
+        named_at = max(first, F1_NAMES * right)
+        names.append(note(named_at, level * named_at / (2 * named_at - level), text, **look))
     return lines, names
 
 
@@ -209,19 +200,3 @@ def _names_in_margin(
         look = {"xanchor": "left", "xshift": 4, "font": {"size": 12.5}}
         names.append(note(1, y, text, xref="paper", yref="y", **look))
     return ties, names
-
-
-def _end_labels(
-    points: pd.DataFrame,
-    last: Sequence[Row],
-    texts: Sequence[str],
-    marks: Marks,
-    palette: Palette,
-    area: DrawnArea,
-) -> Iterator[Trace]:
-    """Names at the ends of a few paths, where they cover least."""
-    curves = [area.pixel(*point) for point in zip(points["recall"], points["precision"], strict=True)]
-    starts = [area.pixel(row["recall"], row["precision"]) for row in last]
-    for row, text, offset in zip(last, texts, area.place_labels(starts, texts, curves), strict=True):
-        point = (row["recall"], row["precision"])
-        yield end_label(palette, text, point, offset, marks[row["run_id"]].colour, bgcolor=CLEAR)

@@ -61,6 +61,12 @@ def _share(row: Row, *words: str) -> float:
     return sum(100 * row[word] / row["n_users"] for word in words)
 
 
+def _whole(row: Row, word: str) -> str:
+    """Returns the share in whole numbers of 100; those of "same" take up what rounding leaves, up to 100."""
+    better, worse = round(_share(row, "better")), round(_share(row, "worse"))
+    return numbers.fixed({"better": better, "worse": worse, "same": 100 - better - worse}[word], 0)
+
+
 def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
     """Returns the numbers inside the bars, where there is room; the word beside one of them."""
     before = WORDS[: WORDS.index(word)]
@@ -68,7 +74,7 @@ def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
     texts = []
     for index, row in enumerate(rows):
         share = _share(row, word)
-        text = f"<b>{numbers.fixed(share, 0)}</b>" if share >= NARROWEST else ""
+        text = f"<b>{_whole(row, word)}</b>" if share >= NARROWEST else ""
         texts.append(f"{text} {word}" if index == widest and share >= ROOM_FOR_WORD else text)
     x = [_share(row, *before) + INDENT for row in rows]
     look = {"textposition": "middle right", "textfont": {"size": 13, "color": ink}}

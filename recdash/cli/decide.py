@@ -166,7 +166,7 @@ def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
     from recdash.decisions import not_holding
 
     for item in not_holding(items):
-        yield f"{item.name} – {item.state}: {item.reason}"
+        yield f"{item.title} – {item.state}: {item.reason}"
 
 
 def _last(workspace: Workspace, experiment_id: str) -> str:

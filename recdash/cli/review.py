@@ -125,7 +125,7 @@ def _text(review_: Review) -> str:
         lines.append(f"{review_.decision.label}, {review_.decision.author}: {review_.decision.text}")
     if review_.missing:
         lines.append(f"Next: {review_.missing}")
-    checklist = aligned([[item.name, item.state, item.reason] for item in review_.checklist], 3)
+    checklist = aligned([[item.title, item.state, item.reason] for item in review_.checklist], 3)
     return "\n".join([*map(visible, lines), checklist])
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -131,9 +132,20 @@ def agreement(quadrants: Sequence[str]) -> str:
     return f"Offline and online agree on {agreed} of {total} {plural(len(quadrants), 'candidate')}"
 
 
-def merge_problems(problems: Iterable[Problem]) -> list[Problem]:
+def named_places(places: Sequence[str]) -> str:
+    """Returns ``ALS v3 and EASE`` for ``run 'ALS v3'``, ``run 'EASE'``; of many places the first ones."""
+    names = [re.sub(r"^run '(.+?)'(?=$|, )", r"\1", place) for place in places]
+    more = len(names) - MOST_NAMED
+    return listed(names if more <= 1 else [*names[:MOST_NAMED], f"{more} more runs"])
+
+
+def merge_problems(
+    problems: Iterable[Problem], join_places: Callable[[Sequence[str]], str] = listed
+) -> list[Problem]:
     """Returns the problems without repeats; if several runs share a problem, its place lists all of them."""
     places: dict[Problem, list[str]] = {}
     for problem in problems:
         places.setdefault(replace(problem, place=""), []).append(problem.place)
-    return [replace(problem, place=listed(list(dict.fromkeys(named)))) for problem, named in places.items()]
+    return [
+        replace(problem, place=join_places(list(dict.fromkeys(named)))) for problem, named in places.items()
+    ]

@@ -25,7 +25,7 @@ QUESTIONS = {
     "Gain": "Better than the baseline offline; online at least one goal won and none lost",
     "Guardrails": "No guardrail is broken, offline or online",
     "Split of users": "The A/B test put users into variants as planned (SRM)",
-    "Slices": "No slice of users is worse off",
+    "Slices": "No segment of users is worse off",
     "Agreement": "Offline and online agree, or the difference is explained",
 }
 
@@ -38,6 +38,11 @@ class ChecklistItem:
     state: ItemState
     reason: str
     numbers: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Returns the item's name for people; names are stored and part of the JSON, and stay."""
+        return "Segments" if self.name == "Slices" else self.name
 
     @property
     def question(self) -> str:
@@ -66,7 +71,7 @@ def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
 
 
 def shortcomings(items: Sequence[ChecklistItem]) -> str:
-    """Returns the items that do not hold, such as ``slices fail; agreement is not known yet``; empty if all
+    """Returns the items that do not hold, such as ``segments fail; agreement is not known yet``; empty if all
     hold.
     """
     texts = []
@@ -74,9 +79,9 @@ def shortcomings(items: Sequence[ChecklistItem]) -> str:
         (FAILS, "fails", "fail"),
         (UNKNOWN, "is not known yet", "are not known yet"),
     ):
-        names = [item.name.lower() for item in items if item.state == state]
+        names = [item.title.lower() for item in items if item.state == state]
         if names:
-            is_plural = len(names) > 1 or names[0] in {"guardrails", "slices"}
+            is_plural = len(names) > 1 or names[0] in {"guardrails", "segments"}
             texts.append(f"{listed(names)} {plural if is_plural else singular}")
     return "; ".join(texts)
 
@@ -183,7 +188,7 @@ def _split(online: Sequence[Online]) -> ChecklistItem:
     return ChecklistItem(name, HOLDS, reason, lines)
 
 
-# ── slices ───────────────────────────────────────────────────────────────────────────────────
+# ── segments ─────────────────────────────────────────────────────────────────────────────────
 
 
 def _slices(offline: Offline | None) -> ChecklistItem:
@@ -191,13 +196,13 @@ def _slices(offline: Offline | None) -> ChecklistItem:
         return ChecklistItem("Slices", UNKNOWN, NO_OFFLINE)
     slices = offline.slices
     if not slices:
-        return ChecklistItem("Slices", UNKNOWN, "There is no slice of 30 users or more.")
+        return ChecklistItem("Slices", UNKNOWN, "There is no segment of 30 users or more.")
     lines = tuple(map(difference_text, slices))
     worse = [difference.part for difference in slices if difference.word == "worse"]
     if worse:
         return ChecklistItem("Slices", FAILS, f"Worse for {some(worse)}.", lines)
     better = sum(difference.word == "better" for difference in slices)
-    reason = f"None of {many(len(slices), 'slice')} is worse, {better} better."
+    reason = f"None of {many(len(slices), 'segment')} is worse, {better} better."
     return ChecklistItem("Slices", HOLDS, reason, lines)
 
 

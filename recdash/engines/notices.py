@@ -58,7 +58,7 @@ def notices(
     rows, tied_in, doubled_in = counts.tied_rows, users(counts.tied_users), users(counts.duplicate_users)
     first = "The higher score" if run.has_score else "The earlier row"
     table = (
-        (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the truth",
+        (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the test set",
          "They have no test items: their lists count for catalogue-level metrics, not for accuracy."),
         (counts.duplicates, "duplicate-pairs",
          f"{counts.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",

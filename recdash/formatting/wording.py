@@ -86,6 +86,11 @@ def day(when: datetime) -> str:
     return f"{when.day} {when:%b %Y}"
 
 
+def moment(when: datetime) -> str:
+    """Returns ``9 Oct 2026, 14:05 UTC``."""
+    return f"{day(when)}, {when:%H:%M} UTC"
+
+
 def long_day(when: datetime) -> str:
     """Returns ``9 October 2026``."""
     return f"{when.day} {when:%B %Y}"

@@ -330,12 +330,14 @@ def test_interpolation_takes_the_best_precision_at_this_recall_or_higher() -> No
     assert list(result["precision"]) == [1, 1, 1, 0.5, 0.5, 0.5]
 
 
-def test_more_runs_than_have_room_at_their_ends_are_named_in_a_column() -> None:
-    names = [f"run {number:02}" for number in range(20)]
+@pytest.mark.parametrize("n_runs", [2, 5, 20])
+def test_paths_are_named_in_a_column_beside_all_curves(n_runs: int) -> None:
+    names = [f"run {number:02}" for number in range(n_runs)]
     paths = pd.concat([path(PRECISION, RECALL).assign(run_id=name) for name in names])
     figure = precision_recall(paths, looks(*names), LIGHT, 2, {})
     column = [note for note in figure.layout.annotations if note.text in names]
     assert sorted(note.text for note in column) == names
+    assert {(note.x, note.xref, note.xanchor) for note in column} == {(1, "paper", "left")}
     low, high = figure.layout.yaxis.range
     per_pixel = (high - low) / (figure.layout.height - figure.layout.margin.t - figure.layout.margin.b)
     heights = sorted(note.y for note in column)

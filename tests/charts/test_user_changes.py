@@ -42,6 +42,21 @@ def test_numbers_stand_where_there_is_room_and_a_word_beside_one_of_them() -> No
     ]
 
 
+def test_the_numbers_of_a_bar_add_up_to_100() -> None:
+    thirds = pd.DataFrame({"run_id": ["als"], "n_users": [300], "better": [161], "same": [67], "worse": [72]})
+    texts = [
+        trace.text[0] for trace in better_same_worse(thirds, MARKS, LIGHT).data if trace.type == "scatter"
+    ]
+    assert texts == ["<b>54</b> better", "<b>22</b> same", "<b>24</b> worse"]
+    rounded_down = thirds.assign(n_users=1999, better=1063, same=450, worse=486)
+    texts = [
+        trace.text[0]
+        for trace in better_same_worse(rounded_down, MARKS, LIGHT).data
+        if trace.type == "scatter"
+    ]
+    assert texts == ["<b>53</b> better", "<b>23</b> same", "<b>24</b> worse"]
+
+
 def test_names_are_shown_as_text_and_counts_on_hover() -> None:
     chart = better_same_worse(CHANGES, MARKS, LIGHT)
     assert chart.layout.yaxis.ticktext == ("als", "&lt;b&gt;ease&lt;/b&gt;")

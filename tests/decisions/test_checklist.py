@@ -195,9 +195,9 @@ def test_split_of_users(evidence: tuple[Any, ...], state: str, reason: str) -> N
     ("evidence", "state", "reason"),
     [
         ((), "not known yet", NO_OFFLINE),
-        ((offline(slices=()),), "not known yet", "There is no slice of 30 users or more."),
-        ((offline(),), "holds", "None of 2 slices is worse, 1 better."),
-        ((offline(slices=("better", "not settled")),), "holds", "None of 2 slices is worse, 1 better."),
+        ((offline(slices=()),), "not known yet", "There is no segment of 30 users or more."),
+        ((offline(),), "holds", "None of 2 segments is worse, 1 better."),
+        ((offline(slices=("better", "not settled")),), "holds", "None of 2 segments is worse, 1 better."),
         ((offline(slices=("better", "worse")),), "fails", "Worse for slice 2."),
         (
             (offline(slices=("worse",) * 5),),
@@ -289,9 +289,9 @@ def test_a_lift_that_cannot_be_had_says_why() -> None:
         (("holds", "holds"), ""),
         (("fails", "holds"), "gain fails"),
         (("not known yet", "holds"), "gain is not known yet"),
-        (("holds", "fails"), "slices fail"),
-        (("holds", "not known yet"), "slices are not known yet"),
-        (("fails", "not known yet"), "gain fails; slices are not known yet"),
+        (("holds", "fails"), "segments fail"),
+        (("holds", "not known yet"), "segments are not known yet"),
+        (("fails", "not known yet"), "gain fails; segments are not known yet"),
     ],
 )
 def test_what_does_not_hold_is_named(states: tuple[Any, Any], told: str) -> None:

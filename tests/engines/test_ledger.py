@@ -64,7 +64,7 @@ def test_hits_are_places_where_a_list_meets_the_truth_relevant_or_not() -> None:
 def test_strangers_are_counted_once_each_and_said() -> None:
     _, told = match(run("user_id item_id rank", RUN), read_reference(TRUTH))
     said = {notice.code: str(notice) for notice in told}
-    assert "2 users not in the truth" in said["users-without-truth"]
+    assert "2 users not in the test set" in said["users-without-truth"]
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 9])

@@ -37,7 +37,7 @@ def test_the_line_opens_to_what_to_do_and_says_when_users_are_excluded() -> None
     text = warning_html(PROBLEM, "ndcg")
     assert "<summary>6 % of users get no recommendations from ALS.</summary><p>Compare both.</p>" in text
     excluded = warning_html(PROBLEM, "ndcg(users=both)")
-    assert "Users without recommendations are excluded from nDCG(users=both)." in excluded
+    assert "Users without recommendations are excluded from nDCG." in excluded
 
 
 def half(workspace: Workspace) -> dict[str, str]:
@@ -61,6 +61,6 @@ def test_a_click_excludes_the_users_another_hides_the_line(made_once: MadeOnce, 
     passed(app.button(key="warning-0-switch").click().run())
     assert link(app)["m"] == "ndcg(users=both)"
     assert re.search(r"half 1\.000? ", said(app))  # over its own ten users
-    assert "Users without recommendations are excluded from nDCG(users=both)." in said(app)
+    assert "Users without recommendations are excluded from nDCG." in said(app)
     passed(app.button(key="warning-0-hide").click().run())
     assert "are excluded from" not in said(app)

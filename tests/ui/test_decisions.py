@@ -163,7 +163,7 @@ def test_what_was_not_known_stands_in_the_decision(shown: Open, workspace: Works
     decide(workspace, ids)
     text = said(shown())
     assert "Decided although gain, guardrails, split of users and agreement are not known yet ." in text
-    assert "✓ Slices holds" in text
+    assert "✓ Segments holds" in text
     assert "? Agreement not known yet" in text
 
 

@@ -231,3 +231,12 @@ def test_metrics_carry_their_cutoff_and_their_definition() -> None:
 
 def test_names_are_listed_as_in_a_sentence() -> None:
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+def test_places_of_notices_are_names_on_pages_and_only_the_first_of_many() -> None:
+    places = [f"run 'it's {n}'" for n in range(20)]
+    assert headlines.named_places(places[:2]) == "it's 0 and it's 1"
+    assert headlines.named_places(["run 'a', column 'user_id'", "table 'truth'"]) == (
+        "a, column 'user_id' and table 'truth'"
+    )
+    assert headlines.named_places(places) == "it's 0, it's 1, it's 2 and 17 more runs"

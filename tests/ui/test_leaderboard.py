@@ -7,6 +7,7 @@ from app_pages import Open, said, store
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.service import Workspace
+from recdash.ui.leaderboard.table import page_of
 
 USERS = [f"u{n}" for n in range(100)]
 TRUTH = {user: [f"i{user}"] for user in USERS}
@@ -39,3 +40,10 @@ def test_the_chosen_correction_decides_who_shares_a_rank(
     assert ("als is first on Recall@1" in text) == (ranks == [1, 2, 2])
     assert ("share first place" in text) == (ranks == [1, 1, 1])
     assert ("Holm-corrected: ranks over all pairs" in text) == (rule == "holm")
+
+
+def test_the_baseline_stands_where_it_ranks_and_on_each_page() -> None:
+    order = [f"run {n}" for n in range(60)]
+    assert page_of(["als", "base", "ease"], "base", 0) == ("als", "base", "ease")
+    assert page_of(order, "run 30", 0) == (*order[:25], "run 30")
+    assert page_of(order, "run 3", 1) == ("run 3", *order[26:51])

@@ -26,6 +26,8 @@ MOST_BYTES = 64_000_000
 """The limit for unpacked data. No report is nearly so large; more must have been made to exhaust memory."""
 DOCUMENT = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
 FIGURES = re.compile(r'<script type="text/plain" id="packed-figures">([^<]*)</script>')
+TO_A_NAME = "name"
+"""What the line from the end of a curve to its name is called."""
 DATA = re.compile(r'(?<= id="packed-)(document|figures|plotly)">[^<]*')
 BODY = re.compile(r"<title>[^<]*</title>|<body>.*</main>", re.DOTALL)
 FRAME = "54b5f2c21652f657659dabdf2af8fc35b5fa8b72ad303186c099ec2e888c22eb"
@@ -93,11 +95,14 @@ def _shown(frame: str, page: str, figures: object) -> str:
 
 
 def _points_and_texts(figure: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the points and texts of a figure, without sizes and markers, which may have changed since."""
+    """Returns the points and texts of a figure, without sizes, markers and lines to names, which may have
+    changed since.
+    """
     layout = figure["layout"]
     notes = [note["text"] for note in layout.get("annotations", ())]
     ticks = {name: axis.get("ticktext") for name, axis in layout.items() if re.match("[xy]axis", name)}
-    points = [[trace.get("x"), trace.get("y"), trace.get("hovertext")] for trace in figure["data"]]
+    traces = [trace for trace in figure["data"] if trace.get("name") != TO_A_NAME or trace.get("hovertext")]
+    points = [[trace.get("x"), trace.get("y"), trace.get("hovertext")] for trace in traces]
     return {"points": points, "notes": sorted(notes), "ticks": ticks}
 
 

@@ -244,7 +244,7 @@ def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> 
     """
     decimals = percent_decimals(distribution.largest)
     shares = {run_id: part.set_index("value")["share"] for run_id, part in by_run(distribution.chosen)}
-    cells = widgets.run_cells(view.marks, 14 if len(run_ids) > FEW_RUNS else 24)
+    cells = widgets.run_cells(view.marks, 20 if len(run_ids) > FEW_RUNS else 24)
     names = [cells[run_id] for run_id in run_ids]
     columns = [*text_columns(distribution.attribute), *number_columns("Items", "Catalogue, %", *names)]
     rows: list[list[Cell]] = []

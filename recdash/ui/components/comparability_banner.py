@@ -13,7 +13,7 @@ from recdash.errors import Problem
 from recdash.formatting.html import Html, html
 from recdash.formatting.wording import capital
 from recdash.metrics import define
-from recdash.metrics.naming import metric_title
+from recdash.metrics.naming import base, metric_title
 from recdash.metrics.populations import POPULATION, WHO_COUNTS
 from recdash.metrics.ratings import RatingMetric
 from recdash.ui.app import state
@@ -63,7 +63,7 @@ def warning_html(problem: Problem, metric: str) -> Html:
     """
     finding, fix = problem.found, problem.fix
     if problem.code == MISSING_LISTS and excludes(metric):
-        finding = f"users without recommendations are excluded from {metric_title(metric)}"
+        finding = f"users without recommendations are excluded from {metric_title(base(metric))}"
         compared = ": compare the paired differences, which use those they share"
         fix = f"Each run counts its own users{compared if define(metric).is_paired else ''}."
     return html(

@@ -16,6 +16,7 @@ from recdash.charts.marks import Mark, Marks, short_names
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.names import shortened
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.formatting.tables import Cell, Column, Table
 from recdash.ui.app import state
@@ -31,6 +32,8 @@ candidates).
 """
 BOX = 330
 """The width in px of a select box next to others."""
+LONGEST_TITLE = 36
+"""The most characters of an option that the narrowest box for names of runs shows."""
 NARROWEST_PLOT = 160
 """The width in px below which three tick labels of an axis overlap."""
 
@@ -228,8 +231,12 @@ def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
 
 
 def titled(options: Mapping[Any, str]) -> dict[str, Any]:
-    """Returns ``options`` ({value: title}) as the arguments of a Streamlit choice."""
-    return {"options": list(options), "format_func": options.__getitem__}
+    """Returns ``options`` ({value: title}) as the arguments of a Streamlit choice.
+
+    A box shows only the beginning of a long title, so long ones are shortened; all stay distinct.
+    """
+    short = shortened(options.values(), LONGEST_TITLE)
+    return {"options": list(options), "format_func": lambda value: short[options[value]]}
 
 
 def one_of(label: str, options: Mapping[Any, str], default: object, key: str, hint: str = "") -> Any:

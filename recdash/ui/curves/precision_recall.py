@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.precision_recall import LEAST_WIDTH, MARGIN, eleven_points, path, precision_recall
+from recdash.charts.precision_recall import eleven_points, path, precision_recall
 from recdash.comparison.headlines import EQUAL, some
 from recdash.formatting import numbers
 from recdash.formatting.records import records
@@ -78,9 +78,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
         chart = eleven_points(paths, view.marks, colours)
     else:
         chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view))
-    widgets.chart(
-        chart, f"precision-recall-{curve}", alt(view, paths), narrowest=LEAST_WIDTH + MARGIN[0] + MARGIN[1]
-    )
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths))
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:

@@ -10,14 +10,14 @@ from recdash.decisions import ChecklistItem, Decision, shortcomings
 from recdash.decisions.review import offline_of, online_of
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.formatting.wording import capital, day
+from recdash.formatting.wording import capital, day, moment
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components.decision_links import outcome_badge
 from recdash.ui.components.widgets import badge, quiet, show_errors, toned
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
-from recdash.ui.decisions.wording import lines, moment, prose, signature
+from recdash.ui.decisions.wording import lines, prose, signature
 
 ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 
@@ -94,7 +94,7 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
     rows = []
     for item in items:
         sign = toned(*ITEM_SIGNS[item.state])
-        rows.append(html(row, why=item.reason, sign=sign, name=item.name, state=item.state))
+        rows.append(html(row, why=item.reason, sign=sign, name=item.title, state=item.state))
     checklist = '<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>'
     return html(checklist, when=when, rows=join(rows))
 

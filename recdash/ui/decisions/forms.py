@@ -159,7 +159,7 @@ def next_step(view: View, review: Review) -> None:
 def _offline(_: View, review: Review) -> None:
     form = f"offline-{review.id}"
     again = "It is attached already; once more takes the numbers of today." if review.offline else ""
-    numbers = f"The verdict, every pair, guardrails and slices of {markdown(review.about)}"
+    numbers = f"The verdict, every pair, guardrails and segments of {markdown(review.about)}"
     st.caption(f"{numbers}, as they stand now. {again}")
     with st.form(form, border=False):
         text = idempotent_form.text_area(form, "What do you see in them? (optional)", height=80)

@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.decisions import Decision, Review, decisions, last_decision, reviews
 from recdash.domain.journal import Entry
 from recdash.formatting.tables import text_columns
-from recdash.formatting.wording import day
+from recdash.formatting.wording import day, moment
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
@@ -103,7 +103,7 @@ def show_history(entries: Sequence[Entry]) -> None:
     rows = []
     for entry in entries:
         action, text = wording.action(entry, known), excerpt(entry.text)
-        rows.append([wording.moment(entry.created), entry.author, action, text])
+        rows.append([moment(entry.created), entry.author, action, text])
     st.html(table_html(columns, rows[:FEW], kind="rd-words rd-history"))
     if rows[FEW:]:
         with st.expander(f"{len(rows) - FEW} earlier lines"):

@@ -99,4 +99,4 @@ def _line(item: ChecklistItem) -> Html:
     marked = '<span><i class="rd-{tone}">{sign}</i> {state}</span>'
     state = html(marked, tone=tone, sign=sign, state=item.state)
     numbers = widgets.paragraphs(item.numbers)
-    return widgets.folding_row(item.name, state, item.reason, f"{item.question}.", numbers)
+    return widgets.folding_row(item.title, state, item.reason, f"{item.question}.", numbers)

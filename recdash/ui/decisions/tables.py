@@ -52,7 +52,7 @@ def _offline(offline: Offline) -> None:
     name = offline.subject.run.name if offline.subject.run else ""
     _differences(f"{name} by other metrics", [(metric.title, metric) for metric in offline.metrics])
     _guardrails(offline)
-    _differences(f"{name} in slices of users", [(part.part, part) for part in offline.slices])
+    _differences(f"{name} by segment of users", [(part.part, part) for part in offline.slices])
     if among:  # there may be many, so they are in an expander
         names = [f"{offline.name(pair.candidate)} against {offline.name(pair.baseline)}" for pair in among]
         table = _table("Pair", list(zip(names, among, strict=True)))

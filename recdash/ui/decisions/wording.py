@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 
 from recdash.decisions import LABELS, Decision, Review, State, decisions, reviews
 from recdash.domain.journal import Entry, Outcome
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import capital, day, many, named_number, small
+from recdash.formatting.wording import capital, day, many, moment, named_number, small
 from recdash.ui.components.widgets import badge
 
 STATE_TONES: Mapping[State, str] = {"approved": "better", "rejected": "worse"}
@@ -51,11 +50,6 @@ def subtitle(entries: Sequence[Entry]) -> str:
     counted = f"{many(len(proposed), 'review')}, {count} open"
     text = capital("; ".join([many(len(made), "decision"), counted]))
     return f"{text}. Decisions are immutable; supersede one to change it."
-
-
-def moment(when: datetime) -> str:
-    """Returns a time in words, such as ``22 Nov 2026, 14:02 UTC``."""
-    return f"{day(when)}, {when:%H:%M} UTC"
 
 
 def signature(entry: Entry) -> str:

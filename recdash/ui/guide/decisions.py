@@ -162,7 +162,7 @@ review stays open.
 | Gain | the candidate is better than the baseline offline, and won a goal and lost none online |
 | Guardrails | no guardrail is broken offline, and all hold online |
 | Split of users | no attached A/B test has a sample ratio mismatch (SRM) |
-| Slices | the candidate is worse in no segment of users |
+| Segments | the candidate is worse in no segment of users |
 | Agreement | offline and online agree, or a check explains the difference |
 
 Each item **holds**, **fails**, or is **not known yet**. Without a test, or with an inconclusive test, an item

@@ -53,7 +53,7 @@ def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
-    """Returns the rows that match the search: the baseline's first, then the others by rank."""
+    """Returns the rows that match the search, by rank."""
     standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
@@ -124,7 +124,7 @@ def _order(
     last = len(everyone) + 1
     everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else last))
     matching = set(cells.matching(view, wanted))
-    return cells.baseline_first([run for run in everyone if run in matching], view.shown[0].id)
+    return tuple(run for run in everyone if run in matching)
 
 
 def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
@@ -145,14 +145,14 @@ def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, di
 
 def one_page(view: View, board: Board) -> Board:
     """Draws the choice of a page of the table, and returns its rows; the baseline's row is on each page."""
-    baseline = [run for run in board.order if run == view.shown[0].id]
-    others = [run for run in board.order if run not in baseline]
-    if len(others) <= PAGE:
+    baseline = view.shown[0].id
+    n_others = len(set(board.order) - {baseline})
+    if n_others <= PAGE:
         return board
-    starts = range(0, len(others), PAGE)
-    ends = {str(1 + start // PAGE): f"{start + 1}–{min(start + PAGE, len(others))}" for start in starts}
-    page = int(widgets.choice(f"Rows of {len(others)}", "p", ends, "1")) - 1
-    return replace(board, order=(*baseline, *others[page * PAGE : (page + 1) * PAGE]))
+    starts = range(0, n_others, PAGE)
+    ends = {str(1 + start // PAGE): f"{start + 1}–{min(start + PAGE, n_others)}" for start in starts}
+    page = int(widgets.choice(f"Rows of {n_others}", "p", ends, "1")) - 1
+    return replace(board, order=cells.page_of(board.order, baseline, page))
 
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────

@@ -132,8 +132,10 @@ def matching(view: View, wanted: str) -> tuple[str, ...]:
     )
 
 
-def baseline_first(order: Sequence[str], baseline: str) -> tuple[str, ...]:
-    return (*(run for run in order if run == baseline), *(run for run in order if run != baseline))
+def page_of(order: Sequence[str], baseline: str, page: int) -> tuple[str, ...]:
+    """Returns the runs of a page, by rank; the baseline, wherever it ranks, stands on each page."""
+    chosen = {baseline, *[run for run in order if run != baseline][page * PAGE : (page + 1) * PAGE]}
+    return tuple(run for run in order if run in chosen)
 
 
 def columns(view: View, board: Board) -> list[Column]:

@@ -261,7 +261,7 @@ def _nothing(view: View) -> str:
     if workspace().scores.comparability(list(view.verdict_query.shown)):
         return "Nothing was noticed in the uploads and the online tests"
     many = named_number(len(view.verdict_query.shown)).lower()
-    return f"Same truth and definitions for all {many} runs"
+    return f"Same test set and definitions for all {many} runs"
 
 
 def notes(view: View) -> Html:
@@ -277,7 +277,7 @@ def notes(view: View) -> Html:
         *online_tests.disagreements(view),
         *others,
         *replicate_spread.notices(view),
-        *headlines.merge_problems(of_runs),
+        *headlines.merge_problems(of_runs, headlines.named_places),
     ]
     list_html = notices_html(notices[:MOST_NOTES], nothing=_nothing(view))
     more = len(notices) - MOST_NOTES

@@ -12,6 +12,7 @@ import streamlit as st
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.formatting import html
 from recdash.formatting.tables import number_columns, text_columns
+from recdash.formatting.wording import moment
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
@@ -24,7 +25,7 @@ from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, led
 
 
 def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags: Sequence[str]) -> None:
-    widgets.section(run.name, f"Added {run.created:%d %b %Y, %H:%M} UTC")
+    widgets.section(run.name, f"Added {moment(run.created)}")
     edit, notices, provenance, remove = st.tabs(["Edit", "Notices", "Provenance", "Archive and delete"])
     with edit:
         _edit_run(workspace, experiment, run, known_tags)

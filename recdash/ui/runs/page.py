@@ -15,7 +15,7 @@ from recdash.domain.records import Experiment, Run
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import Cell, RunName, number_columns, text_columns
-from recdash.formatting.wording import many
+from recdash.formatting.wording import many, moment
 from recdash.service import Workspace
 from recdash.ui.app import state, theme
 from recdash.ui.components import widgets
@@ -87,7 +87,7 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     names = parameter_names(runs, only)
     rows = []
     for run in runs:
-        name, created = _name_cell(run, _mark(experiment, run)), f"{run.created:%Y-%m-%d %H:%M}"
+        name, created = _name_cell(run, _mark(experiment, run)), moment(run.created)
         rows.append([name, created, _tags(run), run.note, *parameter_row(run, names)])
     baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
     widgets.table(text_columns("Run", "Created", "Tags", "Note", *names), rows, bands=baseline)
@@ -114,13 +114,18 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
         "Coverage of users", f"{POPULATION[experiment.settings.get('users', 'truth')]} {KNOWN_NOTE}"
     )
     names = ledger_names(runs)
-    titles = [*map(ledger_title, names), *(title.lower() for title in KNOWN_TITLES)]
+    titles = [*map(ledger_title, names), *KNOWN_TITLES]
     rows: list[list[Cell]] = []
     for run in runs:
         known = known_cells(workspace.scores.id_overlap(run.id))
-        rows.append([RunName(run.id), *ledger_row(run, names), *known])
+        rows.append([RunName(run.id), *ledger_row(run, names), *map(_share_cell, known)])
     marks = {run.id: _mark(experiment, run) for run in runs}
     widgets.table([*text_columns("Run"), *number_columns(*titles)], rows, marks)
+
+
+def _share_cell(known: str) -> Html:
+    """Returns the share; its counts, which Provenance lists too, are where the pointer rests."""
+    return html('<span title="{known}">{share}</span>', known=known, share=known.partition(" (")[0])
 
 
 def work_on_one(workspace: Workspace, experiment: Experiment, runs: Sequence[Run]) -> None:

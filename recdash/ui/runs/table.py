@@ -8,7 +8,7 @@ from recdash.domain.records import Experiment, Run
 from recdash.formatting import numbers
 from recdash.formatting.numbers import share
 from recdash.formatting.tables import Number, count
-from recdash.formatting.wording import nested
+from recdash.formatting.wording import capital, nested
 
 LEDGER = {
     "truth_users": "users in the test set",
@@ -54,7 +54,7 @@ def ledger_row(run: Run, names: Sequence[str]) -> list[Number]:
 
 
 def ledger_title(name: str) -> str:
-    return LEDGER.get(name, name.replace("_", " "))
+    return capital(LEDGER.get(name, name.replace("_", " ")))
 
 
 def provenance_rows(run: Run) -> list[tuple[str, str]]:

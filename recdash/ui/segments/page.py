@@ -208,7 +208,7 @@ def show_values(view: View, comparison: SegmentComparison) -> None:
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
     titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
-    names = widgets.run_cells(view.marks, 14 if len(comparison.runs) > FEW_RUNS else 24)
+    names = widgets.run_cells(view.marks, 20 if len(comparison.runs) > FEW_RUNS else 24)
     heads = [names[run] for run in comparison.runs]
     columns = [*text_columns("Segment"), *number_columns("n", *heads)]
     keys = [(segment, run) for segment in titles for run in comparison.runs]

@@ -67,13 +67,13 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
             help="Pages, reports and the recommendation begin with it.",
         )
         k = st.number_input("k", 1, view.depth, stored_k, key=f"{key}-k", width=120, disabled=locked)
-        margin = st.text_input(
+        margin_text = st.text_input(
             "Margin",
-            rules.margin,
+            margin_shown(rules.margin),
             key=f"{key}-margin",
             width=120,
             disabled=locked,
-            help="Smaller differences do not matter: 1% of the baseline's value, or 0.002 of the metric.",
+            help="Smaller differences do not matter: 1 % of the baseline's value, or 0.002 of the metric.",
         )
         owner = st.text_input(
             "Owner",
@@ -86,13 +86,18 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
     if view.experiment.baseline is None and view.shown:
         st.caption(f"No baseline is chosen yet; {markdown(baselines[suggested])} is suggested.")
     wanted = DecisionRules(
-        margin,
+        margin_text.replace(" ", ""),
         limits(key, rules),
         chosen_metric if rules.metric or chosen_metric != metric else None,
         int(k) if rules.k or k != stored_k else None,
         owner.strip(),
     )
     return Choice(wanted, baseline, is_new=wanted != rules or baseline != view.experiment.baseline)
+
+
+def margin_shown(margin: str) -> str:
+    """Returns ``1 %`` for ``1%``, as shares are written everywhere; a margin of the metric as it is."""
+    return margin.replace("%", " %")
 
 
 def limits(key: str, rules: DecisionRules) -> dict[str, float]:

@@ -115,7 +115,7 @@ def _query(view: View, choice: Choice) -> ComparisonQuery | None:
 def _subtitle(view: View, rules: DecisionRules, choice: Choice, today: Today) -> str:
     owner = f"Owner: {rules.owner}. " if rules.owner else ""
     judged = f"{today.where} against {view.name(choice.baseline)}. " if today.where else ""
-    ignored = f"Differences below {choice.rules.margin} are too small to matter."
+    ignored = f"Differences below {form.margin_shown(choice.rules.margin)} are too small to matter."
     return f"{owner}{judged}{ignored}{' Not saved yet.' if choice.is_new else ''}"
 
 

@@ -10,6 +10,7 @@ from recdash.domain.access import DEAD_LINK, LEAVE_LINK, READ_ONLY_LINK
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
 from recdash.formatting.html import html
+from recdash.formatting.wording import day
 from recdash.settings import settings
 from recdash.ui.app import current_user, state
 from recdash.ui.components import widgets
@@ -66,5 +67,5 @@ def show_guest(link: ShareLink) -> None:
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
         "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>"
     )
-    until = f"{link.expires:%-d %b %Y}"
+    until = day(link.expires)
     st.html(html(template, experiment=experiment, author=link.author, until=until, leave=LEAVE))
