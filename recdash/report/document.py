@@ -64,7 +64,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that readers should know: where it is, what was found, and what to do about it."""
+    """A notice for readers: the place, what was found, and what to do about it."""
 
     place: str
     found: str

@@ -172,8 +172,8 @@ class Reports:
         """Stores a report, and returns it: a snapshot with today's numbers, or a live one, which is only a
         question.
 
-        ``author`` may only be given if users do not sign in. ``key`` is unique to a form, so that a form that
-        is sent twice makes one report. ``home``: see ``content``. Raises Forbidden for a viewer.
+        ``author`` is ignored if users sign in. ``key`` is unique to a form, so that a form that is sent twice
+        makes one report. ``home``: see ``content``. Raises Forbidden for a viewer.
         """
         self._workspace.person.must_be("editor")
         experiment, person = self._workspace.experiments.get(question.experiment), self._workspace.person

@@ -14,10 +14,10 @@ ROOM = 256 << 20
 
 
 class SizedCache(Generic[P, R]):
-    """A function of hashable arguments that caches its answers, the most recently used ones.
+    """A function of hashable arguments that caches its answers.
 
-    The last ``least`` answers are always cached, whatever their size. More are cached while all together take
-    at most ``room`` bytes. So many answers about small runs stay in memory, and few about large runs.
+    The ``least`` most recently used answers are always cached. More are cached while all together take at
+    most ``room`` bytes. So many answers about small runs stay in memory, and few about large runs.
     """
 
     def __init__(self, function: Callable[P, R], least: int, room: int = ROOM) -> None:

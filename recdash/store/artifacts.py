@@ -66,12 +66,11 @@ class HashingFile:
 
 
 class Artifacts:
-    """The stored files of one store, in a folder of its own.
+    """The stored files of one store, in a folder that no other store uses.
 
     Paths are made of hashes, never of user input.
 
-    ``older`` is a folder in which releases without such folders kept the files of all stores. It is only
-    read.
+    ``older`` is a folder in which older releases kept the files of all stores. It is only read.
     """
 
     def __init__(self, folder: Path, older: Path | None = None) -> None:

@@ -1,4 +1,7 @@
-"""The protocol of a store. The tests in ``tests/support/store_contract.py`` hold for every implementation."""
+"""The protocol of a store.
+
+Every implementation must pass the tests in ``tests/support/store_contract.py``.
+"""
 
 from __future__ import annotations
 

@@ -70,10 +70,10 @@ def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Per
 
 
 def within(receive: Receive, quota: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
-    """Returns a ``receive`` that counts the bytes of an upload, and raises Refused before they exceed the
-    limit.
+    """Returns a ``receive`` that counts the bytes of an upload.
 
-    ``length`` is the length that the request states; if that is too long, Refused is raised at once.
+    It raises Refused before they exceed the limit of a file, or of the person's bytes per hour. ``length`` is
+    the length that the request states; if that is too long, Refused is raised at once.
     """
     most = rules.max_upload_bytes + FRAMING
     taken = 0

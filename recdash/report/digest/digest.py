@@ -76,9 +76,9 @@ class Digest:
 
     @property
     def summary(self) -> str:
-        """Returns a summary in words, such as ``3 experiments: 1 Ship, 2 Trade-off.
+        """Returns a summary: numbers of experiments, of each recommendation, and of changed experiments.
 
-        2 changed since 2 Oct 2026.``
+        For example ``3 experiments: 1 Ship and 2 Trade-off. 2 changed since 2 Oct 2026.``
         """
         if not self.entries:
             return "There is no experiment yet."

@@ -23,7 +23,7 @@ def to_plain(value: Any) -> Any:
 
     A dataclass becomes an object with the name of its class.
 
-    Fields that have their default values are omitted, except ``format``.
+    Its fields with default values are omitted, except ``format``. NaN and infinite numbers become None.
     """
     if is_dataclass(value) and not isinstance(value, type):
         plain = {KIND: type(value).__name__}

@@ -60,7 +60,10 @@ def to_pdf(document: Document) -> bytes:
 
 
 def _printed(browser: str, folder: Path, page: str) -> bytes:
-    """Returns the PDF of a page, printed with a new browser profile and without network access."""
+    """Returns the PDF of a page, printed with a new browser profile and without network access.
+
+    Raises InputError if the browser does not print it.
+    """
     source, target = folder / "report.html", folder / "report.pdf"
     source.write_text(page, encoding="utf-8")
     options = [f"--user-data-dir={folder / 'profile'}"]

@@ -180,8 +180,10 @@ class Planner:
         )
 
     def _choose_columns(self, draft: Draft, used: Sequence[Draft]) -> None:
-        """Previews a file with the columns chosen for it, else those chosen for a file like it, else the
-        suggested ones.
+        """Previews a file with the columns chosen for it, else those chosen for a file with the same columns,
+        else the suggested ones.
+
+        A file whose kind must be chosen gets a problem instead.
         """
         if draft.kind is None:
             problems = draft.look.problems or (_unsorted(draft.sorted),)
@@ -555,8 +557,8 @@ def _twin(draft: Draft, used: Sequence[Draft]) -> Draft | None:
 
 
 def _kind_of_test(tables: Mapping[TableKind, Draft]) -> tuple[OnlineKind, list[Problem]]:
-    """Returns the kind of log that the A/B test has, and a problem for each file that is missing or too
-    much.
+    """Returns the kind of log that the A/B test has, with problems if files are missing or several logs are
+    given.
     """
     main = [kind for kind in ("sessions", "events", "aggregates") if kind in tables]
     problems = []

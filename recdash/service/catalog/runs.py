@@ -60,10 +60,10 @@ class AddedRun:
 
 @dataclass(frozen=True)
 class ReferenceChoice:
-    """A reference candidate that an experiment can add.
+    """A reference candidate for an experiment.
 
-    ``lacks`` is the table that it needs and the experiment lacks, "" for none; ``is_there`` is whether it is
-    stored.
+    ``lacks`` is the table that it needs and the experiment lacks, "" for none. ``is_there`` is whether it is
+    stored, and ``is_archived`` whether it is also archived.
     """
 
     name: str
@@ -241,7 +241,7 @@ class Runs:
         facts: Sequence[Mapping[str, Any]],
         progress: Progress | None = None,
     ) -> list[AddedRun]:
-        """Stores scored runs like ``store_prepared``, but with facts of its own for each."""
+        """Stores scored runs like ``store_prepared``; ``facts`` has an entry for each of them."""
         self._context.must_be_editor()
         for of_run in facts:
             _check_facts(of_run)
@@ -288,9 +288,9 @@ class Runs:
     def add_fallback(self, run_id: str, progress: Progress | None = None) -> AddedRun:
         """Stores a new candidate: the lists of a run, completed for test users who have none.
 
-        They get the most popular items of the training data, without those that they have there. If this
-        candidate is stored already, it is returned. Raises InputError with the reason if the run cannot be
-        completed.
+        They get the most popular items of the training data, except those that they have there already. If
+        this candidate is stored already, it is returned. Raises InputError with the reason if the run cannot
+        be completed.
         """
         self._context.must_be_editor()
         run = self._store.runs.get(run_id)

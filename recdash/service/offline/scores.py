@@ -123,8 +123,9 @@ class Scores:
     def population_effect(
         self, run_ids: Sequence[str], metric: str, k: int
     ) -> population.PopulationEffect | None:
-        """Returns whether the winner depends on counting users without a list; None for fewer than two runs
-        with lists.
+        """Returns whether the winner depends on counting users without a list.
+
+        None for fewer than two runs with lists, and if no user counts in any.
         """
         check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean}

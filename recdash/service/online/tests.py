@@ -140,7 +140,9 @@ class OnlineTests:
         return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
-        """Returns the stored test with the same name, tables, rules and control; None if there is none."""
+        """Returns the stored test with the same name, tables, rules, metrics and control; None if there is
+        none.
+        """
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = OnlineRules(**test.rules)

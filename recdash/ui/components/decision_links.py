@@ -55,8 +55,8 @@ def next_step(
 ) -> Step | None:
     """Returns the next step after a recommendation; None if nothing can be compared.
 
-    If today's evidence agrees with the latest decision, the step shows it. Else it proposes the candidate in
-    question, or continues its open review.
+    Unless today's evidence contradicts the latest decision, the step shows that decision. Else it continues
+    the open review of the candidate in question, proposes the candidate, or records a decision.
     """
     leader = today.evidence.leader
     if standing is not None and standing.agrees is not False:

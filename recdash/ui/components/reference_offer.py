@@ -17,7 +17,7 @@ USUAL = ("popular", "random", "oracle")
 
 
 def offer(workspace: Workspace, experiment: Experiment) -> None:
-    """Draws check boxes and a button to add reference candidates; nothing if all were added, and for
+    """Draws check boxes and a button to add reference candidates; nothing if there are none to add, and for
     viewers.
     """
     choices = workspace.runs.reference_choices(experiment.id)

@@ -30,7 +30,7 @@ ONLINE_TELLING = ("worse", "broken", "better", "holds", "not settled", "not judg
 def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
     """Returns tiles for the primary metric, two online goals (else another metric), a guardrail and a slice.
 
-    Empty if the decision has no offline numbers of its own run.
+    Empty if the decision has no offline numbers of the run that it is about.
     """
     if offline is None or offline.own is None:
         return []

@@ -313,9 +313,9 @@ def entries(by_preset: PresetsOfRun) -> Html:
 
 
 def why(by_preset: PresetsOfRun, row: Row) -> str:
-    """Returns why a preset's value differs, such as ``63 % higher.
+    """Returns why a preset's value differs from the default's: each cause with its effect, the largest first.
 
-    Population +0.0166: only users with a list count. No effect here: …``.
+    For example ``63 % higher. Population +0.0166: only users with a list count. No effect here: …``.
     """
     causes = [cause for cause in by_preset.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
     if not causes:

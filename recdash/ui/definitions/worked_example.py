@@ -161,7 +161,7 @@ def _amount(number: float | None) -> str:
 
 
 def arithmetic(worked: Worked) -> str:
-    """Returns the computation as text, such as ``0.6309 + 0.4307 = 1.0616, divided by the norm 2.1309:
+    """Returns the computation as text, such as ``0.6309 + 0.4307 = 1.0616; divided by the norm 2.1309:
     0.4982``.
     """
     value = numbers.fixed(worked.value, DECIMALS)
