@@ -2,6 +2,8 @@
 
 They need only the number of lists that have each item in the first k positions, so that their cost does not
 grow with the number of users.
+
+Letters in shapes: ``N`` items of the exposure, ``depth`` the cutoffs 1..depth, ``V`` values of an attribute.
 """
 
 from __future__ import annotations

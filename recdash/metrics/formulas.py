@@ -3,6 +3,9 @@
 A :class:`RatioFormula` (credit ÷ norm) is computed from one histogram over rank and m; it never builds a
 table [users × depth]. A formula that is not a ratio of sums is computed for k = 1..depth with one value per
 user. Sums over users are computed for one group of users at a time.
+
+Letters in shapes: ``n`` users who count, ``H`` their hits, ``depth`` the cutoffs 1..depth, ``C`` groups of
+users with the same m.
 """
 
 from __future__ import annotations

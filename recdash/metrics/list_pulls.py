@@ -1,6 +1,8 @@
 """Computes each list's contribution to a catalogue-level metric: its change if the list is left out.
 
 These contributions give the metric one value per user, called the user's pull, and thereby a standard error.
+
+Letters in shapes: ``N`` items of the exposure.
 """
 
 from __future__ import annotations

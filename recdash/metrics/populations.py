@@ -1,4 +1,7 @@
-"""Averages a metric over a population other than the run's, as some libraries do."""
+"""Averages a metric over a population other than the run's, as some libraries do.
+
+Letters in shapes: ``n`` users of the sample, ``depth`` the cutoffs 1..depth.
+"""
 
 from __future__ import annotations
 

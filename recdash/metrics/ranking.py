@@ -4,6 +4,8 @@ The value of a user at k is Σ credit(hit) over the hits with rank ≤ k, divide
 its rank, j its ordinal among the user's hits and g its gain; m is the user's number of relevant items. Two
 norms use the length of the user's list instead of m. Metrics of another form (graded nDCG, mar(form=ranks),
 f1 of two other metrics, judged, user_coverage) have a ``build`` function.
+
+Letters in shapes: ``H`` hits, ``K`` cutoffs, ``C`` groups of users with the same m.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Error metrics of predicted ratings, over rows of (user, item, rating, prediction)."""
+"""Error metrics of predicted ratings, over rows of (user, item, rating, prediction).
+
+Letters in shapes: ``r`` rows with a rating and a prediction, ``n`` users.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ LARGEST_RATING = 1e70
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predicted ratings of one run: ``user`` [n] codes, ``rating`` and ``prediction`` [n].
+    """Predicted ratings of one run: ``user`` [r] codes, ``rating`` [r] and ``prediction`` [r].
 
     ``n_missing`` further rows have a rating and no prediction.
     """

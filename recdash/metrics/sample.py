@@ -1,4 +1,8 @@
-"""The users who count and their hits: the part of ``Hits`` that every accuracy metric is computed from."""
+"""The users who count and their hits: the part of ``Hits`` that every accuracy metric is computed from.
+
+Letters in shapes: ``n`` users who count, ``H`` their relevant hits, ``J`` their judged hits, ``C`` groups of
+users; ``U`` users and ``T`` rows of the truth, ``N`` items, ``S`` users who are not in the truth.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ metric, which is not a mean over users, the extremes are those of the tested ord
 Expected is the mean over all orders, which are equally likely. It is exact for metrics that are sums over
 items (McSherry & Najork 2008). For others it is the mean over orders drawn with a fixed seed, with its
 standard error.
+
+Letters in shapes: ``G`` ties, ``J`` truth rows in ties, ``T`` all truth rows, ``n`` users who count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The users of an A/B test, the source of every online number: one row per randomised user, and per day."""
+"""The users of an A/B test, the source of every online number: one row per randomised user, and per day.
+
+Letters in shapes: ``U`` users, ``n`` rows of users and days.
+"""
 
 from __future__ import annotations
 

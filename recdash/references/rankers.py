@@ -2,6 +2,8 @@
 
 Except for the oracle, users do not get items that they have in the training data. Ties are ordered by id as
 text, so that the same tables always give the same lists.
+
+Letters in shapes: ``N`` items of all tables.
 """
 
 from __future__ import annotations

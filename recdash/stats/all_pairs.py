@@ -1,6 +1,8 @@
 """Compares all pairs of several runs at several cutoffs, and finds the leading runs at each cutoff.
 
 The p-values of all pairs at all cutoffs are corrected together, as one family.
+
+Letters in shapes: ``r`` runs, ``n`` users.
 """
 
 from __future__ import annotations

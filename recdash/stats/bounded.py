@@ -5,6 +5,8 @@ exponential). The p-value of "the true mean is at most m" is the probability tha
 m. It equals the probability that a sum of exponentials is below 0, which is computed by the saddlepoint
 approximation (Lugannani and Rice 1980, Advances in Applied Probability 12). The result is 2 % too large for
 five values, and less for more.
+
+Letters in shapes: ``x`` users who differ, ``v`` distinct values.
 """
 
 from __future__ import annotations

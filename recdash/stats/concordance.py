@@ -1,4 +1,7 @@
-"""Agreement between two orders of the same few things: Kendall's τ-b, with a permutation test."""
+"""Agreement between two orders of the same few things: Kendall's τ-b, with a permutation test.
+
+Letters in shapes: ``n`` things, ``m`` metrics that order them.
+"""
 
 from __future__ import annotations
 

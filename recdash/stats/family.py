@@ -3,6 +3,8 @@
 Among twenty true differences of 0, one is "significant" by chance. A correction controls this for all
 differences shown together, the family: Holm's keeps the probability of any false finding at 5 %, Benjamini
 and Hochberg's the expected share of false ones among the findings.
+
+Letters in shapes: ``m`` differences of the family.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Coverage, Gini, novelty and others have one value for all users. Its sampling er
 changes when each user is left out (the jackknife: Quenouille 1956, Tukey 1958), in both runs at once.
 Resampling users (the bootstrap) does not work for counts of distinct items: a resample has only 63 % of the
 users, and therefore fewer items. The jackknife's variance is never too small on average (Efron & Stein 1981).
+
+Letters in shapes: ``g`` groups of users.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The paired difference of two runs over the same users."""
+"""The paired difference of two runs over the same users.
+
+Letters in shapes: ``n`` users.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Ranks of many runs over the same users, with intervals.
 
 A run's rank is 1 + the number of significantly better runs, so that several runs may share a rank.
+
+Letters in shapes: ``r`` runs.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 All pairs of many runs are computed at once: sums are resampled per run, not per pair, since the mean of a
 difference is the difference of the means.
+
+Letters in shapes: ``c`` columns (one per run), ``p`` pairs of columns, ``n`` groups of users.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Its t is skewed too: it is far above 0 more often than far below, or the reverse. The cubic of Hall (1992, J.
 Royal Statistical Society B 54, 221) removes the skewness from t, and the result is compared with Student's
 distribution. Skewness here is that of the mean: the skewness of the differences divided by √n.
+
+Letters in shapes: ``n`` users, or groups of users, ``r`` runs, ``x`` users who differ.
 """
 
 from __future__ import annotations

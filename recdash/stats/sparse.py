@@ -18,6 +18,8 @@ not observed, such as a rare large loss. The test is Gaffke's (2005, Mathematica
 an interval: Learned-Miller and Thomas 2019, arXiv 1905.06208). For wins and losses of equal size its p-value
 is that of McNemar's exact test. It is not proven to be valid for every distribution, but no counterexample is
 known.
+
+Letters in shapes: ``x`` users who differ, ``r`` runs, ``g`` groups of users.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Differences of single users: how many users gain, how unevenly, and which ones to look at.
 
 A difference is candidate minus baseline, with its sign set so that above 0 is better.
+
+Letters in shapes: ``n`` users, ``b`` bars.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 tea-tasting takes about 3 ms per pair of variants; 30 days, 8 variants and 40 segments need hundreds of pairs.
 The formulas are tea-tasting's (log ratio of means, Welch's degrees of freedom), and tests compare both
 results.
+
+Letters in shapes: ``G`` groups of users, in any number of dimensions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Measures the novelty effect: does the lift of the same users fade or rise over time?"""
+"""Measures the novelty effect: does the lift of the same users fade or rise over time?
+
+Letters in shapes: ``V`` variants, ``U`` users.
+"""
 
 from __future__ import annotations
 

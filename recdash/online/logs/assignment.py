@@ -1,4 +1,7 @@
-"""Determines each user's variant and first exposure, from the exposures or from the session rows."""
+"""Determines each user's variant and first exposure, from the exposures or from the session rows.
+
+Letters in shapes: ``units`` the users of the log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads the raw columns of an A/B log once: ids and names become codes, times become seconds since 1970."""
+"""Reads the raw columns of an A/B log once: ids and names become codes, times become seconds since 1970.
+
+Letters in shapes: ``rows`` the rows of a table, ``units`` the users of the log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads the events of an A/B test as a stream, with their users and sessions."""
+"""Reads the events of an A/B test as a stream, with their users and sessions.
+
+Letters in shapes: ``n`` rows of a batch, ``visits`` sessions.
+"""
 
 from __future__ import annotations
 

@@ -115,9 +115,7 @@ class ServedLists:
         return pa.table(columns)
 
     def table(self) -> pa.Table:
-        """Returns the table of served lists, with a column ``click`` if events name the list they belong
-        to.
-        """
+        """Returns the table of served lists, with a column ``click`` if events name the list of a click."""
         import pyarrow as pa
 
         if not self._knows_clicks or "click" in self._table.column_names:

@@ -1,4 +1,7 @@
-"""Turns session rows into one row per user, by rules that keep an A/B test fair."""
+"""Turns session rows into one row per user, by rules that keep an A/B test fair.
+
+Letters in shapes: ``rows`` the session rows, ``units`` the users of the log.
+"""
 
 from __future__ import annotations
 

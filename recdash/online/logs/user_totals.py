@@ -1,4 +1,7 @@
-"""Adds up the counted rows of each user: over the test, before the test and per day."""
+"""Adds up the counted rows of each user: over the test, before the test and per day.
+
+Letters in shapes: ``n`` session rows, ``U`` users that count.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Each row has a weight: the target's probability of showing its item, divided by the propensity, the logging
 policy's probability. If the log names users, standard errors are cluster-robust, because the rows of one user
 are not independent. Otherwise rows are treated as independent.
+
+Letters in shapes: ``n`` rows of the log, ``b`` bins.
 """
 
 from __future__ import annotations

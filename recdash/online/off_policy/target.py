@@ -1,4 +1,7 @@
-"""A log of slots filled by a random policy, and a target policy that would fill them differently."""
+"""A log of slots filled by a random policy, and a target policy that would fill them differently.
+
+Letters in shapes: ``n`` rows of the log, ``e`` entries of the policy.
+"""
 
 from __future__ import annotations
 
