@@ -1,1 +1,3 @@
-"""Tidy frames → plotly figures, with the run's own colours and shapes, light and dark."""
+"""Turns tidy frames into plotly figures, with each run's colour and shape, for the light and the dark
+theme.
+"""

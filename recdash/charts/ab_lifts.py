@@ -1,4 +1,4 @@
-"""Lifts of an A/B test beside their table: one row per metric and variant, zero heavy, margins dashed."""
+"""Draws the lifts of an A/B test next to their table: one row per metric and variant."""
 
 from __future__ import annotations
 
@@ -17,19 +17,26 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 
 PITCH, LEFT, RIGHT, AXIS_ROOM, CAP = 54, 16, 16, 30, 12
-"""Of a row, as high as those of the table; left, right of and below the rows; of a cap: px."""
+"""Sizes in px: height of a row, which is that of the table; left and right margin; room below the rows;
+length of an interval's cap.
+"""
 FAR = 10
-"""An interval so many times as wide as the middle one is cut off, or it would make dots of all others."""
+"""An interval this many times as wide as the median one is cut off, or all other intervals would look like
+dots.
+"""
 MARGIN_TEXT, MARGIN_ROOM = 19, 0.2
-"""px from a row's middle up to the word beside its margin; the share of the axis that the word takes."""
+"""Distance (px) of the word "margin" above its row's middle, and the share of the axis that the word
+needs.
+"""
 
 
 @dataclass(frozen=True)
 class LiftRow:
-    """One row, in %: the lift of a variant with its interval, and the always-valid one.
+    """One row of the chart, in %: a variant's lift in a metric, its interval, and its always-valid interval
+    (``peek_low`` to ``peek_high``).
 
-    NaN where there is none. ``margin``: the loss that a guardrail must exclude. ``starts``: it is the first
-    row of its metric.
+    Numbers that do not exist are NaN. ``margin`` is the loss that a guardrail must exclude. ``starts``: this
+    is the first row of its metric.
     """
 
     variant: str
@@ -45,7 +52,9 @@ class LiftRow:
 
 
 def ends_of(rows: Sequence[LiftRow]) -> tuple[float, float]:
-    """Returns the axis: zero, the margins, and all intervals but the few that are far wider."""
+    """Returns the ends of the axis, which shows zero, the margins, and all intervals except those that are
+    far wider than others.
+    """
     with_interval = [row for row in rows if is_number(row.high - row.low)]
     typical = median(row.high - row.low for row in with_interval) if with_interval else nan
     inside = [row for row in with_interval if row.high - row.low <= FAR * typical] or rows
@@ -60,8 +69,8 @@ def ends_of(rows: Sequence[LiftRow]) -> tuple[float, float]:
 
 
 def lifts(rows: Sequence[LiftRow | None], marks: Marks, palette: Palette) -> go.Figure:
-    """Returns the figure of ``rows``, level with a table beside it; None is a heading there. ``marks`` by
-    variant.
+    """Returns the figure of ``rows``, each at the height of the same row in the table next to it. None stands
+    for a heading in the table. ``marks`` are those of the variants.
     """
     known = [(y, row) for y, row in enumerate(rows) if row is not None]
     ends = ends_of([row for _, row in known])
@@ -81,7 +90,9 @@ def lifts(rows: Sequence[LiftRow | None], marks: Marks, palette: Palette) -> go.
 
 
 def _rules(rows: Sequence[LiftRow | None], palette: Palette) -> list[Trace]:
-    """As in the table: below every row, darker where a metric of several rows ends."""
+    """Returns a line below every row, as in the table; darker below the last row of a metric that has several
+    rows.
+    """
     grouped = any(row is not None and not row.starts for row in rows)
     dark = [grouped and row is not None and (after is None or after.starts) for row, after in pairwise(rows)]
     return [
@@ -92,7 +103,7 @@ def _rules(rows: Sequence[LiftRow | None], palette: Palette) -> list[Trace]:
 def _traces_of_row(
     row: LiftRow, y: int, mark: Mark, palette: Palette, ends: tuple[float, float]
 ) -> Iterator[Trace]:
-    """Yields the margin, the thin interval, the thick one, and over them the mark."""
+    """Yields the margin, the thin and the thick interval, and the mark on top."""
     if is_number(row.margin):
         yield line([row.margin] * 2, [y - 0.5, y + 0.5], "margin", palette.worse, 1.8, dash="dash")
     if is_number(row.peek_low):
@@ -115,7 +126,9 @@ def _clipped(low: float, high: float, ends: tuple[float, float]) -> list[float]:
 
 
 def _thin_interval(row: LiftRow, y: int, mark: Mark, ends: tuple[float, float]) -> Trace:
-    """With caps, to be seen where the thick one is as long; none where it goes on beyond the axis."""
+    """Returns the always-valid interval with caps, which are visible even if the thick interval is as long.
+    An end beyond the axis has no cap.
+    """
     sizes = [CAP if ends[0] <= end <= ends[1] else 0 for end in (row.peek_low, row.peek_high)]
     caps = {"symbol": "line-ns", "size": sizes, "line": {"color": mark.colour, "width": 1.4}}
     x = _clipped(row.peek_low, row.peek_high, ends)
@@ -123,7 +136,9 @@ def _thin_interval(row: LiftRow, y: int, mark: Mark, ends: tuple[float, float]) 
 
 
 def _lift_beyond_axis(row: LiftRow, y: int, palette: Palette, ends: tuple[float, float]) -> Trace:
-    """Returns the value of a lift beyond the axis and an arrow at that end, above the row's interval."""
+    """Returns the value of a lift that is beyond the axis, with an arrow at that end, above the row's
+    interval.
+    """
     amount = f"{numbers.signed(row.lift, numbers.places([row.lift]))} %"
     is_left = row.lift < ends[0]
     x, text = (ends[0], f"‹ {amount}") if is_left else (ends[1], f"{amount} ›")
@@ -136,7 +151,7 @@ def _lift_beyond_axis(row: LiftRow, y: int, palette: Palette, ends: tuple[float,
 
 
 def _margin_word(margin: float, y: int, palette: Palette) -> Trace:
-    """Beside the dashed line, on the side away from zero."""
+    """Returns the word "margin" next to the dashed line, on the side away from zero."""
     anchor, shift = ("right", -4) if margin < 0 else ("left", 4)
     font = {"size": 11, "color": palette.muted}
     return note(margin, y, "margin", xanchor=anchor, xshift=shift, yshift=MARGIN_TEXT, font=font)

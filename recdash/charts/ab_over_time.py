@@ -1,4 +1,6 @@
-"""A lift over the days of an A/B test: a panel per variant, with the interval and the one for every look."""
+"""Draws a lift over the days of an A/B test: one panel per variant, with the interval and the always-valid
+interval.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,14 @@ from recdash.formatting.numbers import is_number
 Drawn = Literal["line", "points"]
 HEIGHT, MARGIN, GAP = 300, (54, 12, 34, 34), 0.035
 FAR = 3
-"""Of the first days' intervals, those so many times as wide as the middle one run off the axis."""
+"""Intervals of days that are this many times as wide as the median one extend beyond the axis."""
 
 
 @dataclass(frozen=True)
 class LiftPoint:
-    """One day of one variant, in %; NaN where there is no interval. ``day`` from 0 on."""
+    """The lift of one variant on one day, in %, with its intervals; NaN for an interval that does not exist.
+    Days count from 0.
+    """
 
     day: int
     lift: float
@@ -52,7 +56,9 @@ class LiftPoint:
 
 
 def ends_of(series: Mapping[str, Sequence[LiftPoint]]) -> tuple[float, float]:
-    """One axis for all panels: zero, and all intervals but the far wider ones of days with few users."""
+    """Returns the ends of the axis that all panels share. It shows zero, and all intervals except the far
+    wider ones of days with few users.
+    """
     known = [point for point in chain.from_iterable(series.values()) if is_number(point.width)]
     typical = median(point.width for point in known) if known else nan
     inside = [point for point in known if point.width <= FAR * typical]
@@ -69,10 +75,11 @@ def over_time(
     days: Mapping[int, str],
     drawn: Drawn,
 ) -> go.Figure:
-    """Returns the figure of ``series`` (variant → its days), as wide as ``beside`` panels need.
+    """Returns the figure of ``series``, {variant: its days}; panels are as wide as if ``beside`` of them were
+    in a row.
 
-    ``days``: names of the days that the axis writes. *line* with a band, for a lift that grows up to each
-    day; *points* for days of their own.
+    ``days`` are the names of the days that the axis shows. ``drawn`` *line*: cumulative lifts, as a line with
+    a band; *points*: lifts of single days.
     """
     known = [point.day for point in chain.from_iterable(series.values())] or [0]
     room = 0.04 * (max(known) - min(known)) or 0.5
@@ -98,7 +105,9 @@ def over_time(
 
 
 def _line(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterator[Trace]:
-    """Yields a lift that grows up to each day: a band for one look, dotted lines for every look."""
+    """Yields a cumulative lift: its line, a band for the interval, and dotted lines for the always-valid
+    interval.
+    """
     known = [point for point in points if is_number(point.lift)]
     sure = [point for point in known if is_number(point.width)]
     low, high = [point.low for point in sure], [point.high for point in sure]
@@ -115,7 +124,9 @@ def _line(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterator
 
 
 def _points(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterator[Trace]:
-    """Days of their own: a whisker and a mark for each, hollow where the interval holds zero."""
+    """Yields lifts of single days: an interval and a mark for each; the mark is hollow if the interval
+    contains zero.
+    """
     known = [point for point in points if is_number(point.lift)]
     sure = [point for point in known if is_number(point.width)]
     x = [day for point in sure for day in (point.day, point.day, None)]

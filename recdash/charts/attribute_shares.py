@@ -1,4 +1,6 @@
-"""How runs' slots fall on the values of an attribute: a panel per run, with the catalogue's own share."""
+"""Draws how runs' recommendations are distributed over the values of an attribute: one panel per run,
+compared with the catalogue.
+"""
 
 from __future__ import annotations
 
@@ -33,22 +35,26 @@ if TYPE_CHECKING:
 MOST_BESIDE = 5
 PITCH, MARGIN, GAP = 26, (168, 8, 34, 30), 0.02
 LABEL_ROOM = 0.07
-"""Of a panel's axis, for each panel beside it: the narrower they are, the more a number takes."""
+"""Share of a panel's axis for its numbers, for each panel in a row; the narrower the panels, the more of them
+numbers need.
+"""
 LINK_ALPHA = 0.45
 LONGEST_VALUE = 48
-"""Characters of a value where there is room for words; beside the panels there are fewer."""
+"""Number of characters of a value's name in texts; in charts, names are shorter."""
 
 
 def panels(run_ids: Sequence[str]) -> list[list[str]]:
-    """Runs in lines of at most five, as even as can be: nine are five and four."""
+    """Returns the runs in rows of at most five panels, as evenly as possible: nine runs become five and
+    four.
+    """
     lines = max(1, math.ceil(len(run_ids) / MOST_BESIDE))
     beside = math.ceil(len(run_ids) / lines)
     return [list(run_ids[start : start + beside]) for start in range(0, len(run_ids), beside)]
 
 
 def percent_decimals(most: float) -> int:
-    """Returns the decimals of shares in %, of which ``most`` is the largest: three digits, but never whole
-    percents.
+    """Returns the number of decimals for shares in %: enough for three digits of ``most``, the largest share,
+    but at least one.
     """
     return max(1, numbers.places([100 * most]))
 
@@ -59,7 +65,7 @@ def shown_by(
     """Returns the figure of ``rows`` (run_id, value, share, catalogue_share): one panel per run, one row per
     value.
 
-    Panels are as wide as ``beside`` of them need; ``most`` is the largest share of all figures.
+    Panels are as wide as if ``beside`` of them were in a row; ``most`` is the largest share in all figures.
     """
     rows_by_run = {run_id: records(part) for run_id, part in by_run(rows)}
     values = [escape(value) for value in shortened(map(str, dict.fromkeys(rows["value"])), 22).values()]
@@ -80,7 +86,9 @@ def shown_by(
 
 
 def _shares(rows: Sequence[Row], mark: Mark, palette: Palette, decimals: int) -> Iterator[Trace]:
-    """Yields the catalogue's share, the run's, a line from one to the other, and the number right of both."""
+    """Yields the catalogue's shares, the run's shares, lines between them, and the numbers to the right of
+    both.
+    """
     catalogue = [100 * row["catalogue_share"] for row in rows]
     shares = [100 * row["share"] for row in rows]
     y, name = list(range(len(rows))), escape(mark.name)
@@ -106,7 +114,9 @@ def _hover(row: Row, mark: Mark, decimals: int) -> str:
 
 
 def _legend(palette: Palette) -> Iterator[Trace]:
-    """Yields what the grey ticks are, above the names of the values; the unit, left of the axis."""
+    """Yields the explanation of the grey ticks, above the names of the values, and the unit to the left of
+    the axis.
+    """
     grey = f'<span style="color:{palette.faint}"><b>|</b></span>'
     for y, shift, text in ((1, 8, f"{grey} {muted(palette, 'catalogue')}"), (0, -25, muted(palette, "%"))):
         left = {"xref": "paper", "xanchor": "right", "xshift": -8, "font": {"size": 12.5}}

@@ -1,4 +1,4 @@
-"""One metric against k: a line and a ribbon per run, labelled where the line ends."""
+"""Draws one metric against k: a line and a band for each run, labelled where the line ends."""
 
 from __future__ import annotations
 
@@ -36,24 +36,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_POINTS = 60
-"""Of a line; a browser draws hundreds slowly."""
+"""Number of points of a line at most; browsers draw hundreds of points slowly."""
 HEIGHT, MARGIN = 300, (46, 196, 12, 34)
 
 
 def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.DataFrame:
-    """Rows up to the last k at which most of a run's lists still have an item."""
+    """Returns the rows up to the last k at which most of a run's lists still have an item. ``ends`` is {run
+    id: this k}; None if lists do not end early.
+    """
     last = curves["run_id"].map({run: end for run, end in ends.items() if end is not None})
     return curves[~(curves["k"] > last)]
 
 
 def drawn_k(depth: int) -> set[int]:
-    """Returns the cutoffs at which lines have a point: all up to 20, then fewer."""
+    """Returns the cutoffs at which lines have a point: each up to 20, fewer and fewer beyond, and the depth
+    itself.
+    """
     ranges = (range(1, 21), range(20, 51, 2), range(50, 201, 5), range(200, depth, 50))
     return {k for few in ranges for k in few if k < depth} | {depth}
 
 
 def with_interval(curves: pd.DataFrame) -> pd.DataFrame:
-    """``curves`` with the 95 % interval of each mean by itself: low and high."""
+    """Returns ``curves`` with the columns low and high, the ends of each mean's own 95 % interval."""
     half = NORMAL_95 * curves["std_error"]
     return curves.assign(low=curves["value"] - half, high=curves["value"] + half)
 
@@ -71,8 +75,8 @@ def metric_curve(
 ) -> go.Figure:
     """Returns the figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
 
-    ``ends`` maps a run to the last k it is drawn at (None: to the end). ``delta``: values are differences to
-    the baseline, which is zero and the heaviest line.
+    ``ends`` is {run id: last k that is drawn for it}; None draws all. ``delta``: values are differences from
+    the baseline, which is the heavy line at zero.
     """
     scale = 100 if percent else 1
     scaled = curves.assign(**{name: curves[name] * scale for name in ("value", "low", "high")})
@@ -124,7 +128,7 @@ def _of_run(
     ribbon: bool,
     mark_all: bool,
 ) -> Iterator[Trace]:
-    """Ribbon, line and marks; ``mark_all``: a mark at each cutoff, where these are few."""
+    """Yields the run's band, line and marks. With ``mark_all`` each cutoff has a mark, else only some."""
     name = escape(mark.name)
     x, y, low, high = (rows[column].tolist() for column in ("k", "value", "low", "high"))
     known = [place for place in range(len(x)) if is_number(low[place]) and is_number(high[place])]
@@ -143,9 +147,11 @@ def _of_run(
 def _end_labels(
     last: Sequence[Row], marks: Marks, palette: Palette, drawn_area: DrawnArea
 ) -> Iterator[Trace]:
-    """Names in the right margin, pushed apart; lists that end early are labelled at their end.
+    """Yields the runs' names in the right margin, moved apart; runs whose lists end early are labelled at
+    that point.
 
-    ``last``: each run's last row, with its value as ``text`` and the ``end`` of its lists.
+    ``last`` is the last row of each run, with its value as ``text`` and the k at which its lists end as
+    ``end``.
     """
     wanted = [drawn_area.down(row["value"]) for row in last]
     placed = spread(wanted, LABEL_PITCH, 6, drawn_area.height + 10)

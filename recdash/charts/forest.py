@@ -1,6 +1,6 @@
-"""The paired difference of each run to the baseline, one row per run, zero heavy.
+"""Draws the paired difference of each run from the baseline: one row per run, with a heavy line at zero.
 
-What a difference means was judged elsewhere: its ``word`` makes the sign and fills the mark.
+The findings are those of the comparison: a row's ``word`` decides its sign and whether its mark is filled.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ DECIDED = ("better", "worse")
 
 @dataclass(frozen=True)
 class ForestLayout:
-    """How a forest is laid out: row pitch in px, and what stands left and right of the marks."""
+    """The layout of a forest plot: the height of a row in px, what is shown left and right of the marks, and
+    both margins.
+    """
 
     pitch: int = 50
     names: bool = True
@@ -64,11 +66,11 @@ def forest(
     palette: Palette,
     rows: ForestLayout = ForestLayout(),
 ) -> go.Figure:
-    """Returns the figure of ``differences`` (run_id, mean_diff, ci_low, ci_high, word, margin), in the
-    ``order`` of ids.
+    """Returns the figure of ``differences`` (run_id, mean_diff, ci_low, ci_high, word, margin). ``order`` are
+    the run ids of the rows from the top.
 
-    A run without a difference keeps its row, empty: rows stay level with a table beside them. The grey band
-    is what is too small to matter.
+    A run without a difference keeps an empty row, so that rows have the same heights as those of a table next
+    to the figure. The grey band shows differences that are too small to matter.
     """
     known = {row["run_id"]: row for row in records(differences) if row["run_id"] in order}
     bounds = [row[name] for row in known.values() for name in ("ci_low", "ci_high", "mean_diff")]
@@ -97,7 +99,7 @@ def forest(
 
 
 def _rules(order: Sequence[str], marks: Marks, palette: Palette, rows: ForestLayout) -> Iterator[Trace]:
-    """Rules between the rows as in a table, and the baseline's band."""
+    """Yields lines between the rows, as in a table, and the band behind the baseline's row."""
     for y, run_id in enumerate(order if rows.rules else ()):
         if marks[run_id].role == "baseline":
             yield row_band(palette, y)
@@ -105,7 +107,9 @@ def _rules(order: Sequence[str], marks: Marks, palette: Palette, rows: ForestLay
 
 
 def _margins(order: Sequence[str], known: Mapping[str, Row], palette: Palette) -> Iterator[Trace]:
-    """One band over neighbours of the same margin; margins differ where runs share other users."""
+    """Yields the grey bands: one over neighbouring rows with the same margin. Margins differ if runs share
+    different users with the baseline.
+    """
     margins = [(y, known[run]["margin"]) for y, run in enumerate(order) if run in known]
     for margin, group in groupby(margins, key=lambda pair: pair[1]):
         y = [row for row, _ in group]
@@ -113,7 +117,7 @@ def _margins(order: Sequence[str], known: Mapping[str, Row], palette: Palette) -
 
 
 def _of_row(row: Row, y: int, mark: Mark, palette: Palette, decimals: int, unit: str) -> tuple[Trace, Trace]:
-    """Returns the interval and, over it, the mark."""
+    """Returns the interval, and the mark on top of it."""
     low, high, name = row["ci_low"], row["ci_high"], escape(mark.name)
     difference = f"{numbers.signed(row['mean_diff'], decimals)}{unit} {shown(row['word'])}"
     hover = f"{name}<br>{difference}<br>95 % CI {numbers.interval(low, high, decimals, unit)}"

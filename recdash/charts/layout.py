@@ -1,4 +1,4 @@
-"""What every figure shares: the near-empty template, axes, zero line, labels that do not collide."""
+"""Layout that all figures share: the template, axes, the line at zero, and labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
 LABEL_PITCH = 19
 OVERLAP = 1000.0
-"""What a place for a label costs that covers another label or leaves the drawn area."""
+"""The cost of a label's place that covers another label or extends beyond the drawn area."""
 LABEL_SHIFTS = (0, -19, 19, -38, 38, -57, 57, -76, 76)
 FAR_SIDES = (24.0, -24.0, 110.0, -110.0, 200.0, -200.0)
 FAR_SHIFTS = tuple(float(step * LABEL_PITCH) for step in range(-12, 13))
-"""Places for labels where many points lie close together."""
+"""Vertical offsets of the places for labels that are tried if many points are close together."""
 LONGEST_LABEL = 26
 CONFIG = {"displayModeBar": False, "staticPlot": False, "scrollZoom": False, "doubleClick": False}
 
@@ -29,10 +29,10 @@ Box = tuple[float, float, float, float]
 
 
 def escape(text: str) -> str:
-    """Returns the text for any plotly sink (labels, hover, ticks): its own tags, links and line breaks are
-    inert.
+    """Returns the text escaped for plotly (labels, hover texts, ticks), so that tags, links and line breaks
+    in it have no effect.
 
-    Plotly reads ``<b>``, ``<a href>`` and entities in every string; ``%{`` is read in templates.
+    Plotly interprets ``<b>``, ``<a href>`` and entities in every string, and ``%{`` in templates.
     """
     clean = on_a_line(text)
     clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -40,22 +40,24 @@ def escape(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_LABEL) -> str:
-    """Returns a text for a narrow margin, escaped: of a long one its beginning and its end."""
+    """Returns the text escaped, with its middle cut out if it is longer than ``longest`` characters."""
     return escape(cut_inside(text, longest))
 
 
 def short_labels(marks: Marks, longest: int = LONGEST_LABEL) -> dict[str, str]:
-    """Run id → its name for a narrow margin, escaped and distinct; the full one stays in hover and tables."""
+    """Returns {run id: short name}, escaped and distinct, for narrow margins. Hover texts and tables have the
+    full name.
+    """
     return {run_id: escape(name) for run_id, name in short_names(marks, longest).items()}
 
 
 def muted(palette: Palette, text: str) -> str:
-    """``text`` (already escaped) in the muted colour, for plotly labels."""
+    """Returns the text, which must be escaped already, in the muted colour."""
     return f'<span style="color:{palette.muted}">{text}</span>'
 
 
 def rgba(colour: str, alpha: float) -> str:
-    """``#0072B2, 0.16`` → ``rgba(0,114,178,0.16)``."""
+    """Returns a colour with opacity for CSS: ``rgba(0,114,178,0.16)`` for ``#0072B2`` and 0.16."""
     red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha})"
 
@@ -67,11 +69,11 @@ def figure(
     data: Iterable[Mapping[str, Any]],
     layout: Mapping[str, Any],
 ) -> go.Figure:
-    """Returns the figure of ``height`` px with all its traces and its layout; ``margin`` = left, right, top,
-    bottom px.
+    """Returns the figure of ``height`` px with these traces and this layout; ``margin`` is left, right, top
+    and bottom in px.
 
-    Nothing is checked: plotly's checks take five times as long as everything else on a page. The tests make
-    them instead.
+    Plotly's validation is switched off: it takes five times as long as everything else on a page. The tests
+    validate figures instead.
     """
     left, right, top, bottom = margin
     font = {"family": FONT, "size": 13, "color": palette.ink}
@@ -95,9 +97,10 @@ def figure(
 def axis(
     palette: Palette, low: float, high: float, *, title: str = "", standoff: int = 8, **options: Any
 ) -> dict[str, Any]:
-    """Returns a fixed axis without lines or ticks, ``title`` (escaped) ``standoff`` px beside its labels.
+    """Returns an axis with a fixed range and without lines or ticks; ``title`` (escaped) is ``standoff`` px
+    from its labels.
 
-    ``tickvals`` and ``ticktext`` are among the ``options``.
+    ``options`` may have ``tickvals`` and ``ticktext``.
     """
     base: dict[str, Any] = {
         "range": [low, high],
@@ -118,7 +121,9 @@ def axis(
 def value_axis(
     palette: Palette, ends: tuple[float, float], n_ticks: int, *, sign: bool = False, **options: Any
 ) -> dict[str, Any]:
-    """Returns an axis with about ``n_ticks`` round numbers between ``ends``, which may run backwards."""
+    """Returns an axis with about ``n_ticks`` round numbers between ``ends``; it runs backwards if the first
+    end is the larger one.
+    """
     ticks = tick_labels(numbers.ticks(min(ends), max(ends), n_ticks), sign=sign)
     return axis(palette, ends[0], ends[1], **ticks, **options)
 
@@ -126,7 +131,7 @@ def value_axis(
 def row_axis(
     palette: Palette, names: Sequence[str], *, size: float = 14, standoff: int = 8
 ) -> dict[str, Any]:
-    """Returns the vertical axis of rows from the top down, a name (escaped) beside each."""
+    """Returns a vertical axis with one row per name (escaped), from top to bottom."""
     return axis(
         palette,
         len(names) - 0.5,
@@ -140,17 +145,19 @@ def row_axis(
 
 
 def panel_number(index: int) -> str:
-    """Returns what plotly appends to the x axis of a panel: nothing to the first, 2 to the second …"""
+    """Returns the suffix of a panel's x axis in plotly: empty for the first, 2 for the second …"""
     return str(index + 1) if index else ""
 
 
 def bare_row_axis(palette: Palette, n: int) -> dict[str, Any]:
-    """Returns the vertical axis of ``n`` rows that are named elsewhere."""
+    """Returns a vertical axis of ``n`` rows without names."""
     return axis(palette, n - 0.5, -0.5, showgrid=False, tickvals=[])
 
 
 def tick_labels(values: Sequence[float], *, sign: bool = False) -> dict[str, Any]:
-    """``tickvals``/``ticktext`` with one number format; ``sign`` writes +0.01 but plain 0."""
+    """Returns ``tickvals`` and ``ticktext``, all with the same number of decimals. With ``sign`` positive
+    numbers have a plus, but 0 has none.
+    """
     decimals = numbers.tick_decimals(values)
     write = numbers.signed if sign else numbers.fixed
     text = ["0" if sign and value == 0 else write(value, decimals) for value in values]
@@ -158,7 +165,9 @@ def tick_labels(values: Sequence[float], *, sign: bool = False) -> dict[str, Any
 
 
 def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> tuple[float, float]:
-    """Returns the range that holds all finite ``values`` (and zero when asked), padded on both sides."""
+    """Returns a range that contains all finite ``values`` (and zero, with ``zero``), with some room on both
+    sides; 0 to 1 if there are none.
+    """
     finite = [value for value in values if numbers.is_number(value)] + ([0.0] if zero else [])
     if not finite:
         return 0.0, 1.0
@@ -168,17 +177,18 @@ def span(values: Iterable[float], *, pad: float = 0.08, zero: bool = False) -> t
 
 
 def marker(mark: Mark, palette: Palette, *, size: float = MARKER, hollow: bool = False) -> dict[str, Any]:
-    """Returns a run's marker; ``hollow`` where its interval does not exclude zero."""
+    """Returns the marker of a run; ``hollow`` is used for results that are not significant."""
     fill = palette.background if hollow else mark.colour
     edge = {"color": mark.edge, "width": 2.2 if hollow else 1.2 if mark.edge != mark.colour else 0}
     return {"symbol": mark.shape, "size": size, "color": fill, "line": edge, "opacity": 1}
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Returns the positions as near as possible to ``wanted`` but at least ``gap`` apart, inside
-    ``low..high``.
+    """Returns positions as close as possible to ``wanted`` that are at least ``gap`` apart and between
+    ``low`` and ``high``.
 
-    Overlapping neighbours are merged into a block centred on their mean until none overlap.
+    Neighbours that are too close are merged into a block, which is centred on the mean of their wanted
+    positions, until no blocks overlap.
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     blocks: list[list[int]] = []
@@ -217,7 +227,9 @@ def _inside(placed: list[float], order: Sequence[int], gap: float, low: float, h
 
 @dataclass(frozen=True)
 class DrawnArea:
-    """The drawn area in data units: ``height`` px high and about ``width`` px wide."""
+    """The area inside the axes: its ranges in data units, its exact height and its approximate width in
+    px.
+    """
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -233,7 +245,7 @@ class DrawnArea:
         return (x - self.x[0]) / (self.x[1] - self.x[0]) * self.width, self.down(y)
 
     def along_zero(self) -> list[tuple[float, float]]:
-        """Points in px along both lines at zero, for labels to avoid."""
+        """Returns points along both lines at zero, in px, which labels avoid."""
         across, down = self.pixel(0, 0)
         steps = [step / 40 for step in range(41)]
         return [
@@ -247,7 +259,9 @@ class DrawnArea:
         texts: Sequence[str],
         obstacles: Sequence[tuple[float, float]],
     ) -> list[tuple[float, float]]:
-        """:func:`place_labels` inside this area; ``points`` and ``obstacles`` in px."""
+        """Returns what :func:`place_labels` returns inside this area; ``points`` and ``obstacles`` are in
+        px.
+        """
         return place_labels(points, texts, obstacles, (self.width, self.height))
 
 
@@ -257,12 +271,12 @@ def place_labels(
     obstacles: Sequence[tuple[float, float]],
     size: tuple[float, float],
 ) -> list[tuple[float, float]]:
-    """Offsets (px) of labels beside ``points`` (px from the top left), clear of each other and of curves,
-    inside an area of ``size`` (width, height) px.
+    """Returns the offset (px) of each label from its point, such that labels avoid each other and the
+    obstacles inside an area of ``size`` (width, height).
 
-    Each label takes the cheapest of a few places right and left of its point: other labels cost most,
-    then the ``obstacles`` under it, then its distance. Where none of these is free, it takes a place further
-    away.
+    ``points`` and ``obstacles`` are px from the top left. Each label takes the place of least cost among some
+    places left and right of its point: covering other labels costs most, then covering obstacles, then
+    distance. If all these places would cover a label, it takes a place further away.
     """
     taken: list[Box] = []
     placed: dict[int, tuple[float, float]] = {}
@@ -286,7 +300,7 @@ def _cheapest(
     obstacles: Sequence[tuple[float, float]],
     size: tuple[float, float],
 ) -> tuple[float, tuple[float, float], Box]:
-    """Returns the cost, offset and box of the best place for a label ``width`` px wide."""
+    """Returns the cost, the offset and the box of the best place for a label ``width`` px wide."""
     x, y = point
     boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
     costs = [

@@ -1,4 +1,6 @@
-"""The leading runs at each cutoff: a strip per metric, a cell per cutoff, coloured where one run leads."""
+"""Draws the leading runs at each cutoff: one row per metric and one cell per cutoff, in the leader's
+colour.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,17 @@ PITCH, BAR, AXIS_ROOM = 36, 0.62, 44
 MARGIN = (128, 16)
 PIXELS_OF_LETTER = 6.6
 WIDTH = 950
-"""About how wide the strip is drawn, for cutting names that would not fit."""
+"""Approximate width of the figure in px, by which names are cut."""
 LEFT, ROOM_OF_MARK = 10, 16
 TINT = {False: 0.28, True: 0.42}
-"""How strong a leader's colour is, by light and dark."""
+"""Opacity of a leader's colour in the light (False) and the dark theme (True)."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Neighbouring cutoffs, by their places ``first`` to ``last``, at which the same ``runs`` are in front.
+    """Consecutive cutoffs with the same leading ``runs``; ``first`` and ``last`` are indexes of cutoffs.
 
-    Several: none of them leads clearly, or (``equal``) they have the same value.
+    If there are several runs, none of them leads clearly or, with ``equal``, they have the same value.
     """
 
     first: int
@@ -40,7 +42,9 @@ class Stretch:
 
 
 def stretches(first: Mapping[int, tuple[str, ...]], *, equal: bool = False) -> list[Stretch]:
-    """Cutoffs joined where the same runs are in front. ``first``: k → runs, by ascending k."""
+    """Returns stretches of consecutive cutoffs that have the same leading runs. ``first`` is {k: leading
+    runs}, by ascending k.
+    """
     joined: list[Stretch] = []
     for index, runs in enumerate(first.values()):
         if joined and set(joined[-1].runs) == set(runs):
@@ -53,7 +57,7 @@ def stretches(first: Mapping[int, tuple[str, ...]], *, equal: bool = False) -> l
 def leader_strip(
     rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, palette: Palette
 ) -> go.Figure:
-    """Returns the figure of ``rows``: title → its stretches. Every cutoff is as wide as the next."""
+    """Returns the figure of ``rows``, {title: its stretches}. All cutoffs are drawn with the same width."""
     n = len(cutoffs)
     ks: Trace = {"tickvals": list(range(n)), "ticktext": [str(k) for k in cutoffs]}
     placed = [(stretch, y) for y, row in enumerate(rows.values()) for stretch in row]
@@ -71,7 +75,7 @@ def leader_strip(
 
 
 def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> Trace:
-    """Returns a stretch in its leader's colour, striped where several runs are in front."""
+    """Returns the bar of a stretch in its leader's colour; striped if it has several leading runs or none."""
     if len(stretch.runs) == 1:
         colour = marks[stretch.runs[0]].colour
         look = {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
@@ -87,7 +91,9 @@ def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palett
 
 
 def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace | None:
-    """Returns the names of the runs in front, or how many there are; None where there is no room."""
+    """Returns the names of the leading runs, or their number if the names do not fit; None if there is no
+    room for either.
+    """
     leads, words = len(stretch.runs) == 1, in_words(stretch, marks)
     room = stretch.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
     letters = int(room / PIXELS_OF_LETTER)
@@ -103,14 +109,16 @@ def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palett
 
 
 def _leader(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace:
-    """Returns the leader's shape at the left end of its stretch."""
+    """Returns the leader's mark at the left end of its stretch."""
     mark = marks[stretch.runs[0]]
     x = stretch.first - 0.47 + (LEFT + 4) * cutoffs / WIDTH
     return dots([x], [y], escape(mark.name), marker(mark, palette, size=10))
 
 
 def in_words(stretch: Stretch, marks: Marks) -> str:
-    """``ALS``, ``No clear leader: ALS, EASE`` or ``Equal: ALS, EASE``."""
+    """Returns the leading runs in words: ``ALS``, ``No clear leader: ALS, EASE`` or ``Equal: ALS, EASE``;
+    ``No run`` without any.
+    """
     names = ", ".join(marks[run].name for run in stretch.runs)
     if len(stretch.runs) == 1:
         return names

@@ -1,6 +1,7 @@
-"""Colours and shapes: what a run looks like, everywhere and for life.
+"""Colours and shapes of runs, which stay the same in all views.
 
-Colour is only for runs (by their stored slot); everything else is ink, muted, line or panel.
+Only runs have colours, which follow from their stored slot; everything else is drawn in the theme's neutral
+colours.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Role = Literal["baseline", "candidate", "context"]
 
 @dataclass(frozen=True)
 class Palette:
-    """The theme's colours as hex strings, for one of light and dark."""
+    """The colours of the light or the dark theme, as hex strings."""
 
     dark: bool
     background: str
@@ -68,10 +69,14 @@ DARK = Palette(
 # Okabe and Ito's colours that keep 3:1 on both backgrounds come first.
 RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 PALE = {"#56B4E9": "#2F7FB0", "#E69F00": "#9A6A00"}
-"""Below 3:1 on white, with an edge that has more. The colour-blind would take darker ones for others."""
+"""{run colour with a contrast below 3:1 on white: colour of its edge, which has more}. Darker fills would be
+confused with other colours by colour-blind people.
+"""
 PALE_HEFT = 1.4
 DASHES = ("solid", "dot", "dashdot", "longdash", "longdashdot")
-"""Of the lines of the first six runs, the next six …: no two runs share colour and dash before the 31st."""
+"""Dashes of the lines of the first six runs, of the next six, and so on. No two of the first 30 runs have
+both the same colour and the same dash.
+"""
 CONTEXT_GREY = "#7C8794"
 # No triangles: they are the marks of better and worse.
 SHAPES = ("circle", "square", "diamond", "cross", "x", "hexagon", "pentagon", "star", "octagon", "hourglass")
@@ -79,7 +84,7 @@ SHAPES = ("circle", "square", "diamond", "cross", "x", "hexagon", "pentagon", "s
 
 @dataclass(frozen=True)
 class Mark:
-    """How one run is drawn in the present view."""
+    """The way in which one run is drawn in the current view."""
 
     run_id: str
     name: str
@@ -90,17 +95,17 @@ class Mark:
 
     @property
     def dash(self) -> str:
-        """The dash of its lines; the baseline's is its alone."""
+        """Returns the dash of its lines; only the baseline has the dash ``dash``."""
         return "dash" if self.role == "baseline" else DASHES[self.slot // len(RUN_COLOURS) % len(DASHES)]
 
     @property
     def heft(self) -> float:
-        """Factor of its lines' width: sky and orange are pale on white."""
+        """Returns the factor by which its lines are wider; above 1 for colours that are pale on white."""
         return PALE_HEFT if self.colour in PALE else 1.0
 
     @property
     def edge(self) -> str:
-        """The colour around its filled marks."""
+        """Returns the colour of the edge of its filled marks."""
         return PALE.get(self.colour, self.colour)
 
 
@@ -108,13 +113,13 @@ Marks = dict[str, Mark]
 
 
 def short_names(marks: Marks, longest: int) -> dict[str, str]:
-    """Run id → its name in at most ``longest`` characters, distinct among all runs; not escaped."""
+    """Returns {run id: name in at most ``longest`` characters}, distinct among all runs and not escaped."""
     short = shortened((mark.name for mark in marks.values()), longest)
     return {run_id: short[mark.name] for run_id, mark in marks.items()}
 
 
 def colour(slot: int) -> str:
-    """Returns the colour of a slot: one of six in turn, where dashes and shapes differ; grey below 0."""
+    """Returns the colour of a slot, one of six in turn; grey for a slot below 0."""
     return RUN_COLOURS[slot % len(RUN_COLOURS)] if slot >= 0 else CONTEXT_GREY
 
 
@@ -123,14 +128,16 @@ def shape(slot: int) -> str:
 
 
 def mark(run: Run, role: Role, palette: Palette) -> Mark:
-    """Returns the mark of a run: candidates in their own colour, the baseline and all others grey."""
+    """Returns the mark of a run: candidates have their own colour, the baseline and all other runs are
+    grey.
+    """
     colours = {"baseline": palette.baseline, "candidate": colour(run.slot), "context": CONTEXT_GREY}
     look = "circle" if role == "baseline" else shape(run.slot)
     return Mark(run.id, run.name, colours[role], look, role, run.slot)
 
 
 def marks(runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], palette: Palette) -> Marks:
-    """Run id → mark, for all ``runs``; one that is neither baseline nor candidate is context."""
+    """Returns {run id: mark}; a run that is neither baseline nor candidate has the role "context"."""
     chosen = set(candidates)
 
     def role(run: Run) -> Role:

@@ -1,4 +1,4 @@
-"""Where the parts of a small picture lie, in % of its width; the page writes them down as HTML."""
+"""Computes the positions in a small picture, in % of its width; the page writes them as HTML."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ ROOM = 0.04
 
 @dataclass(frozen=True)
 class Placed:
-    """One row: a bar from ``left``, ``width`` wide; where there is an interval that, and the value a ``dot``.
+    """One row of the picture: a bar that begins at ``left`` and is ``width`` wide, in % of the picture's
+    width.
 
-    ``text`` is the number as it is read, with its interval in ``ends``; ``hollow``: the interval holds 0.
+    If the value has an interval, the bar is the interval and ``dot`` is the value's position. ``text`` is the
+    number as written, ``ends`` its interval as written. ``hollow``: the interval contains 0.
     """
 
     label: str
@@ -32,7 +34,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Drawing:
-    """``zero`` is the place of a vertical line."""
+    """All rows of a picture; ``zero`` is the position of the vertical line at zero."""
 
     rows: tuple[Placed, ...]
     zero: float
@@ -50,7 +52,7 @@ class Axis:
 
 
 def drawing(picture: Picture) -> Drawing:
-    """Returns all rows on one axis that holds zero."""
+    """Returns all rows of a picture on a common axis that includes zero."""
     along = _axis(picture)
     decimals = numbers.places(_numbers(picture.bars))
     rows = tuple(_placed(bar, picture, along, decimals) for bar in picture.bars)
@@ -94,7 +96,7 @@ def _placed(bar: Bar, picture: Picture, along: Axis, decimals: int) -> Placed:
 
 
 def _written(value: float | None, picture: Picture, decimals: int) -> str:
-    """Returns the number as text; counts and 0 have no decimals."""
+    """Returns a number as text with its unit; counts and 0 have no decimals."""
     counted = not picture.unit and not picture.sign and value is not None and value == round(value)
     write = numbers.signed if picture.sign else numbers.fixed
     text = write(value, 0 if counted or value == 0 else decimals)

@@ -1,6 +1,8 @@
-"""Off-policy estimates on one axis beside what was observed, and how the weights behind them spread.
+"""Draws off-policy estimates on one axis with the observed value, and the distribution of the weights behind
+them.
 
-Nothing here is a run, so nothing has a run's colour: ink where it may be read, hollow where it may not.
+These are not runs, so they do not have runs' colours: estimates are filled, or hollow if they must not be
+used.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ SPREAD_HEIGHT = 220
 
 @dataclass(frozen=True)
 class EstimateLine:
-    """One estimate: its name, value and interval, in the units of the axis; None where there is none."""
+    """One estimate: its name, value and interval, in the units of the axis; None for what does not exist."""
 
     name: str
     value: float | None
@@ -44,8 +46,8 @@ class EstimateLine:
 
 
 def estimates(lines: Sequence[EstimateLine], palette: Palette, unit: str, *, hollow: bool) -> go.Figure:
-    """Returns a row for each estimate; dashed: the observed value. ``hollow``: none of the estimates may be
-    used.
+    """Returns a figure with one row per estimate and a dashed line at the observed value. ``hollow``: none of
+    the estimates may be used.
     """
     bounds = [end for row in lines for end in (row.low, row.value, row.high) if end is not None]
     decimals = numbers.places([row.value for row in lines])
@@ -90,9 +92,9 @@ def _numbers(row: EstimateLine, palette: Palette, decimals: int, unit: str) -> s
 
 
 def weights(edges: Sequence[float], counts: Sequence[int], palette: Palette) -> go.Figure:
-    """Returns how many rows have a weight of about so much: bars of equal width on a logarithmic axis.
+    """Returns a histogram of the rows' importance weights on a logarithmic axis.
 
-    The heavy line stands at 1, which is what a row weighs where both policies agree.
+    The heavy line is at 1, the weight of a row to which both policies give the same probability.
     """
     ends = [log10(edge) for edge in edges]
     middles = [(low + high) / 2 for low, high in pairwise(ends)]

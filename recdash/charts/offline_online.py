@@ -1,4 +1,6 @@
-"""Offline beside online: bars in the same order and colours, and the scatter with its quadrants."""
+"""Draws offline results next to online results: bars in the same order and colours, and a scatter plot with
+quadrants.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,9 @@ CORNERS = (
 
 @dataclass(frozen=True)
 class Side:
-    """Which columns of the frame a bar chart draws, and the unit written after its numbers.
+    """The columns of a frame that a bar chart draws, and the unit of its numbers.
 
-    Unless ``judged``, bars are hollow and have no sign, whatever their intervals exclude.
+    ``judged`` False: bars are hollow and have no sign, even if their interval excludes zero.
     """
 
     value: str
@@ -59,7 +61,9 @@ class Side:
 
 
 def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
-    """Horizontal bars from zero with capped intervals, one row per row of ``frame``, top down."""
+    """Returns a figure of horizontal bars from zero, with intervals: one per row of ``frame``, from top to
+    bottom.
+    """
     rows = records(frame)
     bounds = [row[name] for row in rows for name in (side.low, side.value, side.high)]
     short = short_labels(marks, 18)
@@ -86,7 +90,7 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
 def _bar(
     row: Row, y: int, mark: Mark, palette: Palette, side: Side, decimals: int
 ) -> tuple[list[Trace], str]:
-    """Returns the bar with its interval, and the text beside it."""
+    """Returns the traces of the bar and its interval, and the text next to it."""
     value, low, high = row[side.value], row[side.low], row[side.high]
     sign, bounds = glyph(low, high), numbers.interval(low, high, decimals)
     amount = f"{numbers.signed(value, decimals)}{side.unit}"
@@ -113,10 +117,11 @@ def quadrants(
     *,
     judged: bool = True,
 ) -> go.Figure:
-    """Scatter of offline_delta against online_lift with a cross of intervals for each run.
+    """Returns a scatter plot of offline_delta against online_lift, with both intervals of each run as a
+    cross.
 
-    ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in
-    the units of the axis titles. Unless ``judged``, all marks are hollow.
+    ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in the
+    units of the axis titles. ``judged`` False: all marks are hollow.
     """
     rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
     x = _around_zero([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")])
@@ -142,7 +147,7 @@ def quadrants(
 
 
 def _around_zero(values: Sequence[float]) -> tuple[float, float]:
-    """Returns a range with room on both sides of zero for the quadrants' names."""
+    """Returns a range with room for the quadrants' names on both sides of zero."""
     low, high = span(values, zero=True, pad=0.18)
     return min(low, -0.35 * high), max(high, -0.35 * low)
 
@@ -162,7 +167,7 @@ def _cross(row: Row, mark: Mark, palette: Palette, *, judged: bool) -> list[Trac
 def _names(
     rows: Sequence[Row], marks: Marks, palette: Palette, x: tuple[float, float], y: tuple[float, float]
 ) -> Iterator[Trace]:
-    """Names beside the marks, clear of each other and of the crosses."""
+    """Yields the runs' names next to their marks, such that they avoid each other and the crosses."""
     area = DrawnArea(x, y, SCATTER_HEIGHT - SCATTER_MARGIN[2] - SCATTER_MARGIN[3], USUAL_WIDTH)
     points = [(row["offline_delta"], row["online_lift"]) for row in rows]
     pixels = [area.pixel(*point) for point in points]

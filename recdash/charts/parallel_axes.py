@@ -1,4 +1,6 @@
-"""Runs by several metrics: a vertical axis for each, with its own ends, on which up is better."""
+"""Draws runs by several metrics: one vertical axis per metric, each with its own range; higher is better on
+all of them.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,12 @@ from recdash.formatting import numbers
 
 HEIGHT, MARGIN = 400, (64, 214, 74, 34)
 FEW_ASIDE, FEW_ALPHA, MANY_ALPHA = 20, 0.4, 0.16
-"""Grey lines are fainter where there are more than a few."""
+"""With more grey lines than this, they are drawn fainter; then the opacity of few and of many of them."""
 
 
 @dataclass(frozen=True)
 class ParallelAxis:
-    """One metric's axis: its name and unit in two lines, and the values of the runs by id."""
+    """The axis of one metric: its name, its unit, and {run id: value}."""
 
     name: str
     unit: str
@@ -40,12 +42,14 @@ class ParallelAxis:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The value at the bottom and that on top; NaN where no run has one."""
+        """Returns the values at the bottom and at the top of the axis; NaN if no run has a value."""
         known = [value for value in self.values.values() if isfinite(value)] or [nan]
         return (max(known), min(known)) if self.less_is_better else (min(known), max(known))
 
     def height(self, run_id: str) -> float | None:
-        """0 at the bottom, 1 on top; in the middle where all runs are alike; None where it has no value."""
+        """Returns the run's height on the axis, from 0 (bottom) to 1 (top); 0.5 if all runs have the same
+        value, None if the run has none.
+        """
         value, (worst, best) = self.values.get(run_id, nan), self.ends
         if not isfinite(value):
             return None
@@ -53,8 +57,8 @@ class ParallelAxis:
 
 
 def parallel(axes: Sequence[ParallelAxis], order: Sequence[str], marks: Marks, palette: Palette) -> go.Figure:
-    """Returns the figure of the runs in ``order`` as lines over the axes, broken where a run lacks the
-    metric.
+    """Returns the figure of the runs in ``order`` as lines over the axes; a line is interrupted where the run
+    lacks the metric.
     """
     n = len(axes)
     few = sum(marks[run_id].role == "context" for run_id in order) <= FEW_ASIDE
@@ -76,7 +80,7 @@ def parallel(axes: Sequence[ParallelAxis], order: Sequence[str], marks: Marks, p
 
 
 def _titles(x: int, parallel_axis: ParallelAxis, palette: Palette) -> Iterator[Trace]:
-    """Yields the name and unit above an axis, and the numbers at its ends."""
+    """Yields the name and unit above an axis, and the values at its ends."""
     worst, best = parallel_axis.ends
     decimals = numbers.places((worst, best))
     title = f"<b>{escape(parallel_axis.name)}</b><br>{muted(palette, escape(parallel_axis.unit))}"
@@ -112,7 +116,9 @@ def _of_run(run_id: str, axes: Sequence[ParallelAxis], mark: Mark, palette: Pale
 def _end_labels(
     run_ids: Sequence[str], axes: Sequence[ParallelAxis], marks: Marks, palette: Palette, pixels: int
 ) -> Iterator[Trace]:
-    """Names in the right margin, pushed apart, each tied to its line's last point."""
+    """Yields the runs' names in the right margin, moved apart; each is connected with the last point of its
+    line.
+    """
     last: dict[str, tuple[int, float]] = {}
     for run_id in run_ids:
         for x, parallel_axis in enumerate(axes):

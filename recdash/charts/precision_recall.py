@@ -1,4 +1,4 @@
-"""Precision against recall for k = 1..depth, with lines of equal F1."""
+"""Draws precision against recall for k = 1..depth, with lines of equal F1."""
 
 from __future__ import annotations
 
@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HEIGHT, MARGIN = 560, (62, 176, 12, 52)
-"""Right of the drawn area stand the runs' names."""
+"""Height of the figure and its margins in px; the right margin has room for the runs' names."""
 F1_NAMES = 0.9
-"""Of the width: where lines of equal F1 are named, short of the ends of the lines to the runs' names."""
+"""Share of the width at which lines of equal F1 are named, left of the lines that lead to the runs' names."""
 MARKED_K = (1, 5, 20, 50)
 LEVELS = tuple(level / 10 for level in range(11))
 
 
 def path(precision: pd.DataFrame, recall: pd.DataFrame) -> pd.DataFrame:
-    """run_id, k, precision, recall, f1 (of the two averages), from two tidy curves."""
+    """Returns a frame (run_id, k, precision, recall, f1) from the curves of precision and recall; f1 is
+    computed from the two means.
+    """
     joined = precision[["run_id", "k", "value"]].merge(
         recall[["run_id", "k", "value"]], on=["run_id", "k"], suffixes=("_p", "_r")
     )
@@ -50,9 +52,10 @@ def path(precision: pd.DataFrame, recall: pd.DataFrame) -> pd.DataFrame:
 
 
 def interpolated(paths: pd.DataFrame) -> pd.DataFrame:
-    """run_id, recall (0, 0.1 … 1), precision: the best precision at this recall or a higher one.
+    """Returns a frame (run_id, recall, precision) for the recall levels 0, 0.1 … 1, with the best precision
+    at this recall or a higher one.
 
-    A recall level that the run never reaches within its depth has no row (not a zero).
+    There is no row for a level that the run does not reach within its depth.
     """
     import pandas as pd
 
@@ -70,7 +73,7 @@ def precision_recall(
 ) -> go.Figure:
     """Returns the figure of ``paths`` (run_id, k, precision, recall, f1).
 
-    Small marks at k = 1, 5, 20, 50, a large one at ``k``; ``ends`` as in :func:`metric_curve`.
+    Small marks are at k = 1, 5, 20 and 50, a large one is at ``k``. ``ends`` is as in :func:`metric_curve`.
     """
     drawn = until_lists_end(paths, ends)
     traces: list[Trace] = []
@@ -92,7 +95,7 @@ def precision_recall(
 
 
 def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
-    """Returns the figure of the interpolated precision at the recall levels each run reaches."""
+    """Returns the figure of each run's interpolated precision, at the recall levels that it reaches."""
     points = interpolated(paths)
     traces: list[Trace] = []
     for run_id, rows in _context_first(points, marks):
@@ -130,7 +133,9 @@ def _figure(
     titles: tuple[str, str],
     ends: Mapping[str, int | None],
 ) -> go.Figure:
-    """``traces`` and ``labels`` of ``points`` over the lines of equal F1; ``titles`` of both axes."""
+    """Returns the figure of ``traces`` and ``labels`` over lines of equal F1; ``titles`` are those of the x
+    and the y axis.
+    """
     right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
@@ -147,7 +152,9 @@ def _figure(
 
 
 def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], list[Trace]]:
-    """Lines precision = f·recall / (2·recall − f), and a name on each, between the paths and their names."""
+    """Returns the lines precision = f·recall / (2·recall − f), and a name on each line, left of the runs'
+    names.
+    """
     lines, names = [], []
     best = 2 * right * top / (right + top)
     for level in numbers.ticks(best * 0.05, best * 0.95, 5):
@@ -163,7 +170,7 @@ def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], 
 
 
 def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Trace]:
-    """Yields the k of each mark, written above the uppermost run that has it."""
+    """Yields the k of each mark, above the run with the highest precision at that k."""
     for cutoff in sorted({*MARKED_K, k}):
         rows = records(drawn[drawn["k"] == cutoff])
         if not rows:
@@ -178,7 +185,7 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Tr
 
 
 def _end_texts(last: Sequence[Row], marks: Marks, ends: Mapping[str, int | None]) -> list[str]:
-    """Returns the name of each run, and where its lists end."""
+    """Returns the name of each run, with the k at which its lists end if they end early."""
     names = short_labels(marks, 22)
     cuts = [ends.get(row["run_id"]) for row in last]
     return [
@@ -190,7 +197,9 @@ def _end_texts(last: Sequence[Row], marks: Marks, ends: Mapping[str, int | None]
 def _names_in_margin(
     last: Sequence[Row], texts: Sequence[str], marks: Marks, area: DrawnArea
 ) -> tuple[list[Trace], list[Trace]]:
-    """Lines from the ends of many paths to the right edge, and the names beside it, pushed apart."""
+    """Returns lines from the ends of the paths to the right edge, and the runs' names next to it, moved
+    apart.
+    """
     placed = spread([area.down(row["precision"]) for row in last], LABEL_PITCH, 6, area.height - 6)
     per_pixel = (area.y[1] - area.y[0]) / area.height
     ties, names = [], []

@@ -1,4 +1,4 @@
-"""How far the folds or seeds of each candidate lie apart: a row per run, a point per replicate."""
+"""Draws how much the folds or seeds of each candidate differ: one row per run, one point per replicate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_FOR_BOX = 3
-"""Quartiles of two values are the values: points and their mean only."""
+"""Fewest replicates for which quartiles are drawn; with fewer, there are points and their mean only."""
 PITCH, MARGIN = 58, (160, 236, 4, 30)
 BOX_HALF, MEAN_HALF, OFFSETS = 0.2, 0.27, (0.0, -0.12, 0.12)
 BOX_ALPHA, POINT_ALPHA = 0.14, 0.85
@@ -38,11 +38,11 @@ BOX_ALPHA, POINT_ALPHA = 0.14, 0.85
 def replicate_spread(
     rows: pd.DataFrame, values: Mapping[str, float], marks: Marks, palette: Palette, scale: float = 1.0
 ) -> go.Figure:
-    """Returns the figure of ``rows`` (run_id, replicate, value, n_users) and each run's own value (run_id →
-    value).
+    """Returns the figure of ``rows`` (run_id, replicate, value, n_users). ``values`` is {run id: the run's
+    own value}.
 
-    A row per run of ``values``, in their order: its replicates and their mean, of a run without any its own
-    value. Numbers are multiplied by ``scale`` (100 for percents).
+    Each run of ``values`` has a row, in their order, with its replicates and their mean; a run without
+    replicates has its own value. Numbers are multiplied by ``scale`` (100 for %).
     """
     replicates = {
         run_id: [row | {"value": scale * row["value"]} for row in records(part)]
@@ -74,7 +74,7 @@ def replicate_spread(
 
 
 def _of_replicates(rows: Sequence[Row], y: int, mark: Mark, palette: Palette) -> tuple[Trace, Trace]:
-    """Returns a point per replicate, and their mean."""
+    """Returns one point per replicate, and a line at their mean."""
     values = [row["value"] for row in rows]
     mean = float(np.mean(values))
     heights = [y + OFFSETS[index % len(OFFSETS)] for index in range(len(rows))]
@@ -91,7 +91,9 @@ def _of_replicates(rows: Sequence[Row], y: int, mark: Mark, palette: Palette) ->
 
 
 def _box(values: Sequence[float], y: int, mark: Mark) -> Iterator[Trace]:
-    """Quartiles and median, whiskers to the lowest and highest; nothing for too few values."""
+    """Yields a box of quartiles and median, with whiskers to the smallest and the largest value; nothing for
+    fewer than three values.
+    """
     if len(values) < LEAST_FOR_BOX:
         return
     lowest, first, middle, third, highest = np.quantile(values, (0, 0.25, 0.5, 0.75, 1)).tolist()
@@ -107,7 +109,9 @@ def _box(values: Sequence[float], y: int, mark: Mark) -> Iterator[Trace]:
 
 
 def _numbers(values: Sequence[float], alone: float, palette: Palette, decimals: int) -> str:
-    """Returns the mean of the replicates and their range, or the value of a run without any."""
+    """Returns the mean of the replicates and their range as text; for a run without replicates, its own
+    value.
+    """
     if not values:
         return f"{numbers.fixed(alone, decimals)}  {muted(palette, 'uploaded once')}"
     bounds = f"{numbers.fixed(min(values), decimals)} to {numbers.fixed(max(values), decimals)}"

@@ -1,4 +1,6 @@
-"""A panel per run, a row per segment: differences to the baseline with intervals, or plain values."""
+"""Draws one panel per run and one row per segment: differences from the baseline with intervals, or plain
+values.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,14 @@ from recdash.formatting.names import shortened
 from recdash.formatting.numbers import is_number
 
 PITCH, MARGIN = 42, (6, 34, 34)
-"""Of a row, in px; right of, above and below the panels."""
+"""Sizes in px: height of a row; margins to the right of, above and below the panels."""
 TITLE_ROOM, LONGEST_TITLE = (96, 280), 40
 LETTER = 6.6
-"""px of a title's letter, nearly."""
+"""Approximate width of a title's letter in px."""
 USUAL_WIDTH = 1112
-"""Of a figure, in px; rooms for words are set for it."""
+"""Width of a figure in px, for which the room for words is computed."""
 LEAST_ROOM, MOST_ROOM = 0.1, 0.45
-"""Of a panel's width, for the words right of its marks."""
+"""Smallest and largest share of a panel's width for the words to the right of its marks."""
 DOT = 11
 
 Look = Literal["filled", "hollow", "faint"]
@@ -42,9 +44,10 @@ Look = Literal["filled", "hollow", "faint"]
 
 @dataclass(frozen=True)
 class SegmentPoint:
-    """A run in one segment: its mark at ``x``, its interval (NaN: none), words right of it.
+    """A run in one segment: its mark at ``x``, its interval (NaN: none), and the words to the right of it.
 
-    ``tick``: where the baseline is, NaN where that is zero. *faint*: not judged. ``words`` may hold markup.
+    ``tick`` is the baseline's value; NaN if the axis shows differences from the baseline. The look *faint* is
+    that of segments that are not judged. ``words`` may contain markup.
     """
 
     x: float
@@ -58,7 +61,7 @@ class SegmentPoint:
 
 @dataclass(frozen=True)
 class SegmentRow:
-    """A row: the segment's title, and how many users."""
+    """One row: the segment's title, and its number of users as text."""
 
     title: str
     users: str
@@ -72,10 +75,11 @@ def segment_panels(
     palette: Palette,
     ends: tuple[float, float],
 ) -> go.Figure:
-    """Returns the figure of ``dots`` (run id → one per line), as many panels ``beside`` each other as there
-    is room for.
+    """Returns the figure of ``dots``, {run id: one point per row of ``lines``}; panels are as wide as if
+    ``beside`` of them were in a row.
 
-    ``ends``: of the axis, one for all figures. Marks without ticks of the baseline are differences to it.
+    ``ends`` are the ends of the axis, the same in all figures. If no point has a ``tick``, the axis shows
+    differences from the baseline.
     """
     right, top, bottom = MARGIN
     left_room = _title_room(lines)
@@ -108,28 +112,28 @@ def segment_panels(
 
 
 def _right_end(dot: SegmentPoint, ends: tuple[float, float]) -> float:
-    """Returns where the mark and its interval end on the right, for the words beside them; inside
-    the axis.
+    """Returns the x at which the mark and its interval end on the right, limited to the axis; the words
+    follow there.
     """
     known = [x for x in (dot.x, dot.high, dot.tick) if is_number(x)] or [ends[0]]
     return min(max(*known, ends[0]), ends[1])
 
 
 def _title_room(lines: Sequence[SegmentRow]) -> int:
-    """px left of the panels, for the longest of the titles."""
+    """Returns the room to the left of the panels in px, enough for the longest title."""
     longest = max((min(len(row.title), LONGEST_TITLE) for row in lines), default=0)
     return min(max(round(LETTER * longest) + 20, TITLE_ROOM[0]), TITLE_ROOM[1])
 
 
 def _words_room(dots: Mapping[str, Sequence[SegmentPoint]], beside: int, width: int) -> float:
-    """Returns the share of a panel that its longest words take."""
+    """Returns the share of a panel's width that its longest words need."""
     longest = max((len(dot.words) for dot in chain.from_iterable(dots.values())), default=0)
     return min(max((LETTER * longest + 22) * beside / width, LEAST_ROOM), MOST_ROOM)
 
 
 def ends_of(dots: Mapping[str, Sequence[SegmentPoint]], *, zero: bool) -> tuple[float, float]:
-    """Returns the axis that holds all marks that are judged, with their intervals; all marks where
-    none is.
+    """Returns the ends of an axis that shows all judged marks with their intervals; all marks if none is
+    judged.
     """
     known = list(chain.from_iterable(dots.values()))
     judged = [dot for dot in known if dot.look != "faint"] or known
@@ -139,7 +143,9 @@ def ends_of(dots: Mapping[str, Sequence[SegmentPoint]], *, zero: bool) -> tuple[
 def _of_run(
     points: Sequence[SegmentPoint], mark: Mark, palette: Palette, ends: tuple[float, float]
 ) -> Iterator[Trace]:
-    """Of each row the interval, the baseline's tick and, inside the axis, the mark."""
+    """Yields for each row the interval, the baseline's tick and the mark; a mark beyond the axis is left
+    out.
+    """
     name = escape(mark.name)
     tick = {"symbol": "line-ns", "size": 17, "line": {"color": palette.baseline, "width": 2.4}}
     for y, point in enumerate(points):

@@ -1,4 +1,4 @@
-"""Traces, shapes and annotations as the plain dicts that plotly reads."""
+"""Makes traces, shapes and annotations as the plain dicts that plotly reads."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ from recdash.formatting.names import shortened
 
 Trace = dict[str, Any]
 Hover = str | Sequence[str] | None
-"""What is read while the pointer rests on a mark, or on each; None for nothing."""
+"""The text that is shown when the pointer is over a mark: one for all marks, or one for each; None for no
+text.
+"""
 Pair = tuple[float, float]
 LONGEST_TITLES, LONGEST_TITLE = {1: 80, 2: 36}, 22
-"""Characters above one panel, above each of two, and above each of more, in the narrowest window."""
+"""Number of characters of titles above panels in the narrowest window: {number of panels in a row:
+characters}, and for more panels.
+"""
 CLEAR = "rgba(0,0,0,0)"
 
 
 def scatter(
     mode: str, x: Sequence[Any], y: Sequence[Any], name: str, hover: Hover = None, /, **options: Any
 ) -> Trace:
-    """Returns a scatter trace; ``name`` and ``hover`` are escaped, None in ``x`` and ``y`` lifts the pen."""
+    """Returns a scatter trace; ``name`` and ``hover`` must be escaped. None in ``x`` and ``y`` interrupts the
+    line.
+    """
     hovering = {"hoverinfo": "skip"} if hover is None else {"hoverinfo": "text", "hovertext": hover}
     return {"type": "scatter", "mode": mode, "x": list(x), "y": list(y), "name": name, **hovering, **options}
 
@@ -45,7 +51,9 @@ def line(
 def dots(
     x: Sequence[Any], y: Sequence[Any], name: str, marker: Trace, hover: Hover = None, **options: Any
 ) -> Trace:
-    """Returns a mark at each point; ``marker`` as :func:`recdash.charts.layout.marker` returns it."""
+    """Returns a trace with a mark at each point; ``marker`` is a result of
+    :func:`recdash.charts.layout.marker`.
+    """
     return scatter("markers", x, y, name, hover, marker=marker, **options)
 
 
@@ -63,7 +71,9 @@ def bars(x: Sequence[Any], y: Sequence[Any], name: str, marker: Trace, hover: Ho
 
 
 def zero_line(palette: Palette, x: Sequence[Any], y: Sequence[Any]) -> Trace:
-    """Zero is the heaviest line; a trace, since a shape would lie under the grid."""
+    """Returns the line at zero, which is the heaviest one. It is a trace, because the grid would cover a
+    shape.
+    """
     return line(x, y, "zero", palette.ink, 2.5)
 
 
@@ -74,7 +84,7 @@ def area(x: Sequence[float], low: Sequence[float], high: Sequence[float], name: 
 
 
 def cross(point: Pair, x_ends: Pair, y_ends: Pair, name: str, colour: str, width: float) -> list[Trace]:
-    """Returns the intervals of both coordinates through a point."""
+    """Returns two lines through a point: the intervals of its x and of its y."""
     x, y = point
     return [line(x_ends, [y, y], name, colour, width), line([x, x], y_ends, name, colour, width)]
 
@@ -83,7 +93,7 @@ def cross(point: Pair, x_ends: Pair, y_ends: Pair, name: str, colour: str, width
 
 
 def rectangle(x: Pair, y: Pair, fill: str, **options: Any) -> Trace:
-    """Returns a filled rectangle below the traces."""
+    """Returns a filled rectangle behind the traces."""
     corners = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
     return {"type": "rect", **corners, "fillcolor": fill, "line": {"width": 0}, "layer": "below", **options}
 
@@ -95,12 +105,12 @@ def straight(x: Pair, y: Pair, colour: str, width: float, **options: Any) -> Tra
 
 
 def row_band(palette: Palette, y: int) -> Trace:
-    """Returns a row in panel colour from edge to edge, as in the table beside the figure."""
+    """Returns the coloured background of a row from edge to edge, as in the table next to the figure."""
     return rectangle((-1, 2), (y - 0.5, y + 0.5), palette.panel, xref="paper")
 
 
 def row_rule(y: int, colour: str) -> Trace:
-    """Returns the rule below a row from edge to edge, as in the table beside the figure."""
+    """Returns the line below a row from edge to edge, as in the table next to the figure."""
     return straight((-1, 2), (y + 0.5, y + 0.5), colour, 1, xref="paper")
 
 
@@ -108,36 +118,36 @@ def row_rule(y: int, colour: str) -> Trace:
 
 
 def note(x: float, y: float, text: str, **options: Any) -> Trace:
-    """Returns the text (escaped) without an arrow."""
+    """Returns an annotation without an arrow; ``text`` must be escaped."""
     return {"x": x, "y": y, "text": text, "showarrow": False, **options}
 
 
 def margin_note(y: float, text: str) -> Trace:
-    """Returns the text (escaped) in the right margin beside the row ``y``."""
+    """Returns an annotation in the right margin next to the row ``y``; ``text`` must be escaped."""
     return note(1, y, text, xref="paper", xanchor="left", xshift=16, yref="y", align="left")
 
 
 def above_panel(left: float, text: str, **options: Any) -> Trace:
-    """Returns the text (escaped) above a panel that starts at ``left`` (0..1)."""
+    """Returns an annotation above a panel that begins at ``left`` (0..1); ``text`` must be escaped."""
     paper = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom", "yshift": 8}
     return note(left, 1, f"<b>{text}</b>", **paper, font={"size": 13.5}, **options)
 
 
 def panel_names(names: Iterable[str], beside: int) -> Mapping[str, str]:
-    """Returns the names above panels ``beside`` each other, as much of each as the width holds; not
-    escaped.
+    """Returns {name: short name} for titles of panels, ``beside`` of which are in a row; cut to the room
+    above a panel, not escaped.
     """
     return shortened(names, LONGEST_TITLES.get(beside, LONGEST_TITLE))
 
 
 def panel_title(name: str, short: str, left: float) -> Trace:
-    """Returns the name above a panel, with the full one where the pointer rests on it."""
+    """Returns the short name as the title of a panel; the full name appears when the pointer is over it."""
     return above_panel(left, escape(short), hovertext=escape(name))
 
 
 def end_label(palette: Palette, text: str, point: Pair, offset: Pair, colour: str, **options: Any) -> Trace:
-    """Returns a label ``offset`` px from the data ``point``, tied to it by a thin line; ``text`` is
-    escaped.
+    """Returns a label that is ``offset`` px from ``point`` (in data units) and connected with it by a thin
+    line; ``text`` must be escaped.
     """
     return {
         "x": point[0],

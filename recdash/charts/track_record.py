@@ -1,4 +1,6 @@
-"""Offline differences of all stored A/B tests against the lifts that followed, and the line through them."""
+"""Draws the offline differences of all stored A/B tests against the lifts that followed, with a regression
+line.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,11 @@ Titles = tuple[str, str]
 def track_record(
     record: TrackRecord, test_id: str, marks: Marks, palette: Palette, titles: Titles
 ) -> go.Figure:
-    """Returns a point with a cross of 95 % intervals for each variant of each test; all numbers in %.
+    """Returns a figure with one point per variant of each test, with both 95 % intervals as a cross; all
+    numbers are in %.
 
-    The runs of ``test_id`` have their own marks, those of other tests are grey. With a calibration there is
-    its line, and a band for a new test's true lift.
+    Runs of the test ``test_id`` have their own marks, those of other tests are grey. If the record has a
+    calibration, the figure has its line, and a band for the true lift of a new test.
     """
     x = _around_zero([_ends(point.offline, point.offline_error) for point in record.points])
     y = _around_zero([_ends(point.online, point.online_error) for point in record.points])
@@ -69,7 +72,9 @@ def _mark(point: Point, test_id: str, marks: Marks) -> Mark:
 
 
 def _cross(point: Point, mark: Mark, palette: Palette) -> list[Trace]:
-    """Returns the intervals of both sides, and over them the mark: hollow where a side is not significant."""
+    """Returns both intervals and the mark on top of them; the mark is hollow if one of the sides is not
+    significant.
+    """
     x, y, name = point.offline, point.online, escape(mark.name)
     values = f"offline {_percent(x)}, online {_percent(y)}"
     hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{values}"
@@ -89,7 +94,9 @@ def _names(
     x: tuple[float, float],
     y: tuple[float, float],
 ) -> Iterator[Trace]:
-    """Yields the runs of the present test by name, clear of each other, of all points and of zero."""
+    """Yields the names of the current test's runs, such that they avoid each other, all points and the lines
+    at zero.
+    """
     drawn_area = DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
     pixels = [drawn_area.pixel(point.offline, point.online) for point in points]
     named = [point for point in points if point.test_id == test_id and point.run_id in marks]
@@ -109,7 +116,7 @@ def _percent(value: float) -> str:
 
 
 def _band(calibration: Calibration, x: tuple[float, float], palette: Palette) -> list[Trace]:
-    """Returns the prediction band and, over it, the line."""
+    """Returns the prediction band, and the calibration's line on top of it."""
     offline = [x[0] + (x[1] - x[0]) * step / STEPS for step in range(STEPS + 1)]
     predicted = [calibration.predict(value) for value in offline]
     middle, low, high = (list(values) for values in zip(*predicted, strict=True))

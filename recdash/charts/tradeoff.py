@@ -1,4 +1,4 @@
-"""Runs by two metrics: right and up are better, the front is a line of steps."""
+"""Draws runs by two metrics: better is right and up, and the Pareto front is a line of steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from recdash.formatting.numbers import is_number
 
 HEIGHT, MARGIN = 480, (74, 24, 16, 58)
 LEAST_WIDTH = 800
-"""Of the drawn area, in px; labels are placed for it."""
+"""Smallest width of the drawn area in px, for which labels are placed."""
 MOST_GREY_LABELS = 8
 LONGEST_NAME = 26
 SMALL, ASIDE = 8, 0.45
@@ -33,7 +33,7 @@ SMALL, ASIDE = 8, 0.45
 
 @dataclass(frozen=True)
 class Direction:
-    """One of the two metrics: what its axis is called, and whether it runs backwards."""
+    """The axis of one metric: its title, and whether it runs backwards."""
 
     title: str
     less_is_better: bool = False
@@ -41,7 +41,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class TradeOffPoint:
-    """A run's values, and half the width of their 95 % intervals: 0 where there is none."""
+    """A run's values by two metrics, and half the widths of their 95 % intervals; 0 without an interval."""
 
     run_id: str
     x: float
@@ -57,10 +57,10 @@ def trade_off(
     marks: Marks,
     palette: Palette,
 ) -> go.Figure:
-    """Returns the figure of ``points``; ``front``: run ids from the best by y to the best by x. Labels never
-    overlap.
+    """Returns the figure of ``points``; ``front`` are the run ids of the Pareto front, from the best by y to
+    the best by x.
 
-    Named are baseline and candidates, and of the other runs those of the front.
+    Baseline and candidates have labels, and so have some other runs of the front. Labels never overlap.
     """
     area = _area(points, directions, marks)
     by_id = {point.run_id: point for point in points}
@@ -87,7 +87,9 @@ def trade_off(
 def _area(
     points: Sequence[TradeOffPoint], directions: tuple[Direction, Direction], marks: Marks
 ) -> DrawnArea:
-    """Ends of the axes, swapped where less is better; intervals are drawn of chosen runs only."""
+    """Returns the drawn area; an axis of which less is better runs backwards. Only intervals of baseline and
+    candidates count, because others are not drawn.
+    """
     x, y = [], []
     for point in points:
         drawn = 0 if marks[point.run_id].role == "context" else 1
@@ -101,7 +103,9 @@ def _area(
 
 
 def _corners(steps: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[float], list[float]]:
-    """x and y of the front: along the best y from the left edge, down at each run, to the floor."""
+    """Returns the x and y of the front's line: from the left edge along the best y, down at each run, to the
+    bottom edge.
+    """
     x, y = [area.x[0]], [steps[0].y]
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         x += [step.x, step.x]
@@ -112,7 +116,9 @@ def _corners(steps: Sequence[TradeOffPoint], area: DrawnArea) -> tuple[list[floa
 def _of_run(
     point: TradeOffPoint, mark: Mark, palette: Palette, decimals: tuple[int, int], *, on_front: bool
 ) -> Iterator[Trace]:
-    """Yields a run's intervals and its mark; a run that was not chosen has no intervals."""
+    """Yields a run's intervals and its mark; a run that is neither baseline nor candidate has no
+    intervals.
+    """
     name, aside = escape(mark.name), mark.role == "context"
     x_ends = (point.x - point.x_half, point.x + point.x_half)
     y_ends = (point.y - point.y_half, point.y + point.y_half)
@@ -158,7 +164,7 @@ def _names(
 
 
 def _along_crosses(points: Sequence[TradeOffPoint], marks: Marks) -> list[tuple[float, float]]:
-    """Points along the intervals, for labels to avoid."""
+    """Returns points along the intervals, which labels avoid."""
     return [
         (point.x + part * point.x_half * across, point.y + part * point.y_half * (1 - across))
         for point in points
@@ -169,7 +175,9 @@ def _along_crosses(points: Sequence[TradeOffPoint], marks: Marks) -> list[tuple[
 
 
 def _along_front(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[tuple[float, float]]:
-    """Points along the front's line, about one every 10 px of its longest step."""
+    """Returns points along the front's line, which labels avoid; about one every 10 px on its longest
+    step.
+    """
     if not steps:
         return []
     return [
@@ -180,12 +188,14 @@ def _along_front(steps: Sequence[TradeOffPoint], area: DrawnArea) -> list[tuple[
 
 
 def _label(name: str, mark: Mark) -> str:
-    """Returns the name as it is drawn, without markup, for the width of its label."""
+    """Returns the name without markup as it is drawn, from which the label's width is computed."""
     return name + (", baseline" if mark.role == "baseline" else "")
 
 
 def _named(points: Sequence[TradeOffPoint], front: Sequence[str], marks: Marks) -> set[str]:
-    """Baseline and candidates, and some of the front's others, spread along it."""
+    """Returns the ids of the runs with a label: baseline, candidates, and some other runs, spread along the
+    front.
+    """
     chosen = {point.run_id for point in points if marks[point.run_id].role != "context"}
     others = [run for run in front if run not in chosen]
     few = min(MOST_GREY_LABELS, len(others))

@@ -1,4 +1,4 @@
-"""Users against the baseline: a bar of better, same and worse per run, and how far single users move."""
+"""Draws users' changes from the baseline: one bar of better, same and worse per run, and histograms."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 PITCH, THICK = 48, 0.58
 NARROWEST = 6.0
-"""Of 100: a part that is narrower has no room for its number."""
+"""A part of a bar that is narrower (in users of 100) has no room for its number."""
 ROOM_FOR_WORD, INDENT = 17.0, 0.9
 HEIGHT = 236
 WORDS = ("better", "same", "worse")
 
 
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
-    """Returns the figure of ``changes`` (run_id, n_users, better, same, worse): a row per run, 100 users
-    wide.
+    """Returns the figure of ``changes`` (run_id, n_users, better, same, worse): one bar per run, as wide as
+    100 users.
     """
     rows, names = records(changes), short_labels(marks, 18)
     y = range(len(rows))
@@ -57,18 +57,22 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
 
 
 def _share(row: Row, *words: str) -> float:
-    """Returns a share as a number of 100 users."""
+    """Returns how many of 100 users have one of these outcomes."""
     return sum(100 * row[word] / row["n_users"] for word in words)
 
 
 def _whole(row: Row, word: str) -> str:
-    """Returns the share in whole numbers of 100; those of "same" take up what rounding leaves, up to 100."""
+    """Returns the share in users of 100 as a whole number. That of "same" is what the rounded shares of the
+    others leave of 100.
+    """
     better, worse = round(_share(row, "better")), round(_share(row, "worse"))
     return numbers.fixed({"better": better, "worse": worse, "same": 100 - better - worse}[word], 0)
 
 
 def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
-    """Returns the numbers inside the bars, where there is room; the word beside one of them."""
+    """Returns the numbers inside the bars, where there is room; the widest part also has the outcome's
+    word.
+    """
     before = WORDS[: WORDS.index(word)]
     widest = max(range(len(rows)), key=lambda index: min(_share(rows[index], word), ROOM_FOR_WORD))
     texts = []
@@ -82,7 +86,9 @@ def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
 
 
 def distribution(groups: Bars, palette: Palette, title: str, *, signed: bool = True) -> go.Figure:
-    """Users by a number of theirs, in bars; ``signed``: below zero is worse, above it better."""
+    """Returns a histogram of users by a number of theirs. With ``signed``, numbers below zero are worse and
+    numbers above are better.
+    """
     edges = [float(edge) for edge in groups.edge]
     counts = [int(count) for count in groups.count]
     top = max(counts, default=1)

@@ -1,7 +1,7 @@
-"""Escaping, one function per output: Markdown and HTML.
+"""Escapes texts, with one function for each output: Markdown and HTML.
 
-Names, titles, tags, notes and column names come from users' files; none of them may become a link,
-an image or a tag.
+Names, titles, tags, notes and column names come from users' files. None of them may become a link, an image
+or a tag.
 """
 
 from __future__ import annotations
@@ -21,19 +21,23 @@ WORD_JOINER = "\u2060"
 
 
 def markdown(text: object) -> str:
-    """Returns text escaped for Markdown. Backslashes do not stop autolinks; word joiners do."""
+    """Returns the text escaped for Markdown. Word joiners prevent automatic links, which backslashes do
+    not.
+    """
     return _PUNCTUATION.sub(r"\\\1", unlinked(on_a_line(str(text))))
 
 
 def unlinked(text: str) -> str:
-    """Returns text in which no part becomes a link by itself: word joiners are put in addresses and before
-    each @.
+    """Returns the text with word joiners in addresses and before each @, so that no part of it becomes a link
+    automatically.
     """
     return _AUTOLINK.sub(rf"\1{WORD_JOINER}", text.replace("@", f"{WORD_JOINER}@"))
 
 
 def html(template: str, /, **values: object) -> Html:
-    """Returns ``template`` with every ``{name}`` filled in, escaped unless the value is :class:`Html`."""
+    """Returns ``template`` with a value in place of every ``{name}``; values are escaped unless they are
+    :class:`Html`.
+    """
     return Html(template.format(**{name: _safe(value) for name, value in values.items()}))  # noqa: S704
 
 

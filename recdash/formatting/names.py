@@ -1,4 +1,4 @@
-"""Shortens names in the middle so that the names of a set stay distinct."""
+"""Shortens names in the middle such that the names of a set stay distinct."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from recdash.formatting.wording import cut_inside
 
 GAP = "…"
 WORD = re.compile(r"[_\s/|-]")
-"""What ends a word of a name."""
+"""Pattern of the characters between the words of a name."""
 SHORTEST = 12
-"""Below this length a name has no room for its beginning, what is special about it, and its end."""
+"""Smallest length for shortened names; a shorter one has no room for the beginning, the difference and the
+end.
+"""
 
 
 def shortened(names: Iterable[str], longest: int) -> Mapping[str, str]:
-    """Returns {name: the name in at most ``longest`` characters}; equal short names only for equal names.
+    """Returns {name: the name in at most ``longest`` characters}; different names have different short names.
 
-    A long name keeps its beginning and its end. Names that would then read the same also keep what is
-    different between them; where there is no room for that, a number distinguishes them.
+    A long name keeps its beginning and its end. If several names would then be the same, they also keep the
+    part in which they differ; if there is no room for it, they are numbered.
     """
     distinct = list(dict.fromkeys(names))
     longest = max(longest, SHORTEST)
@@ -35,7 +37,7 @@ def shortened(names: Iterable[str], longest: int) -> Mapping[str, str]:
 
 
 def _clashes(short: Mapping[str, str]) -> list[list[str]]:
-    """Returns the names that read the same, group by group."""
+    """Returns groups of names whose short names are the same."""
     groups: dict[str, list[str]] = {}
     for name, text in short.items():
         groups.setdefault(text, []).append(name)
@@ -43,7 +45,9 @@ def _clashes(short: Mapping[str, str]) -> list[list[str]]:
 
 
 def _with_difference(name: str, group: Sequence[str], longest: int) -> str:
-    """Beginning, the words at which the names of the group differ, and the end."""
+    """Returns the name's beginning, the words in which the names of the group differ, and its end; unchanged
+    if it is short enough.
+    """
     if len(name) <= longest:
         return name
     first = _common(group)
@@ -61,12 +65,14 @@ def _with_difference(name: str, group: Sequence[str], longest: int) -> str:
 
 
 def _common(texts: Sequence[str]) -> int:
-    """Returns how many characters all texts begin with."""
+    """Returns the length of the common beginning of all texts."""
     shortest = min(map(len, texts))
     return next((place for place in range(shortest) if len({text[place] for text in texts}) > 1), shortest)
 
 
 def _numbered(name: str, longest: int, taken: set[str]) -> str:
-    """Returns the beginning of a name and the first number with which it reads like no other."""
+    """Returns the beginning of the name with the first number that makes it different from all in
+    ``taken``.
+    """
     texts = (f"{name[: longest - len(str(n)) - 1]}{GAP}{n}" for n in count(1))
     return next(text for text in texts if text not in taken)

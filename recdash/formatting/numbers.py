@@ -1,4 +1,4 @@
-"""Formats numbers for display: three significant digits, a true minus, "–" for a missing one."""
+"""Formats numbers for display: three significant digits, a true minus, and "–" for a missing number."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def none_if_nan(value: float | None) -> float | None:
-    """Returns a plain number for JSON; None for NaN and missing values."""
+    """Returns a plain float for JSON; None for NaN and None."""
     return None if value is None or math.isnan(value) else float(value)
 
 
 def glyph(low: float, high: float) -> str:
-    """Returns ▲ above zero, ▼ below, = if the interval includes zero or is unknown."""
+    """Returns ▲ if the interval is above zero, ▼ if it is below, = if it includes zero or is unknown."""
     if not (is_number(low) and is_number(high)):
         return "="
     return "▲" if low > 0 else "▼" if high < 0 else "="
 
 
 def places(values: Iterable[float | None]) -> int:
-    """Returns the decimals that give the largest of ``values`` three significant digits (0..6)."""
+    """Returns the number of decimals (0..6) with which the largest of ``values`` has three significant
+    digits; 3 if there are none.
+    """
     sizes = [abs(float(value)) for value in values if value is not None and math.isfinite(value) and value]
     if not sizes:
         return 3
@@ -38,7 +40,9 @@ def places(values: Iterable[float | None]) -> int:
 
 
 def fixed(value: float | None, decimals: int) -> str:
-    """Returns ``−0.0031`` for ``-0.0031, 4``; ``–`` for a value that is missing or not finite."""
+    """Returns a number with these decimals and a true minus: ``−0.0031`` for -0.0031 and 4; ``–`` for a
+    number that is missing or not finite.
+    """
     if value is None or not math.isfinite(value):
         return NONE
     text = f"{value:,.{decimals}f}"
@@ -46,31 +50,37 @@ def fixed(value: float | None, decimals: int) -> str:
 
 
 def three(value: float | None) -> str:
-    """Returns one number with three significant digits."""
+    """Returns a number with three significant digits; ``–`` for a missing one."""
     return fixed(value, places([value]))
 
 
 def signed(value: float | None, decimals: int) -> str:
-    """Returns ``+0.0278`` for ``0.0278, 4``; zero after rounding has no sign."""
+    """Returns a number with a sign: ``+0.0278`` for 0.0278 and 4. A number that is rounded to zero has no
+    sign.
+    """
     text = fixed(value, decimals)
     return f"+{text}" if value is not None and value > 0 and text.strip("0.,") else text
 
 
 def change(value: float | None, unit: str = "") -> str:
-    """Returns one signed number with three significant digits: ``+12.7 %``; ``–`` for a missing one."""
+    """Returns a number with a sign, three significant digits and its unit, such as ``+12.7 %``; ``–`` for a
+    missing one.
+    """
     text = signed(value, places([value]))
     return text if text == NONE else f"{text}{unit}"
 
 
 def interval(low: float | None, high: float | None, decimals: int, unit: str = "") -> str:
-    """Returns ``+0.0236 to +0.0320``; ``–`` for a missing one."""
+    """Returns an interval such as ``+0.0236 to +0.0320``; ``–`` if an end is missing."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return NONE
     return f"{signed(low, decimals)} to {signed(high, decimals)}{unit}"
 
 
 def of_100(count_: int, n: int) -> str:
-    """Returns ``count_`` of ``n`` as a number of 100; never 0 or 100 unless exact."""
+    """Returns ``count_`` of ``n`` in %, without the sign. It is 0 or 100 only if that is exact: ``<0.1`` and
+    ``>99.9`` else.
+    """
     share = 100 * count_ / n
     if 0 < share < 1 or 99 < share < 100:
         return fixed(share, 1) if 0.05 <= share < 99.95 else ("<0.1" if share < 1 else ">99.9")
@@ -78,12 +88,14 @@ def of_100(count_: int, n: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Returns ``97 % (972 of 1,000)``; 100 % and 0 % only if exact."""
+    """Returns a share such as ``97 % (972 of 1,000)``; 100 % and 0 % only if exact, ``–`` if ``whole`` is
+    0.
+    """
     return f"{of_100(part, whole) if whole else NONE} % ({part:,} of {whole:,})"
 
 
 def p_value(value: float | None) -> str:
-    """Returns ``0.0312``; ``<0.001`` below that; ``–`` for a missing one."""
+    """Returns a p-value such as ``0.0312``; ``<0.001`` below that, ``–`` for a missing one."""
     if value is None or not math.isfinite(value):
         return NONE
     return "<0.001" if value < 0.001 else fixed(value, 3)
@@ -94,7 +106,7 @@ def count(value: float | None) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """Returns ``0 items``, ``1 item``, ``1,200 items``."""
+    """Returns a count with its noun: ``0 items``, ``1 item``, ``1,200 items``."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
@@ -103,12 +115,14 @@ def users(n: int) -> str:
 
 
 def percent(share: float | None) -> float:
-    """Returns a share in %; NaN for None."""
+    """Returns a share multiplied by 100; NaN for None."""
     return math.nan if share is None else 100 * share
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
-    """Returns round values (1, 2 or 5 times a power of ten apart) inside ``low..high``."""
+    """Returns about ``wanted`` round values between ``low`` and ``high``, which are 1, 2 or 5 times a power
+    of ten apart.
+    """
     span = high - low
     if not math.isfinite(span) or span <= 0:
         return [low] if math.isfinite(low) else []
@@ -121,7 +135,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 
 
 def tick_decimals(values: Sequence[float]) -> int:
-    """Returns the fewest decimals that distinguish the ticks exactly."""
+    """Returns the fewest decimals with which all ticks are written exactly; at most 6."""
     for decimals in range(MOST_DECIMALS):
         if all(math.isclose(round(value, decimals), value, abs_tol=1e-9) for value in values):
             return decimals

@@ -12,12 +12,12 @@ Row = dict[str, Any]
 
 
 def records(frame: pd.DataFrame) -> list[Row]:
-    """Returns one dict per row, column name → value."""
+    """Returns one dict per row: {column name: value}."""
     return cast("list[Row]", frame.to_dict("records"))
 
 
 def by_run(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Returns (run_id, its rows), in the order in which runs first appear."""
+    """Returns (run id, its rows) for each run, in order of first appearance."""
     return [(str(run_id), part) for run_id, part in frame.groupby("run_id", sort=False)]
 
 
@@ -27,7 +27,7 @@ def last_of_run(frame: pd.DataFrame) -> list[Row]:
 
 
 def plain_columns(frame: pd.DataFrame, columns: list[str]) -> dict[str, list[Any]]:
-    """Returns columns as plain lists for a figure's data; None for a number that is not finite."""
+    """Returns {column: its values as a list} for a figure's data; numbers that are not finite become None."""
     return {
         name: [
             None if isinstance(value, float) and not isfinite(value) else value

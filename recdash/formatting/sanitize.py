@@ -8,40 +8,42 @@ import unicodedata
 from recdash.errors import InputError, Problem
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-"""Control characters: they move a cursor, ring a bell, end a line or change the writing direction."""
+"""Pattern of control characters, which move a cursor, ring a bell, end a line or change the direction of
+writing.
+"""
 UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]+"
 )
-"""Invisible characters, and half characters, which cannot be encoded. Joiners of letters (U+200C, U+200D) are
-not among them: Persian words and emoji need them.
+"""Pattern of invisible characters and of surrogates, which cannot be encoded. Joiners of letters (U+200C,
+U+200D) are not included, because Persian words and emoji need them.
 """
 WORD_JOINER = "\u2060"
 BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters and symbols that no font draws."""
+"""Letters and symbols that fonts draw as blanks."""
 
 
 def on_a_line(text: str) -> str:
-    """Returns the text without control characters, so on one line."""
+    """Returns the text on one line: control characters are replaced with blanks."""
     return CONTROL.sub(" ", text)
 
 
 def is_visible(text: str) -> bool:
-    """Returns whether any character is visible, unlike blanks, zero-width joiners and marks without a
-    letter.
+    """Returns whether at least one character is visible. Blanks, zero-width joiners and combining marks alone
+    are not.
     """
     return any(letter not in BLANK and unicodedata.category(letter)[0] in "LNPS" for letter in text)
 
 
 def visible(text: str) -> str:
-    r"""Returns the text on one line, with control and invisible characters written as ``\u001b``.
+    r"""Returns the text on one line, with control and invisible characters written like ``\u001b``.
 
-    A JSON reader decodes them again. Word joiners stay: they prevent links.
+    JSON readers decode them again. Word joiners are kept, because they prevent links.
     """
     return "".join(_written_out(letter) for letter in text) if _is_strange(text) else text
 
 
 def visible_lines(text: str) -> str:
-    """Returns the same as ``visible``, with the text's line ends."""
+    """Returns what ``visible`` returns for each line of the text; the line ends stay."""
     return "\n".join(map(visible, text.split("\n")))
 
 
@@ -54,10 +56,10 @@ def _written_out(letter: str) -> str:
 
 
 def check_name(subject: str, name: object) -> str:
-    """Returns the stripped name; ``subject`` is what it names.
+    """Returns the name without blanks at its ends; ``subject`` says what it is the name of.
 
-    Raises InputError for a name that is empty, not a text, or has control or invisible characters, also at
-    its ends: some callers keep the name as given.
+    Raises InputError for a name that is empty, is not a text, or has control or invisible characters. They
+    are not accepted at its ends either, because some callers keep the name as given.
     """
     if not isinstance(name, str):
         fix = "Give a text as the name, such as 'als'."
@@ -71,7 +73,9 @@ def check_name(subject: str, name: object) -> str:
 
 
 def check_note(subject: str, text: str) -> str:
-    """Returns the text. Raises InputError if it has control characters other than line ends and tabs."""
+    """Returns the text unchanged. Raises InputError if it has control characters other than line ends and
+    tabs.
+    """
     if CONTROL.search(re.sub(r"[\t\r\n]", "", text)):
         raise InputError(_strange(subject, text))
     return text

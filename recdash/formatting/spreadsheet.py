@@ -1,4 +1,4 @@
-"""Text in a spreadsheet must not start a formula."""
+"""Prevents that texts in a spreadsheet are read as formulas."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ _STARTS_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢",
 
 
 def safe_cell(value: object) -> object:
-    """Returns text with an apostrophe in front if it would start a formula, also after invisible
-    characters.
+    """Returns a text with an apostrophe before it if a spreadsheet would read it as a formula, also after
+    invisible characters; any other value unchanged.
     """
     if not isinstance(value, str):
         return value

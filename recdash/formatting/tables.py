@@ -1,4 +1,4 @@
-"""Tables as values: cells, columns, and the HTML that pages and reports share."""
+"""Tables as values: cells and columns, and the HTML that pages and reports share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from recdash.formatting.html import Html, html, join
 Tone = Literal["better", "same", "worse", "muted", "plain"]
 PERCENT = " %"
 SHORT = 12
-"""A table of at most so many rows stays on one page when it is printed."""
+"""A table with at most this many rows is kept on one page when it is printed."""
 
 # ── cells ────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number and how it is shown: times ``scale``, with ``decimals``, a ``sign`` above 0, and a unit.
+    """A number and how it is shown: multiplied by ``scale``, with ``decimals``, a plus above 0 if ``sign``,
+    and a unit.
 
-    ``style``: "p" writes a p-value. ``why``: why there is none, where ``value`` is None.
+    The style "p" shows it as a p-value. If ``value`` is None, ``why`` is the reason.
     """
 
     value: int | float | None
@@ -36,7 +37,7 @@ class Number:
 
     @property
     def text(self) -> str:
-        """The number without its unit; "–" for none."""
+        """Returns the number as text without its unit; "–" if it is missing."""
         if self.value is None:
             return numbers.NONE
         if self.style == "p":
@@ -46,20 +47,20 @@ class Number:
 
     @property
     def shown(self) -> str:
-        """The number with its unit; "–" for none."""
+        """Returns the number as text with its unit; "–" if it is missing."""
         return self.text if self.value is None else f"{self.text}{self.unit}"
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Two ends, with the same decimals and unit."""
+    """An interval; both ends have the same decimals and unit."""
 
     low: Number
     high: Number
 
     @property
     def shown(self) -> str:
-        """``+0.0236 to +0.0320``; "–" where an end is missing."""
+        """Returns the interval as text, such as ``+0.0236 to +0.0320``; "–" if an end is missing."""
         if self.low.value is None or self.high.value is None:
             return numbers.NONE
         return f"{self.low.text} to {self.high.shown}"
@@ -67,14 +68,14 @@ class Interval:
 
 @dataclass(frozen=True)
 class RunName:
-    """A run, by its id. The renderer of the table knows its name and its mark."""
+    """A run, given by its id; the table's renderer knows its name and mark."""
 
     run_id: str
 
 
 @dataclass(frozen=True)
 class Word:
-    """A finding: its sign, and the word that says the same."""
+    """A finding: its sign, and the word for it."""
 
     sign: str
     word: str
@@ -82,12 +83,12 @@ class Word:
 
     @property
     def shown(self) -> str:
-        """``▲ better``; the word alone where there is no sign."""
+        """Returns sign and word, such as ``▲ better``; the word alone if there is no sign."""
         return f"{self.sign} {self.word}".strip()
 
 
 Cell = str | Number | Interval | RunName | Word
-"""A text is escaped where it is written, unless it is :class:`Html`."""
+"""The content of a cell. Texts are escaped when the table is written, unless they are :class:`Html`."""
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
@@ -95,7 +96,7 @@ Cell = str | Number | Interval | RunName | Word
 
 @dataclass(frozen=True)
 class Column:
-    """One column; numbers are aligned on the right."""
+    """A column of a table; columns of numbers are aligned to the right."""
 
     title: str
     number: bool = False
@@ -111,7 +112,7 @@ def number_columns(*titles: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True)
 class Table:
-    """``title`` says what it is; ``bands`` are the rows in panel colour."""
+    """A table with its title and note; ``bands`` are the indexes of rows with a coloured background."""
 
     title: str
     columns: tuple[Column, ...]
@@ -121,14 +122,14 @@ class Table:
 
 
 def shown(cell: Cell, names: Mapping[str, str]) -> str:
-    """Returns a cell as plain text. ``names``: run id → name."""
+    """Returns a cell as plain text. ``names`` is {run id: name}."""
     if isinstance(cell, str):
         return cell
     return names[cell.run_id] if isinstance(cell, RunName) else cell.shown
 
 
 def footnotes(table: Table) -> dict[str, str]:
-    """Returns {reason why numbers of a table are missing: its footnote mark}."""
+    """Returns {reason why a number is missing: the number of its footnote}, for all cells of the table."""
     reasons = (
         cell.why for row in table.rows for cell in row if isinstance(cell, Number) and cell.value is None
     )
@@ -139,7 +140,9 @@ def footnotes(table: Table) -> dict[str, str]:
 
 
 def number_of(value: Any) -> float | None:
-    """None for what is missing or not finite; whole numbers stay whole, NumPy's too."""
+    """Returns the value as a float, or as an int if it is one (NumPy's included); None if it is missing or
+    not finite.
+    """
     if isinstance(value, Integral):
         return int(value)
     return None if value is None or not math.isfinite(value) else float(value)
@@ -153,9 +156,10 @@ def aligned(
     scale: int = 1,
     like: Iterable[Any] | None = None,
 ) -> list[Number]:
-    """Numbers of one column: as many decimals as the largest needs for three significant digits.
+    """Returns the cells of one column of numbers, with as many decimals as the largest needs for three
+    significant digits.
 
-    ``like``: the numbers whose largest decides, where that are not all of the column.
+    ``like`` are the numbers that decide the decimals, by default all of the column.
     """
     known = [number_of(value) for value in values]
     deciding = known if like is None else map(number_of, like)
@@ -164,7 +168,7 @@ def aligned(
 
 
 def single(value: Any, *, sign: bool = False, unit: str = "", scale: int = 1) -> Number:
-    """Returns a number by itself, with three significant digits."""
+    """Returns the cell of a number with three significant digits."""
     return aligned([value], sign=sign, unit=unit, scale=scale)[0]
 
 
@@ -179,7 +183,9 @@ def p_value(value: Any) -> Number:
 def intervals(
     ends: Sequence[tuple[Any, Any]], *, unit: str = "", scale: int = 1, beside: Sequence[Any] = ()
 ) -> list[Interval]:
-    """Signed intervals of one column, with the decimals of the numbers ``beside`` them."""
+    """Returns the cells of one column of intervals, with signs. The numbers ``beside`` them also count for
+    the decimals.
+    """
     flat = aligned([*(end for pair in ends for end in pair), *beside], sign=True, unit=unit, scale=scale)
     return [Interval(*flat[2 * row : 2 * row + 2]) for row in range(len(ends))]
 
@@ -187,24 +193,24 @@ def intervals(
 def with_intervals(
     values: Sequence[Any], ends: Sequence[tuple[Any, Any]], *, unit: str = "", scale: int = 1
 ) -> tuple[list[Number], list[Interval]]:
-    """Signed numbers and their intervals, all with the same decimals."""
+    """Returns two columns of cells, numbers with signs and their intervals, all with the same decimals."""
     bounds = intervals(ends, unit=unit, scale=scale, beside=values)
     decimals = bounds[0].low.decimals if bounds else 0
     return [Number(number_of(value), decimals, sign=True, unit=unit, scale=scale) for value in values], bounds
 
 
 def finding(word: str, sign: str) -> Word:
-    """Returns a finding with its sign (▲, ▼ or =), in the colour of the word."""
+    """Returns the cell of a finding with its sign (▲, ▼ or =), in the finding's colour."""
     return Word(sign, wording.shown(word), cast("Tone", wording.tone(word)))
 
 
 def muted(text: str) -> Word:
-    """Returns a grey text in place of a number or a finding."""
+    """Returns the cell of a grey text in place of a number or a finding."""
     return Word("", text, "muted")
 
 
 def bold(cell: Cell) -> Html:
-    """Returns a cell of a row's main number."""
+    """Returns the cell in bold, for the main number of a row."""
     return html("<b>{cell}</b>", cell=cell_html(cell))
 
 
@@ -219,13 +225,15 @@ def table_html(
     row_head: int | None = 0,
     label: str = "",
 ) -> Html:
-    """Returns the table with its caption, note and footnotes.
+    """Returns the table as HTML, with its caption, note and footnotes.
 
-    ``runs``: run id → its mark and name. ``row_head``: the column that names a row, None for none.
-    ``kind``: CSS classes; with any, all that stands in columns of numbers is aligned on the right. A table
-    without a title, below a heading of its own, has no caption; ``label`` names it for screen readers.
+    ``runs`` is {run id: its mark and name}. ``row_head`` is the index of the column whose cells name the
+    rows; None for none. ``kind`` are CSS classes; if there are any, all cells in columns of numbers are
+    aligned to the right. A table without a title has no caption, because it has a heading above; ``label``
+    then names it for screen readers.
 
-    Stored reports are compared with this HTML letter by letter: a change of it makes them unconfirmed.
+    Stored reports are compared with this HTML character by character, so that any change of it makes them
+    unconfirmed.
     """
     marks = footnotes(table)
     body = []
@@ -267,7 +275,9 @@ def _head(column: Column) -> Html:
 def cell_html(
     cell: Cell, runs: Mapping[str, Html] | None = None, marks: Mapping[str, str] | None = None
 ) -> Html:
-    """Returns what stands in a cell. ``marks``: reason for a missing number → its footnote."""
+    """Returns the content of a cell as HTML. ``marks`` is {reason why a number is missing: the number of its
+    footnote}.
+    """
     runs, marks = runs or {}, marks or {}
     if isinstance(cell, RunName):
         return runs[cell.run_id]
@@ -288,7 +298,7 @@ def _unit(number: Number) -> str:
 
 
 def _number(number: Number, marks: Mapping[str, str]) -> Html:
-    """Returns a number without its unit. Its value has as many digits as a reader of the page needs."""
+    """Returns a number as HTML, without its unit. The machine-readable value has five significant digits."""
     if number.value is None:
         mark = html("<sup>{mark}</sup>", mark=marks[number.why]) if number.why in marks else ""
         return html("<span class=none>–{mark}</span>", mark=mark)
@@ -297,7 +307,7 @@ def _number(number: Number, marks: Mapping[str, str]) -> Html:
 
 
 def _notes(note: str, marks: Mapping[str, str]) -> Html:
-    """Returns the note of a table, and why numbers are missing."""
+    """Returns the table's note and its footnotes as HTML; empty if there are none."""
     if not note and not marks:
         return Html("")
     reasons = [

@@ -1,4 +1,4 @@
-"""Numbers, lists and days in words, and words for statistical findings."""
+"""Puts numbers, lists, days and statistical findings into words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import glyph
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
-"""Names of multiple-testing corrections, by method; ``off`` has none."""
+"""{method of correction for multiple tests: its name}; ``off`` is not included."""
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
 def finding(low: float, high: float) -> str:
-    """Returns better or worse if the interval excludes zero, else the stored word for inconclusive."""
+    """Returns *better* or *worse* if the interval excludes zero, else the stored word for inconclusive."""
     sign = glyph(low, high)
     if sign == "=":
         return "not settled"
@@ -23,12 +23,12 @@ def finding(low: float, high: float) -> str:
 
 
 def shown(word: str) -> str:
-    """Returns a finding as people read it: ``inconclusive`` for the word that is stored."""
+    """Returns the finding as shown to people; only the stored word for ``inconclusive`` differs."""
     return "inconclusive" if word == "not settled" else word
 
 
 def tone(word: str) -> str:
-    """Returns the colour class of a finding."""
+    """Returns the CSS class for the colour of a finding."""
     return _TONES.get(word, "same")
 
 
@@ -41,9 +41,10 @@ _TONES = {
 
 
 def unavailable(noun: str, wanted: str, showing: str = "another") -> str:
-    """Returns ``Metric "foo" isn't available here; showing nDCG`` for a link; without a full stop.
+    """Returns a text for a link to something that does not exist, such as ``Metric "foo" isn't available
+    here; showing nDCG``, without a full stop.
 
-    ``showing``: what is shown instead; empty if nothing is.
+    ``showing`` is what is shown instead; empty if nothing is.
     """
     instead = f"; showing {showing}" if showing else ""
     return f'{capital(noun)} "{wanted}" isn\'t available here{instead}'
@@ -54,61 +55,67 @@ def named_number(n: int) -> str:
 
 
 def plural(n: float, noun: str) -> str:
-    """Returns the noun of a number: ``user`` of one, ``users`` of none or several."""
+    """Returns the noun for a number: ``user`` for one, ``users`` for any other."""
     return noun if n == 1 else f"{noun}s"
 
 
 def many(n: float, noun: str) -> str:
-    """Returns ``1 user``, ``6,263 users``; ``no user`` for 0."""
+    """Returns a count with its noun: ``1 user``, ``6,263 users``; ``no user`` for 0."""
     return f"{numbers.count(n)} {plural(n, noun)}" if n else f"no {noun}"
 
 
 def users(counts: Iterable[float]) -> str:
-    """Returns ``60 users``, or ``40 to 80 users`` if the counts differ; ``no user`` for none."""
+    """Returns numbers of users as a range: ``60 users``, or ``40 to 80 users`` if they differ; ``no user``
+    for none.
+    """
     known = sorted(set(counts)) or [0]
     first = f"{numbers.count(known[0])} to " if len(known) > 1 else ""
     return f"{first}{many(known[-1], 'user')}"
 
 
 def span(low: str, high: str) -> str:
-    """Returns ``5 to 7``; ``5`` if both are equal."""
+    """Returns a range such as ``5 to 7``; ``5`` if both ends are equal."""
     return low if low == high else f"{low} to {high}"
 
 
 def count_range(counts: Iterable[int]) -> str:
-    """``6,040``; ``5,100 to 6,040`` where the counts differ; ``–`` where there is none."""
+    """Returns the counts as a range: ``6,040``, or ``5,100 to 6,040`` if they differ; ``–`` if there are
+    none.
+    """
     known = sorted(set(counts))
     return span(numbers.count(known[0]), numbers.count(known[-1])) if known else numbers.NONE
 
 
 def day(when: datetime) -> str:
-    """Returns ``9 Oct 2026``."""
+    """Returns a date such as ``9 Oct 2026``."""
     return f"{when.day} {when:%b %Y}"
 
 
 def moment(when: datetime) -> str:
-    """Returns ``9 Oct 2026, 14:05 UTC``."""
+    """Returns a time such as ``9 Oct 2026, 14:05 UTC``."""
     return f"{day(when)}, {when:%H:%M} UTC"
 
 
 def long_day(when: datetime) -> str:
-    """Returns ``9 October 2026``."""
+    """Returns a date such as ``9 October 2026``."""
     return f"{when.day} {when:%B %Y}"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Returns ``a, b and c``."""
+    """Returns the names joined, such as ``a, b and c``."""
     return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 
 def cut(text: str, longest: int) -> str:
-    """Returns at most ``longest`` characters, the last an ellipsis if some are cut; not escaped."""
+    """Returns the first ``longest`` characters of a text, the last of which is an ellipsis if it was longer;
+    not escaped.
+    """
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def cut_inside(text: str, longest: int) -> str:
-    """Returns at most ``longest`` characters: of a long name its beginning and end, which may be all that
-    differs.
+    """Returns a text in at most ``longest`` characters: a longer one loses its middle, because names often
+    differ only at their end.
     """
     if len(text) <= longest:
         return text
@@ -117,7 +124,9 @@ def cut_inside(text: str, longest: int) -> str:
 
 
 def lowered(title: str) -> str:
-    """Returns a title for use within a sentence: ``Engagement rate`` → engagement rate, but CTR stays."""
+    """Returns a title for use in a sentence: ``engagement rate`` for ``Engagement rate``; a title such as CTR
+    stays as it is.
+    """
     return title if title[1:2].isupper() else small(title)
 
 
@@ -127,7 +136,7 @@ def small(text: str) -> str:
 
 
 def possessive(name: str) -> str:
-    """Returns ``Popular's``."""
+    """Returns the possessive form of a name, such as ``Popular's``."""
     return f"{name}'s"
 
 
@@ -137,7 +146,9 @@ def capital(text: str) -> str:
 
 
 def nested(value: Any) -> str:
-    """Returns a nested value on one line: ``a: 1 · b: 2`` or ``x, y``."""
+    """Returns a nested value on one line: ``a: 1 · b: 2`` for a mapping, ``x, y`` for a list; ``–`` for
+    None.
+    """
     if isinstance(value, Mapping):
         return " · ".join(f"{name}: {nested(inner)}" for name, inner in value.items())
     if isinstance(value, list | tuple):
