@@ -43,7 +43,7 @@ class ReportFile:
 
 
 class Reports:
-    """The reports about the experiments of a workspace."""
+    """The service for reports about the experiments of a workspace."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

@@ -26,7 +26,7 @@ def absent_for(metric: str, error: InputError) -> Unavailable:
 
 
 class MetricValues:
-    """Values and inputs of metrics for stored runs, cached."""
+    """The service for values and inputs of metrics of stored runs; cached."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data

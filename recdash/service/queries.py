@@ -19,7 +19,7 @@ from recdash.service.rules import rules_of
 
 @dataclass(eq=False)
 class Queries:
-    """Comparison queries of an experiment's runs."""
+    """The service that makes comparison queries of an experiment's runs."""
 
     _context: ServiceContext
     _scores: Scores

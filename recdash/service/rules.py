@@ -14,7 +14,7 @@ RULES = "rules"
 
 
 class Rules:
-    """Reads and changes an experiment's margin, guardrails, primary metric, k and owner.
+    """The service for an experiment's margin, guardrails, primary metric, k and owner.
 
     The baseline is not among them: it is a field of the experiment.
     """

@@ -30,7 +30,7 @@ def _several_lists(run: Run) -> Problem:
 
 
 class RunData:
-    """Tables, lists and hits of stored runs, cached by ids, as they never change."""
+    """The service for tables, lists and hits of stored runs. They are cached by ids, as they never change."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context

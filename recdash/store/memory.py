@@ -60,7 +60,7 @@ class MemoryAudit(InMemory):
 
 
 class MemoryExperiments(InMemory):
-    """A list of experiments with the one experiment of the store."""
+    """The experiments of a store in memory, which has exactly one."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -182,7 +182,7 @@ class MemoryJournal(InMemory):
 
 
 class MemoryArtifacts(InMemory):
-    """Tables stored in memory, and the files of another store."""
+    """A store of tables in memory, which also reads the files of another store."""
 
     def __init__(self, behind: Store) -> None:
         self._behind = behind

@@ -23,7 +23,7 @@ MOST_FILES, MOST_VISITORS = 2_000, 10_000
 
 
 class OfferedFiles:
-    """The names of the files that each visitor's pages offered to them, as sent over their websockets."""
+    """A record of the files that each visitor's pages offered to them, as sent over their websockets."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[Visitor, OrderedDict[str, None]] = OrderedDict()

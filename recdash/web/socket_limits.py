@@ -20,7 +20,7 @@ MOST_OF_STRANGERS = 20
 
 
 class Sockets:
-    """Counts the websockets that are open now."""
+    """A counter of the websockets that are open now."""
 
     def __init__(self, rules: Settings) -> None:
         self._rules = rules

@@ -95,7 +95,7 @@ class Digest:
 
 
 class Digests:
-    """Makes digests of a workspace's experiments."""
+    """The service for digests of a workspace's experiments."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

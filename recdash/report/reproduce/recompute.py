@@ -108,7 +108,9 @@ def _without_rows(section: Section, names: Sequence[str]) -> Section:
 
 
 class FromUploads:
-    """Scores the runs and counts the A/B tests of a report again, in a workspace over a store in memory."""
+    """A workspace over a store in memory, in which the runs and A/B tests of a report are scored and counted
+    again.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace

@@ -44,7 +44,7 @@ def first_changes(context: ReportContext) -> Section | None:
 
 @dataclass(frozen=True)
 class OtherQuestions:
-    """Variants of a report's question, each with its own offline verdict."""
+    """The variants of a report's question, each with its own offline verdict."""
 
     context: ReportContext
     verdict: OfflineVerdict

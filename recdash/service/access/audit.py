@@ -8,7 +8,7 @@ from recdash.service.context import ServiceContext
 
 
 class AuditLog:
-    """Reads the audit log of a store, and checks whether all stored data is as it was written."""
+    """The service for reading the audit log, and for checking that stored data is as it was written."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context

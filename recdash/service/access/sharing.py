@@ -57,7 +57,7 @@ class SharedLink:
 
 
 class Sharing:
-    """Creates, checks and revokes share links; saves, finds and deletes views."""
+    """The service for share links (create, check, revoke) and saved views (save, find, delete)."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context

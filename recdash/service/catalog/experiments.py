@@ -38,7 +38,7 @@ class Setup:
 
 
 class Experiments:
-    """All operations on experiments as a whole."""
+    """The service for operations on whole experiments."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context

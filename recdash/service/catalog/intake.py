@@ -73,7 +73,7 @@ class Candidate:
 
 
 class Intake:
-    """Plans how several files at once are stored, and stores them."""
+    """The service for adding several files at once: it plans how they are stored, and stores them."""
 
     def __init__(
         self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests

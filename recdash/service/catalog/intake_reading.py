@@ -105,7 +105,7 @@ class Draft:
 
 
 class Planner:
-    """Makes one plan. ``read`` caches what was read, also for the plans that are derived from it."""
+    """The maker of one plan. ``read`` caches what was read, also for plans that are derived from it."""
 
     def __init__(self, services: Services, inputs: PlanInputs, read: dict[tuple[object, ...], Any]) -> None:
         self._services, self._inputs, self._read = services, inputs, read

@@ -152,7 +152,7 @@ class Today:
 
 
 class ExperimentCards:
-    """Makes the summaries of the workspace's experiments."""
+    """The service for summaries of the workspace's experiments."""
 
     def __init__(
         self,

@@ -99,7 +99,7 @@ class FirstIds:
 
 
 class Runs:
-    """All operations on runs."""
+    """The service for operations on runs: read, score, store, rename, archive and delete them."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data

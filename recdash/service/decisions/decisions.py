@@ -54,7 +54,7 @@ class Numbers(NamedTuple):
 
 @dataclass(eq=False)
 class Decisions:
-    """Records the decisions of an experiment."""
+    """The service for recording decisions about an experiment."""
 
     _context: ServiceContext
     _online_tests: OnlineTests

@@ -33,7 +33,7 @@ class Writing:
 
 
 class Journal:
-    """Reads and adds the entries that people wrote about an experiment.
+    """The service for the journal of an experiment, whose entries people write.
 
     ``author`` can be given only if people do not sign in. ``key`` is a text unique to a form, so that a form
     that is sent twice writes one entry; without a key, each call writes an entry.

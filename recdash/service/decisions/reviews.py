@@ -22,7 +22,9 @@ from recdash.service.validation import long_text
 
 @dataclass(eq=False)
 class Reviews:
-    """Proposes candidates for approval, and attaches evidence to their reviews."""
+    """The service for reviews: it proposes candidates for approval, and attaches evidence to their
+    reviews.
+    """
 
     _context: ServiceContext
     _online_tests: OnlineTests

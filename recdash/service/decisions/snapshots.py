@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Snapshots:
-    """Records the current verdict and A/B test results, with the definitions of their metrics."""
+    """The service for snapshots of the current verdict and A/B test results, with the definitions of their
+    metrics.
+    """
 
     _context: ServiceContext
     _comparisons: Comparisons

@@ -28,7 +28,7 @@ P = ParamSpec("P")
 
 @dataclass(eq=False)
 class Diagnosis:
-    """Explains the result of any variant that is linked to a run."""
+    """The service that explains the result of any variant that is linked to a run."""
 
     _context: ServiceContext
     _comparisons: Comparisons

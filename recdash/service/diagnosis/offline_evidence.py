@@ -52,7 +52,7 @@ LISTS = Missing("lists of the run and of the control's run")
 
 @dataclass(eq=False)
 class OfflineEvidence:
-    """Gathers the evidence from offline results."""
+    """The service that gathers the checks' evidence from offline results."""
 
     _context: ServiceContext
     _data: RunData

@@ -32,7 +32,7 @@ SEGMENTS = Missing("a column of the users' segments (country, device …) in the
 
 
 class OnlineEvidence:
-    """Gathers the evidence from an A/B test's results."""
+    """The service that gathers the checks' evidence from an A/B test's results."""
 
     def __init__(
         self, context: ServiceContext, online_tests: OnlineTests, online_analysis: OnlineAnalysis

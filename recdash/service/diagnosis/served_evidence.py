@@ -41,7 +41,7 @@ class Requests:
 
 @dataclass(eq=False)
 class ServedEvidence:
-    """Gathers the evidence from served lists."""
+    """The service that gathers the checks' evidence from served lists."""
 
     _context: ServiceContext
     _data: RunData

@@ -47,7 +47,7 @@ RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_u
 
 
 class Comparisons:
-    """Compares runs, and recommends which of them to choose."""
+    """The service that compares runs, and recommends which of them to choose."""
 
     def __init__(
         self,

@@ -30,8 +30,9 @@ def cutoffs_within(depth: int) -> tuple[int, ...]:
 
 
 class CutoffComparisons:
-    """Compares runs at several cutoffs at once; all pairs are cached, so that another baseline costs
-    nothing.
+    """The service that compares runs at several cutoffs at once.
+
+    All pairs are cached, so that a comparison with another baseline computes nothing.
     """
 
     def __init__(self, context: ServiceContext, values: MetricValues) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PresetResults:
-    """Computes what each library would report for a run, and why its value differs."""
+    """The service that computes what each library would report for a run, and why its value differs."""
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves

@@ -26,7 +26,7 @@ SAMPLE_USERS, SEED = 2_000, 20261121
 
 
 class StoredLists:
-    """Lists in the order in which they were scored; cached."""
+    """The service that reads lists from stored uploads, in the order in which they were scored; cached."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data

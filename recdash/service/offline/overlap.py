@@ -28,7 +28,7 @@ _NO_LIKENESS = (np.zeros(0), float("nan"), 0)
 
 
 class Overlap:
-    """Compares the runs' lists and hits, independent of a metric."""
+    """The service that compares the runs' lists and hits, independent of a metric."""
 
     def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
         self._context, self._data, self._lists = context, data, lists

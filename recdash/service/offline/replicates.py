@@ -22,7 +22,7 @@ SPREAD_COLUMNS = ("run_id", "run", "replicate", "value", "n_users")
 
 
 class Replicates:
-    """Reads the folds or seeds of candidates that were uploaded several times."""
+    """The service for the folds or seeds of candidates that were uploaded several times."""
 
     def __init__(self, context: ServiceContext, data: RunData, run_curves: RunCurves) -> None:
         self._context, self._data, self._run_curves = context, data, run_curves

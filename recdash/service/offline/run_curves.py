@@ -17,7 +17,7 @@ from recdash.service.run_data import RunData
 
 
 class RunCurves:
-    """Reads or computes curves of stored runs; cached."""
+    """The service that reads or computes curves of stored runs; cached."""
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues, slices: Slices) -> None:
         self._context, self._data, self._values, self._slices = context, data, values, slices

@@ -15,7 +15,7 @@ MOST_THRESHOLDS = 12
 
 
 class Scopes:
-    """Lists the slices and relevance thresholds that a ``Scope`` can name."""
+    """The service that lists the slices and relevance thresholds that a ``Scope`` can name."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._data = data

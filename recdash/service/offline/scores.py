@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Scores:
-    """Returns curves and scores of stored runs, with the caveats that apply."""
+    """The service for curves and scores of stored runs, with the caveats that apply."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, run_curves: RunCurves

@@ -29,7 +29,7 @@ SEGMENT_COLUMNS = [
 
 
 class Segments:
-    """Compares candidates with the baseline in each segment."""
+    """The service that compares candidates with the baseline in each segment."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, scores: Scores, slices: Slices
@@ -85,7 +85,7 @@ class Segments:
     # ── with a value per user ────────────────────────────────────────────────────────────────
 
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
-        """Returns the run's values per user: first of all users, then of each slice.
+        """Returns the run's values per user: first of all users, then of each slice of the attribute ``by``.
 
         Each is None if the run lacks the metric, or if no user counts there.
         """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Slices:
-    """Scores runs by slice of users or items, and counts their exposure by attribute."""
+    """The service that scores runs by slice of users or items, and counts their exposure by attribute."""
 
     def __init__(self, context: ServiceContext, data: RunData, values: MetricValues) -> None:
         self._context, self._data, self._values = context, data, values

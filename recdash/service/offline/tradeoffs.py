@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 class TradeOffs:
-    """Compares runs by two metrics at once, to show what a gain in one costs in the other."""
+    """The service that compares runs by two metrics at once, to show what a gain in one costs in the
+    other.
+    """
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons

@@ -38,7 +38,7 @@ DECISIVE_COLUMNS = ("user_id", "difference", "value", "baseline_value", "n_relev
 
 
 class UserResults:
-    """Returns the results of runs user by user."""
+    """The service for results of runs user by user."""
 
     def __init__(
         self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists

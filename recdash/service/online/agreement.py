@@ -37,7 +37,7 @@ CUTOFFS = (1, 5, 10, 20, 50, 100)
 
 @dataclass(eq=False)
 class OnlineAgreement:
-    """Compares the ranking of an A/B test's runs with that by offline metrics."""
+    """The service that compares the ranking of an A/B test's runs with that by offline metrics."""
 
     _context: ServiceContext
     _scores: Scores

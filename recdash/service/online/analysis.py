@@ -22,8 +22,9 @@ OverTime = Literal["cumulative", "daily", "since"]
 
 
 class OnlineAnalysis:
-    """Analyses A/B tests that have data per user; its methods raise NotFound for a test with aggregated data
-    only.
+    """The service that analyses A/B tests with data per user.
+
+    Its methods raise NotFound for a test with aggregated data only.
     """
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:

@@ -48,7 +48,7 @@ class ServedRuns(NamedTuple):
 
 
 class OnlineTests:
-    """All operations on online tests."""
+    """The service for A/B tests: store, find, count, link and compare them."""
 
     def __init__(self, context: ServiceContext, scores: Scores, comparisons: Comparisons) -> None:
         self._context, self._scores, self._comparisons = context, scores, comparisons

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class TrackRecords:
-    """Makes the track record of an offline metric over all A/B tests."""
+    """The service for the track record of an offline metric over all A/B tests."""
 
     _context: ServiceContext
     _comparisons: Comparisons

@@ -79,7 +79,9 @@ def without_value(view: View) -> str:
 
 
 def _joined(neighbours: Sequence[Stretch]) -> list[Stretch]:
-    """Returns the stretches with neighbouring ones that have no single leader joined to one."""
+    """Joins neighbouring stretches that have no single leader to one stretch without a leader; returns all
+    stretches.
+    """
     joined: list[Stretch] = []
     for stretch in neighbours:
         if joined and len(stretch.runs) != 1 and len(joined[-1].runs) != 1:

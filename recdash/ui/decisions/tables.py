@@ -191,7 +191,7 @@ def _provenance_rows(provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 
 def show_since(changes: Sequence[Changed]) -> None:
-    """Draws a table of what differs today."""
+    """Draws a table of the numbers that differ today, or a sentence that none does."""
     if not changes:
         st.html('<p class="rd-quiet">✓ Asked again today, the numbers are the same.</p>')
         return

@@ -74,7 +74,7 @@ def _standing(view: View) -> str:
 
 
 def show(view: View) -> None:
-    """Draws the whole page below the frame."""
+    """Draws the page Decision below the frame."""
     if len(view.verdict_query.shown) == 1:
         one_run(view)
         return

@@ -51,7 +51,7 @@ def show(person: Person) -> None:
 
 
 def place_for_link() -> DeltaGenerator:
-    """Returns the container of *Copy link*, which a page with a view fills."""
+    """Returns the container for *Copy link*, which a page with a view fills."""
     place: DeltaGenerator = st.session_state[_LINK]
     return place
 

@@ -144,7 +144,9 @@ def _advice(check: Check, answer: CheckAnswer) -> Html:
 
 
 def picture_html(picture: Picture, mark: Mark) -> Html:
-    """Returns a picture with bars from zero, or dots with their intervals; the run's have its colour."""
+    """Returns a check's picture as HTML: bars from zero, or dots with their intervals; the run's have its
+    colour.
+    """
     drawn = drawing(picture)
     rows = join([_row(row, drawn, mark) for row in drawn.rows])
     template = '<figure class="rd-picture"><figcaption>{title}</figcaption>{rows}</figure>'
