@@ -67,7 +67,7 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
 
 def _note_contradictions(table: pa.Table, findings: Findings) -> None:
     """Adds a notice if n and mean contradict successes and trials in some rows."""
-    rate = pc.divide(table["successes"], table["trials"])  # NaN without trials, which equals nothing
+    rate = pc.divide(table["successes"], table["trials"])  # NaN without trials; NaN equals no number
     alike = pc.less_equal(pc.abs(pc.subtract(rate, table["mean"])), 1e-3)
     same = pc.and_(alike, pc.equal(table["n"], table["trials"]))
     count = table.num_rows - (pc.sum(same).as_py() or 0)

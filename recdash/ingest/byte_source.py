@@ -103,7 +103,7 @@ def bytes_of(stream: Any) -> bytes:
     kind, cause = type(stream).__name__, None
     try:
         data = stream.read()
-    except (OSError, ValueError, TypeError) as error:  # closed, opened for writing, a class …
+    except (OSError, ValueError, TypeError) as error:  # e.g. closed, opened for writing, or a class
         finding, cause = f"{kind} cannot be read ({error})", error
     else:
         if isinstance(data, bytes | bytearray | memoryview):

@@ -558,7 +558,7 @@ def assign(
     ordered = {role.name: mapping[role.name] for role in ROLES[kind] if role.name in mapping}
     reversed_score = reversed_score and "score" in ordered
     displayed = {**ordered, **({"score": f"{REVERSED}{ordered['score']}"} if reversed_score else {})}
-    several = {"item_id": models, "score": scores}  # each becomes a candidate's own
+    several = {"item_id": models, "score": scores}  # each of them becomes one candidate's column
     displayed = {role: column for role, column in displayed.items() if not several.get(role)}
     notices = _notices(kind, displayed, wide, positions is not None, fixed, stated)
     unread = [label for label, family in families.items() if wide and set(family).isdisjoint(wide)]
@@ -703,6 +703,7 @@ def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tu
 
 
 def is_called(role: Role, column: str) -> bool:
+    """Returns True if a column's name, without a number at its end, is one of the role's."""
     stem = plain(column).rstrip("0123456789")
     return bool({stem, f"{stem}s"} & set(names_of(role)))
 
@@ -733,6 +734,7 @@ def listed(columns: Sequence[str]) -> str:
 
 
 def near(name: str, known: Sequence[str]) -> str:
+    """Returns a question that suggests the most similar known name; empty if none is similar."""
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"Did you mean '{near[0]}'? " if near else ""
 

@@ -49,6 +49,7 @@ class ColumnBlock:
 
 
 def layout_of(raw: RawTable, columns: Columns) -> Layout:
+    """Returns the layout of the table: rows, lists or wide."""
     if columns.wide:
         return "wide"
     column = columns.mapping.get("item_id", "")
@@ -224,6 +225,7 @@ def unwrapped(value: str) -> str:
 
 
 def is_bracketed(value: str) -> bool:
+    """Returns True if a cell is enclosed in brackets, as a list, pairs or a set are."""
     value = unwrapped(value)
     return value[:1] + value[-1:] in ("[]", "()", "{}")
 

@@ -51,6 +51,7 @@ class Commas:
 
     @property
     def misleading(self) -> bool:
+        """Returns True if the column's commas separate thousands, and not decimals."""
         return bool(self.value) and self.thousands and not self.decimal
 
 
@@ -82,6 +83,7 @@ class Findings:
 
     @property
     def problems(self) -> list[Problem]:
+        """Returns the problems, each with the number of others like it."""
         problems = []
         for problem in self._problems.values():
             more = f" (and {problem.count - 1} more like it)" if problem.count > 1 else ""
@@ -90,6 +92,7 @@ class Findings:
 
     @property
     def notices(self) -> list[Problem]:
+        """Returns the notices, each with its number of rows in the text."""
         return [replace(p, found=p.found.replace("{rows}", in_rows(p.count))) for p in self._notices.values()]
 
 

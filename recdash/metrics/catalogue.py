@@ -94,6 +94,7 @@ class CatalogueInputs:
 
     @cached_property
     def _of_run(self) -> CatalogueInputs:
+        """Returns the inputs with the exposure of all lists of the run."""
         if self.other_exposure is None or not self.other_exposure.n_lists:
             return self  # both populations have the same lists and share the cache
         exposure = joined_exposures(self.exposure, self.other_exposure)
@@ -179,6 +180,7 @@ def _by_rank(counts: RankCounts) -> Iterator[tuple[Ints, Ints]]:
 
 
 def coverage(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the share of the universe's items that are in some list up to each k."""
     levels = inputs.levels(parameters["of"])
     if parameters["counted"] == "every":
         shown = np.bincount(inputs.first_shown(), minlength=inputs.depth + 2)[1:-1].cumsum()
@@ -187,6 +189,7 @@ def coverage(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 
 
 def coverage_by(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the share of the attribute's values that some shown item has, up to each k."""
     labels = inputs.labels(parameters["attribute"])
     first = np.full(len(labels.values), inputs.depth + 1)
     np.minimum.at(first, labels.value, inputs.first_shown()[labels.item])
@@ -236,6 +239,7 @@ def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
 
 
 def entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the entropy of the universe's exposure at each k, in bits or nats."""
     levels = inputs.levels(parameters["of"])
     bits = np.array([entropy_of(at_k) for at_k in levels])
     in_unit = bits * (np.log(2) if parameters["log"] == "e" else 1.0)
@@ -256,6 +260,7 @@ def entropy_of(levels: Levels) -> float:
 
 
 def tail_share(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the share of long-tail items in the top k of each list, averaged over lists."""
     return _mean_over_lists(inputs, inputs.tail(Fraction(parameters["head"])).astype(np.float64))
 
 
@@ -270,12 +275,13 @@ def fewest_users_of_head(seen_by: Ints, head: Fraction) -> int:
 
 
 def gini(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the Gini index of the universe's exposure at each k."""
     values = []
     for levels in inputs.levels(parameters["of"]):
         counted = levels.level >= (1 if parameters["items"] == "shown" else 0)
         levels_counted = Levels(levels.level[counted], levels.often[counted])
         n, factor = int(levels_counted.often.sum()), 1.0
-        if parameters["norm"] != "n":  # n-1
+        if parameters["norm"] != "n":  # norm=n-1
             factor = n / (n - 1) if n > 1 else float("nan")
         values.append(gini_of(levels_counted) * factor)
     return np.array(values)
@@ -317,6 +323,7 @@ def personalization(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> F
 
 
 def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the mean −log2 of the items' share of the training users or rows, at each k."""
     share = parameters["share"]
     surprise = inputs.surprise(share)
     if parameters["norm"] == "max":
@@ -329,6 +336,7 @@ def novelty(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
 
 
 def popularity(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] the mean number of training users of the shown items, at each k."""
     rows = max(inputs.train_size("rows"), 1) if parameters["norm"] == "rows" else 1
     return _mean_over_lists(inputs, inputs.seen_by / rows)
 
@@ -376,6 +384,7 @@ def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
 
 
 def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Returns why the table that defines the universe is missing; an empty text if it is given."""
     if inputs.universe(parameters["of"]) is None:
         words = {"train": "training data", "catalogue": "a catalogue table", "truth": "a test set"}
         needed = words.get(parameters["of"], f"a {parameters['of']} table")
@@ -384,12 +393,14 @@ def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
 
 
 def needs_train(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Returns why the training data cannot be used; an empty text if they can."""
     if inputs.train_users is None:
         return inputs.unmet.get("train", "needs training data, and none was given")
     return "" if inputs.n_train_users else "the training data is empty"
 
 
 def needs_train_to_normalize(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Returns why novelty cannot be computed, or normalised if norm=max; an empty text if it can."""
     missing_input = needs_train(inputs, parameters)
     if not missing_input and parameters["norm"] == "max" and inputs.train_size(parameters["share"]) < 2:
         return f"norm=max needs at least two {parameters['share']} in the training data"
@@ -397,6 +408,7 @@ def needs_train_to_normalize(inputs: CatalogueInputs, parameters: Mapping[str, s
 
 
 def needs_several_items(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Returns why entropy cannot be computed, or normalised if norm=max; an empty text if it can."""
     missing_input = needs_universe(inputs, parameters)
     if not missing_input and parameters["norm"] == "max" and inputs.members(parameters["of"]).sum() < 2:
         return "norm=max needs at least two items"
@@ -404,6 +416,7 @@ def needs_several_items(inputs: CatalogueInputs, parameters: Mapping[str, str]) 
 
 
 def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Returns why the catalogue's attribute cannot be used; an empty text if it can."""
     name = parameters["attribute"]
     if inputs.catalogue is None:
         return inputs.unmet.get("catalogue", "needs a catalogue table, and none was given")

@@ -150,6 +150,7 @@ class RatioFormula(Additive):
         return np.stack([share(sums, norm).sum(axis=1), share(squares, norm**2).sum(axis=1)], axis=1)
 
     def seen(self, sample: RelevantHits) -> RelevantHits:
+        """Returns the sample with the hits that the formula uses."""
         return sample if self.view is None else self.view(sample)
 
     def tables(self, sample: RelevantHits) -> tuple[Floats, Floats, Floats, Ints]:
@@ -157,7 +158,7 @@ class RatioFormula(Additive):
         sample = self.seen(sample)
         kinds = sample.kinds(self.number)
         known = sample.credited.setdefault(self.credit, {})
-        if self.number not in known:  # precision, recall and r_precision credit alike
+        if self.number not in known:  # precision, recall and r_precision have the same credit
             known[self.number] = self._credited(sample, kinds)
         sums, squares = known[self.number]
         k = np.arange(1, sample.depth + 1)[:, None]
@@ -299,6 +300,7 @@ class GradedNdcg(Additive):
     pooled: bool = False
 
     def credit(self, sample: RelevantHits) -> Floats:
+        """Returns [H] the discounted gain of each hit."""
         return self.gain(sample.gain) / self.discount(sample.rank)
 
     def sums(self, part: RelevantHits) -> Floats:
@@ -516,6 +518,7 @@ class HarmonicMean:
 
 
 def harmonic(a: Floats, b: Floats, weight: float = 1.0) -> Floats:
+    """Returns (1 + w)·ab / (w·a + b), the weighted harmonic mean; 0 where both are 0."""
     return share((1.0 + weight) * a * b, weight * a + b)
 
 

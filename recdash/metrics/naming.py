@@ -117,8 +117,8 @@ def ordered_metrics(metrics: Sequence[str]) -> list[str]:
 def curve_metrics(primary: str, offered: Sequence[str]) -> list[str]:
     """Returns the metrics that a chart over k draws by default, at most four.
 
-    They are the primary metric and others that are offered and have a cutoff. A catalogue-level metric is
-    among them if possible, because it shows what a gain in accuracy costs.
+    They are the primary metric and others that are offered and have a cutoff. Usually one of them is a
+    catalogue-level metric, because it shows what a gain in accuracy costs.
     """
     names = (primary, *CORE[:FIRST_CORE], *BEYOND[:1], *CORE[FIRST_CORE:])
     drawn = dict.fromkeys(name for name in names if name in offered and has_k(name))

@@ -67,6 +67,7 @@ def first(hits: RelevantHits) -> Floats:
 
 
 def first_reciprocal(hits: RelevantHits) -> Floats:
+    """Returns [H] 1 / rank for each user's first hit, 0 for the others."""
     return first(hits) / hits.rank
 
 
@@ -75,6 +76,7 @@ def reciprocal(hits: RelevantHits) -> Floats:
 
 
 def precision_at_hit(hits: RelevantHits) -> Floats:
+    """Returns [H] the precision at the rank of each hit."""
     return hits.ordinal / hits.rank
 
 
@@ -99,6 +101,7 @@ def ordinal(hits: RelevantHits) -> Floats:
 
 
 def within_m(hits: RelevantHits) -> Floats:
+    """Returns [H] 1 for hits among the first m positions, else 0."""
     return (hits.rank <= hits.m).astype(np.float64)
 
 
@@ -179,10 +182,11 @@ def relevant_or_listed(sample: RelevantHits) -> Ints:
 
 
 LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: relevant_or_listed}
-"""Norm → the number per user that it depends on, for norms that depend on another number than m."""
+"""Norm → the number per user that it depends on instead of m."""
 
 
 def ratio_formula(credit: Credit, norm: Norm) -> RatioFormula:
+    """Returns the ratio of credit and norm, which depends on m or on the number in ``LOOKS_AT``."""
     return RatioFormula(credit, norm, LOOKS_AT.get(norm, relevant_items))
 
 
@@ -305,6 +309,7 @@ def build_err(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
 
 
 def top_grade(hits: RelevantHits, parameters: Mapping[str, str]) -> float:
+    """Returns the largest possible grade: the value of ``max_grade``, or the largest of the truth."""
     return hits.top_gain if parameters["max_grade"] == "truth" else float(parameters["max_grade"])
 
 
@@ -343,6 +348,7 @@ class Choice:
 
 
 def nothing_missing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns an empty text, for a metric without required inputs."""
     return ""
 
 
@@ -394,16 +400,19 @@ def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
 
 
 def missing_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns why judged negatives are missing; an empty text if there are some."""
     rows = "test rows that were judged not relevant (relevance 0)"
     return f"needs {rows}, and there are none" if sample.judged is None else ""
 
 
 def missing_train(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns why the items' popularity is unknown; an empty text if it is known."""
     known = sample.familiar
     return "needs training data, and none was given" if known is None else known.missing_input
 
 
 def grades_above_maximum(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns why ``max_grade`` does not fit the truth's grades; an empty text if it does."""
     top = top_grade(sample, parameters)
     if sample.top_gain > top:
         return f"the test set has grades up to {sample.top_gain:g}, above max_grade={top:g}"

@@ -51,12 +51,14 @@ def _mean_over_rows(rows: Predictions, loss: Floats) -> tuple[float, float]:
 
 
 def rmse(rows: Predictions) -> tuple[float, float]:
+    """Returns the root mean squared error and its standard error."""
     mean, error = _mean_over_rows(rows, (rows.prediction - rows.rating) ** 2)
     root = float(np.sqrt(mean))
     return root, error / (2 * root) if root else 0.0
 
 
 def mae(rows: Predictions) -> tuple[float, float]:
+    """Returns the mean absolute error and its standard error."""
     return _mean_over_rows(rows, np.abs(rows.prediction - rows.rating))
 
 
@@ -102,14 +104,17 @@ def pulls_of_explained(loss: Floats, weight: Floats) -> Floats:
 
 
 def absolute(rows: RatedRows) -> tuple[Floats, Floats]:
+    """Returns [r] absolute errors as losses, and [r] weights of 1."""
     return np.abs(rows.prediction - rows.rating), np.ones(len(rows.key))
 
 
 def squared(rows: RatedRows) -> tuple[Floats, Floats]:
+    """Returns [r] squared errors as losses, and [r] weights of 1."""
     return (rows.prediction - rows.rating) ** 2, np.ones(len(rows.key))
 
 
 def squared_over_spread(rows: RatedRows) -> tuple[Floats, Floats]:
+    """Returns [r] squared errors as losses, and [r] squared deviations from the mean rating as weights."""
     return (rows.prediction - rows.rating) ** 2, (rows.rating - rows.rating.mean()) ** 2
 
 
@@ -132,6 +137,7 @@ def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
 
 
 def missing_predictions(rows: Predictions | None) -> str:
+    """Returns why errors of predictions cannot be computed; an empty text if they can."""
     if rows is None or not len(rows.rating):
         return "needs a table of rating predictions"
     if max(np.abs(rows.rating).max(), np.abs(rows.prediction).max()) > LARGEST_RATING:
@@ -140,6 +146,7 @@ def missing_predictions(rows: Predictions | None) -> str:
 
 
 def missing_spread(rows: Predictions | None) -> str:
+    """Returns why R² cannot be computed; an empty text if it can."""
     missing_input = missing_predictions(rows)
     if not missing_input and rows is not None and (rows.rating == rows.rating[0]).all():
         return "all ratings are equal: there is no variance to explain"

@@ -20,9 +20,9 @@ from recdash.errors import InputError, Problem
 
 _ROWS_TO_SORT = 1 << 17
 _ROWS_OF_A_PART = 1 << 19
-"""Relevant rows in a group of users.
+"""Number of relevant rows in a group of users.
 
-It is small enough for the group's arrays to stay in the processor's cache.
+With so few, the group's arrays stay in the processor's cache.
 """
 _IDEALS_KEPT = 4
 
@@ -270,7 +270,7 @@ class RelevantHits:
 
     def up_to(self, k: int) -> RelevantHits:
         """Returns the same users with only their hits of rank ≤ k; the result for the latest k is cached."""
-        cut = self._up_to.get(k)  # another thread may ask for another k meanwhile
+        cut = self._up_to.get(k)  # another thread may replace the cached k
         if cut is None:
             within = np.flatnonzero(self.rank <= k)
             hits = {name: getattr(self, name)[within] for name in ("user", "rank", "gain", "item")}
@@ -386,7 +386,7 @@ def sort_within(values: Numbers, owner: Ints) -> Floats:
     faster.
     """
     top = values.max(initial=0)
-    small = len(values) and top < 1 << 20 and values.min() >= 0  # others may be too large to cast
+    small = len(values) and top < 1 << 20 and values.min() >= 0  # other values may be too large to cast
     if not small or ((whole := values.astype(np.int64)) != values).any():
         return values[np.lexsort((-values, owner))].astype(np.float64)
     downwards = np.arange(float(top), -1, -1.0)

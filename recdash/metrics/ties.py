@@ -101,7 +101,7 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
     metric = definition.metric
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
         return None
-    if definition.parameters.get("grades") == "all":  # equals no threshold, for the same users
+    if definition.parameters.get("grades") == "all":  # the same as no threshold, for these users
         hits, sample = replace(hits, truth=hits.truth.under(None)), sample.of_every_grade
     ties = _ties_of(hits, sample, k)
     if not len(ties.row) or definition.missing_input(sample):

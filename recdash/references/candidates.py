@@ -48,14 +48,17 @@ class ReferenceCandidate:
 
 
 def _nothing(_: Tables) -> str:
+    """Returns an empty text: the candidate needs only the truth."""
     return ""
 
 
 def _train(tables: Tables) -> str:
+    """Returns the training data in words if they are missing, else an empty text."""
     return "" if "train" in tables else "the training data"
 
 
 def _ratings(tables: Tables) -> str:
+    """Returns what is missing of training data with ratings, in words; an empty text if nothing is."""
     if "train" not in tables:
         return "the training data with ratings"
     table = tables["train"].table
@@ -65,10 +68,12 @@ def _ratings(tables: Tables) -> str:
 
 
 def _items(tables: Tables) -> str:
+    """Returns what is missing for a list of all items, in words; an empty text if nothing is."""
     return "" if "catalogue" in tables or "train" in tables else "the catalogue or the training data"
 
 
 def _described(tables: Tables) -> str:
+    """Returns what is missing for items with text, in words; an empty text if nothing is."""
     names: Mapping[TableKind, str] = {"train": "the training data", "catalogue": "the catalogue"}
     missing = [words for kind, words in names.items() if kind not in tables]
     if missing:

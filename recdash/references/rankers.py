@@ -53,6 +53,7 @@ class CommonList:
         return cls(items, place)
 
     def without(self, seen: Ints) -> Remaining:
+        """Returns the list without the items in ``seen``."""
         gone = np.sort(self.place[seen])
         return Remaining(self, gone[gone >= 0])
 
@@ -93,12 +94,14 @@ def _best_first(value: Floats, place: Ints) -> Ints:
 
 
 def popular(knowledge: Knowledge) -> Lists:
+    """Yields for each user the items with the most training users."""
     users = _train_users(knowledge)
     best_first = np.lexsort((knowledge.id_order, -users))
     return _first(knowledge, best_first[: np.count_nonzero(users)])
 
 
 def weighted_rating(knowledge: Knowledge) -> Lists:
+    """Yields for each user the items with the best mean ratings, shrunk towards the overall mean."""
     votes, mean = _ratings(knowledge)
     rated = np.flatnonzero(votes)
     overall = float((votes * mean).sum() / votes.sum())
@@ -116,6 +119,7 @@ def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
 
 
 def random(knowledge: Knowledge) -> Lists:
+    """Yields for each user random items, the same in every call."""
     common = CommonList.of(_pool(knowledge), knowledge.n_items)
     chance = np.random.default_rng(SEED)
     for user in knowledge.users_by_id:
@@ -136,7 +140,7 @@ def _pool(knowledge: Knowledge) -> Ints:
 def _train_users(knowledge: Knowledge) -> Ints:
     """Returns [N] the number of training users of each item."""
     users, known = np.zeros(knowledge.n_items, dtype=np.int64), knowledge.reference.train_users
-    if known is not None:  # items that only a later table has are not in it
+    if known is not None:  # it lacks items that only later tables have
         users[: len(known)] = known
     return users
 
@@ -158,6 +162,7 @@ def _ratings(knowledge: Knowledge) -> tuple[Floats, Floats]:
 
 
 def oracle(knowledge: Knowledge) -> Lists:
+    """Yields for each user the relevant items, largest gain first."""
     truth = knowledge.truth
     rows = np.flatnonzero(truth.relevant())
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))[rows]
@@ -169,6 +174,7 @@ def oracle(knowledge: Knowledge) -> Lists:
 
 
 def content(knowledge: Knowledge) -> Lists:
+    """Yields for each user the items whose catalogue text is most similar to that of the user's items."""
     from scipy.sparse import csr_matrix
 
     vectors = _vectors(knowledge)

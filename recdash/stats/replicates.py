@@ -72,6 +72,7 @@ class ReplicateValues:
 
     @property
     def variance_of_mean(self) -> float:
+        """Returns the variance of the mean over replicates; larger if their training sets overlap."""
         shared = 1 / (len(self) - 1) if self.overlap and len(self) > 1 else 0.0
         return (1 / len(self) + shared) * self.variance
 

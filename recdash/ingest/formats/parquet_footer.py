@@ -142,7 +142,7 @@ def _begun_fork(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
 def _forked(act: Callable[[], dict[str, Any]]) -> tuple[int, int]:
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which belong to Arrow
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads, which are Arrow's
         pid = os.fork()
     if not pid:
         _answer(act, reading, writing)

@@ -155,7 +155,7 @@ def main() -> None:
 
     prepare()
     control = socket.socket(fileno=int(sys.argv[-1]))
-    with contextlib.suppress(ConnectionError):  # of a process that has ended meanwhile
+    with contextlib.suppress(ConnectionError):  # the parent may have ended
         control.sendall(FORKED)
         keep(control, serve)
 

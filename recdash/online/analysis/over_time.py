@@ -92,7 +92,7 @@ def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
     sums = grouped_lifts.added_up(numerator, denominator, cell, n.size).reshape(n.shape)
-    # A user without activity on that day has no row, and counts.
+    # A user without activity on that day has no row, but counts as 0.
     if metric.denominator:
         return replace(sums, n=n)
     return replace(sums, n=n, denominator=n, products=sums.numerator, denominator_squares=n)

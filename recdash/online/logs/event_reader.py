@@ -80,6 +80,7 @@ class Events:
         return np.array([name in names for name in self.names], dtype=np.bool_)[self.event]
 
     def of(self, rows: Mask) -> Events:
+        """Returns the events that the mask [n] marks."""
         if rows.all():
             return self
         columns = {name: getattr(self, name)[rows] for name in self.__dataclass_fields__ if name != "names"}
@@ -134,7 +135,7 @@ class EventReader:
         self.strangers = 0
         self.has_requests = False
         self._event_ids, self._deliveries = SeenKeys(), SeenKeys()
-        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # ids: all, every sixteenth
+        self._looked_at = np.zeros((2, 2), dtype=np.int64)  # [all ids, every 16th], [checked, recurring]
         self._left_out: dict[str, Ints] = {}
 
     def read(self, batch: pa.RecordBatch) -> Events:

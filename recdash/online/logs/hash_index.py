@@ -209,6 +209,7 @@ class Tally:
         self._held = np.full(1024, fill, dtype=dtype)
 
     def upto(self, n: int) -> npt.NDArray[Any]:
+        """Returns the numbers of the first n codes, as an array that may be changed in place."""
         if n > len(self._held):
             more = np.full(max(n, 3 * len(self._held) // 2), self._fill, dtype=self._held.dtype)
             more[: len(self._held)] = self._held

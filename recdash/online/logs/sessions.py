@@ -154,7 +154,7 @@ def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: On
     ended within the grace period.
     """
     rows, since = log.rows, assigned.since[log.rows.unit]
-    after = (rows.end >= since) | np.isnan(rows.at)  # it continued after the exposure, or began then
+    after = (rows.end >= since) | np.isnan(rows.at)  # the row ended or began after the exposure
     still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(assigned.arm))
     if log.exposed_in is None:
         return after | still_open

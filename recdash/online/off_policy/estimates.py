@@ -115,10 +115,12 @@ class OffPolicy:
 
     @property
     def verdict(self) -> Verdict:
+        """Returns *refused* if a condition for a verdict fails, else *usable*."""
         return "refused" if any(self.failed) else "usable"
 
     @property
     def failed(self) -> Failed:
+        """Returns for each condition for a verdict whether it fails."""
         tolerance = max(MOST_ERRORS * (self.mean_weight_std_error or 0.0), ROUNDING)
         return Failed(
             ess=self.ess < LEAST_ESS,
@@ -307,6 +309,7 @@ def _with_interval(value: float, error: float | None, floor: float, user: Ints |
 
 
 def _effective(weight: Floats) -> float:
+    """Returns the effective number (Σ w)² / Σ w²; 0 if all weights are 0."""
     squares = float(weight @ weight)
     return float(weight.sum()) ** 2 / squares if squares else 0.0
 
