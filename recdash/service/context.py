@@ -99,7 +99,7 @@ class ServiceContext:
         """
 
         @wraps(function)
-        def at_version(version: str, *args: P.args, **kwargs: P.kwargs) -> Answer:  # noqa: ARG001 - a key
+        def at_version(version: str, *args: P.args, **kwargs: P.kwargs) -> Answer:  # noqa: ARG001 - for the cache
             return function(*args, **kwargs)
 
         known: Callable[..., Answer] = self.cached(at_version, most=most)

@@ -37,7 +37,7 @@ class MetricValues:
         self.is_possible = context.cached(self._check_possible, most=4096)
         self.catalogue_of_all_lists = context.cached(self._read_all_lists, most=16)
 
-    def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - a key
+    def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - for the cache
         return Ideals()
 
     def inputs_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
@@ -105,7 +105,7 @@ class MetricValues:
                 return None
             table = self._store.artifacts.table(run.hits["predictions"])
             return rated_values(definition, self._data.rated_pairs(run.experiment).rows(table))
-        definition.formula()  # refuses a metric without a value per user
+        definition.formula()  # raises InputError if there is no value per user
         users = definition.own_rule or users
         if run.is_mean:
             samples = [self.sample(replicate, users, scope) for replicate in self._data.replicate_ids(run_id)]

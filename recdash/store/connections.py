@@ -219,8 +219,8 @@ SetUp = Callable[[Any], None]
 
 
 def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str) -> Engine:
-    # isolation_level=None: the driver starts no transactions of its own, ``begin`` below does. mode=rw: a
-    # missing file is an error, never a new empty database.
+    # With isolation_level=None, ``begin`` below starts transactions, not the driver. With mode=rw, a missing
+    # file is an error rather than a new, empty database.
     def connection() -> Any:
         opened = driver.connect(
             f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
@@ -310,7 +310,7 @@ def _postgresql_writer(url: URL) -> Engine:
     engine = _postgresql_engine(url, 1)
 
     def lock(connection: Connection) -> None:
-        # The gate between processes and machines; released when the transaction ends.
+        # The lock between processes and machines, which is released when the transaction ends.
         _execute(connection, f"SET LOCAL lock_timeout = '{int(DEADLINE_SECONDS)}s'")
         _execute(connection, f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
 

@@ -45,10 +45,10 @@ class MemoryStore(InMemory):
         self.artifacts = MemoryArtifacts(behind)
         self.audit = MemoryAudit()
 
-    def damaged(self, experiment: str | None = None) -> list[Problem]:  # noqa: ARG002 - as every store
+    def damaged(self, experiment: str | None = None) -> list[Problem]:  # noqa: ARG002 - as in any store
         return []
 
-    def by(self, who: str, role: str, read_only: bool = False) -> MemoryStore:  # noqa: ARG002 - as every store
+    def by(self, who: str, role: str, read_only: bool = False) -> MemoryStore:  # noqa: ARG002 - as in any store
         return self
 
 
@@ -65,7 +65,7 @@ class MemoryExperiments(InMemory):
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
 
-    def all(self, archived: bool = False) -> list[Experiment]:  # noqa: ARG002 - as every store
+    def all(self, archived: bool = False) -> list[Experiment]:  # noqa: ARG002 - as in any store
         return [self._experiment]
 
     def get(self, experiment_id: str) -> Experiment:
@@ -130,7 +130,7 @@ class MemoryRuns(InMemory):
         self._replicates[changed.id] = [replace(run, replicate_of=changed.id) for run in replicates]
         return changed
 
-    def find(self, experiment: str, upload_sha: str) -> Run | None:  # noqa: ARG002 - as every store
+    def find(self, experiment: str, upload_sha: str) -> Run | None:  # noqa: ARG002 - as in any store
         return None
 
     def of_experiment(self, experiment: str, archived: bool = False) -> list[Run]:
@@ -177,7 +177,7 @@ class MemoryJournal(InMemory):
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
 
-    def of_experiment(self, experiment: str, archived: bool = False) -> list[Entry]:  # noqa: ARG002 - as every store
+    def of_experiment(self, experiment: str, archived: bool = False) -> list[Entry]:  # noqa: ARG002 - as in any store
         return list(self._entries)
 
 

@@ -39,7 +39,7 @@ def refuse_lost(database: Path, root: Path, found_artifacts: FoundArtifacts) -> 
 
     Does nothing unless ``found_artifacts`` is "ask".
     """
-    # Files first: a process creating the store right now has a database before it has a file.
+    # Looks for files before the database, because a process that creates a store now writes them after it.
     if found_artifacts == "ask" and any(_files_below(root)) and not database.exists():
         raise _is_new(str(database), root)
 
@@ -54,7 +54,7 @@ def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts
     with database.reader.connect() as connection:
         own = root / f"store-{_id(connection, database.place)}"
         artifacts = Artifacts(own, older=root)
-        # Files first: another process may be filling this store's folder right now.
+        # Looks for files before the folder, because another process may be filling the folder now.
         if database.writer is None or not any(_files_below(root)) or own.is_dir():
             return artifacts
         hashes = None if _is_empty(connection) else set(connection.scalars(select(ArtifactRow.sha256)))

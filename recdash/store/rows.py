@@ -79,7 +79,7 @@ class Rows(Generic[Value]):
         self._transactions.register(session, _needed(kind, value), value.created)
         row = kind.to_row(value)
         session.add(row)
-        # The hash of what must not change, so that the log shows whether it did.
+        # A hash of the fields that must not change, with which the log shows whether they did.
         seal = {} if kind.changes is None else {"sha256": audit.seal(kind, value)}
         self._transactions.note(session, f"add {kind.word}", value.id, **_logged(kind, value), **seal)
         return row

@@ -97,15 +97,15 @@ class Gate:
 
 
 def _lock_between_processes(lock_file: Path, until: float, held: ExitStack) -> None:
-    # Waiting for the lock holds the queue, so that a process that has just released the lock cannot take it
-    # again before the one that waits.
+    # While a process waits for the lock, it has the queue's lock, too. So a process that has just released
+    # the lock cannot take it again before the one that waits.
     with _file_lock(lock_file.with_name(lock_file.name + ".queue"), until):
         held.enter_context(_file_lock(lock_file, until))
 
 
 @contextmanager
 def _file_lock(path: Path, until: float) -> Iterator[None]:
-    # A new descriptor each time: closing it releases the lock, however the process ends.
+    # Each call opens a new descriptor, which releases the lock when it is closed, even if the process dies.
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
     except OSError as error:  # the file usually belongs to another user

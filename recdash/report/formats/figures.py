@@ -126,7 +126,7 @@ def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     names = [name for name in data["rows"] if name != "run_id"]
     rows = _in_percent(data["rows"], names) if data["lifts"] else _frame(data["rows"])
     side = Side(names[0], names[1], names[2], unit=" %" if data["lifts"] else "", judged=data["judged"])
-    # Readers' fonts are wider than that of the dashboard, which charts are measured for.
+    # Charts are measured for the font of the dashboard; fonts of readers may be wider.
     return bars(rows, marks, palette, side).update_layout(margin_l=BAR_NAMES)
 
 

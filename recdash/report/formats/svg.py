@@ -142,7 +142,7 @@ def _tag(name: str, /, *content: Markup, **attributes: object) -> Markup:
         for attribute, value in attributes.items()
         if value is not None
     )
-    # What is no Markup was escaped.
+    # Content that is not Markup is escaped by join.
     return Markup(f"<{name.rstrip('_')}{written}>{Markup().join(content)}</{name.rstrip('_')}>")  # noqa: S704
 
 

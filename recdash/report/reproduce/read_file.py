@@ -85,7 +85,7 @@ def page_of(text: str, document: Document) -> Page:
 
     generator = GENERATOR.search(text)
     version = generator[1] if generator else "unknown"
-    # Git and mail change the ends of lines; browsers read them alike.
+    # Git and e-mail programs may change line ends, which make no difference to browsers.
     page, fresh = text.replace("\r\n", "\n"), to_html(document, version)
     is_packed = DATA.search(page) is None
     if is_packed:

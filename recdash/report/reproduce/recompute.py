@@ -150,7 +150,7 @@ class FromUploads:
         candidates = group_by_candidate(
             [replace(run, reference=facts.get("reference"), noun=noun) for run in read]
         )
-        # lists in the file's own order have no column to name
+        # for lists in the order of the file, there is no such column
         order = facts["order"] if facts["order"] in {"rank", "score"} else None
         scoring = replace(scoring, rules=replace(scoring.rules, order=order))
         rated = facts.get("predictions")

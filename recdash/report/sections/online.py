@@ -259,7 +259,7 @@ def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
         low, high = judged_by(row)
         lift, bounds = with_intervals([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
         change = (lift[0], bounds[0], _finding(row, judged=judged))
-    # a share is read in %
+    # shares are shown in %
     scale, unit = (100, PERCENT) if row["unit"] == "0..1" else (1, f" {row['unit']}" if row["unit"] else "")
     value = single(row["value"], unit=unit, scale=scale)
     if value.value is None:

@@ -69,12 +69,12 @@ class Diagnosis:
             problem = f"{reason}, so there is nothing to explain"
             fix = "On the Runs page, link variant and control to the runs they served."
             raise InputError(Problem("no-base", f"test '{test.name}'", problem, fix))
-        define(metric).formula()  # refuses a metric without a value per user
+        define(metric).formula()  # raises InputError if there is no value per user
         return Case(test, variant, ComparisonQuery((test.links[variant],), base, metric, k), online_metric)
 
     def _explain(
         self, test_id: str, variant: str, metric: str, k: int, online_metric: str,
-        state: Hashable,  # noqa: ARG002 - a key of what is kept
+        state: Hashable,  # noqa: ARG002 - for the cache
     ) -> Explanation:  # fmt: skip
         case = self._case(self._context.store.online_tests.get(test_id), variant, metric, k, online_metric)
         evidence = self._evidence(case)

@@ -56,7 +56,7 @@ class ServedEvidence:
         rows = table.filter(pc.equal(table["variant"].cast(pa.string()), variant))
         if not len(rows):
             return NO_ROWS
-        # a request belongs to a unit: request ids may restart for each
+        # request ids may only be unique within a unit
         key = [_codes(rows[name]) for name in ("unit_id", "request_id")]
         _, request = np.unique(key[0] * (int(key[1].max()) + 1) + key[1], return_inverse=True)
         rank = rows["rank"].to_numpy().astype(np.int64)

@@ -233,7 +233,7 @@ class Comparisons:
     def _source_of(self, query: ComparisonQuery) -> Source:
         return self.source(self._store.runs.get(query.baseline).experiment, query.scope)
 
-    def _decide(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - a key of what is kept
+    def _decide(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - for the cache
         from recdash.comparison.recommendation import recommend
 
         source = self._source_of(query)

@@ -79,7 +79,7 @@ class CutoffComparisons:
         """Returns {run id: index in the pairs} of runs with at least one user who counts, and {k: all their
         pairs}.
         """
-        define(metric).formula()  # refuses a metric without a value per user
+        define(metric).formula()  # raises InputError if there is no value per user
         depth = self._context.settings_of(self._context.store.runs.get(run_ids[0]).experiment)["depth"]
         ids: tuple[str, ...] = run_ids
         pairs_by_k: dict[int, AllPairs] = {}

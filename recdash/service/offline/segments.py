@@ -82,7 +82,7 @@ class Segments:
                 values[segment][run_id] = own
         return compare_segments(empty, values)
 
-    # ── with a value per user ────────────────────────────────────────────────────────────────
+    # ── with values per user ───────────────────────────────────────────────────────────────
 
     def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
         """Returns the run's values per user: first of all users, then of each slice of the attribute ``by``.
@@ -116,7 +116,7 @@ class Segments:
             samples.append([sample for sample in of_slice if sample is not None])
         return samples
 
-    # ── without ──────────────────────────────────────────────────────────────────────────────
+    # ── without values per user ────────────────────────────────────────────────────────────
 
     def _by_value(self, run_ids: Sequence[str], by: str, metric: str, k: int) -> dict[tuple[str, str], Cell]:
         """Returns a value without a test for each (segment, run id), for catalogue-level metrics."""

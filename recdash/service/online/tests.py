@@ -250,7 +250,7 @@ class OnlineTests:
     def _read_steps(
         self,
         test_id: str,
-        state: str,  # noqa: ARG002 - a key
+        state: str,  # noqa: ARG002 - for the cache
     ) -> tuple[OnlineResults, tuple[NextStep, ...], int]:
         """Returns the test's results, the next steps, and the number of days that it has run (0 if
         unknown).

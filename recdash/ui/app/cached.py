@@ -52,10 +52,10 @@ def answer(
 @st.cache_data(show_spinner=False, max_entries=512)
 def _kept(
     _method: Callable[..., Any],
-    name: str,  # noqa: ARG001 - a key
+    name: str,  # noqa: ARG001 - for the cache
     arguments: tuple[Any, ...],
     scope: Scope | None,
-    version: object,  # noqa: ARG001 - a key
+    version: object,  # noqa: ARG001 - for the cache
 ) -> Any:
     return _method(*arguments, **({"scope": scope} if scope else {}))
 

@@ -48,7 +48,7 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
-    # In % of the baseline's value; in units of the metric where that is 0.
+    # The change is in % of the baseline's value, or in units of the metric if that value is 0.
     change = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
     note, value = f"95 % CI {bounds(pair)}", metric_value(metric, pair.value).shown
     return Tile(title, value, pair.judged.sign, change, word, note, strip if known else None)

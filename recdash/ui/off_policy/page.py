@@ -140,7 +140,7 @@ def estimate(request: OffPolicyRequest) -> OffPolicy:
 
 @st.cache_data(show_spinner="Estimating", max_entries=32)
 def _estimated(
-    log_id: str,  # noqa: ARG001 - a key of the cache
+    log_id: str,  # noqa: ARG001 - for the cache
     target_id: str,  # noqa: ARG001
     n_items: int | None,
     clip: float | None,

@@ -116,7 +116,7 @@ def _draw(
         if scoped:
             with st.popover(_short(scope_picker.title(view)), key="frame-part"):
                 scope_picker.choose(view)
-    # Filled when the page is drawn: only then its whole view is known.
+    # It is filled after the page is drawn, as only then all parameters of the view are known.
     link = header.place_for_link().popover("Copy link", type="tertiary", key="frame-link")
     state.at_end(lambda: sharing.show(link, view))
     _write(view)
