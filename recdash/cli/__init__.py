@@ -1,5 +1,5 @@
-"""Commands that do from a terminal what the pages do. Results go to standard output, messages to standard
-error.
+"""The command line: commands that do in a terminal what the pages do. Results go to standard output, messages
+to standard error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BAD_INPUT = 2
 
 
 class Commands(click.Group):
-    """A command group that prints an expected error and exits with 2; any other error is a bug and is
+    """A command group that prints an expected error and exits with 2. Any other error is a defect and is
     raised.
     """
 

@@ -1,4 +1,4 @@
-"""``recdash agree``: whether offline metrics and A/B tests agree."""
+"""``recdash agree``: shows whether offline metrics and A/B tests agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``recdash check``: whether stored data is unchanged."""
+"""``recdash check``: checks whether stored data is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``recdash compare``: decide which candidate to ship."""
+"""``recdash compare``: recommends which candidate to ship."""
 
 from __future__ import annotations
 
@@ -144,9 +144,9 @@ def _compare_stored(
     scope: Scope,
     judged: tuple[str | None, Correction],
 ) -> Compared:
-    """Returns the comparison of stored runs; what is not given follows its rules.
+    """Returns the comparison of stored runs; options that are None follow the experiment's rules.
 
-    ``judged``: margin, None for that of the rules, and correction.
+    ``judged`` is (margin, correction); a margin of None is that of the rules.
     """
     workspace = open_workspace()
     home = workspace.experiments.named(experiment)
@@ -165,7 +165,9 @@ def _compare_stored(
 
 
 def _suggested(names: Sequence[str]) -> str:
-    """Returns the baseline that a name suggests, and says so. Raises InputError where no name does."""
+    """Returns the name that suggests a baseline, and prints a note on it. Raises InputError if no name
+    does.
+    """
     baseline = baseline_by_name(names)
     if baseline is None:
         fix = f"Add --baseline NAME, one of {', '.join(names)}."
@@ -175,7 +177,9 @@ def _suggested(names: Sequence[str]) -> str:
 
 
 def comparison_text(result: Compared) -> str:
-    """Returns the recommendation, the evidence on its candidate, one line per candidate and per pair."""
+    """Returns the recommendation, the offline evidence on its candidate, and tables with one line per
+    candidate and per pair.
+    """
     from recdash.comparison.wording import plain
 
     comparison = result.comparison
@@ -210,7 +214,7 @@ def comparison_text(result: Compared) -> str:
 
 
 def _case_text(case: CandidateCase) -> str:
-    """Returns the case in words, with what speaks against it."""
+    """Returns the candidate's case in words, with its risks."""
     from recdash.comparison.candidate_case import correction_note
     from recdash.comparison.wording import plain
 
@@ -219,7 +223,7 @@ def _case_text(case: CandidateCase) -> str:
 
 
 def _check_candidates(names: Iterable[str], baseline: str | None) -> None:
-    """Raises InputError where there is nothing to compare."""
+    """Raises InputError if there is no candidate besides the baseline."""
     if not set(names) - {baseline}:
         fix = "Add a candidate with --run."
         raise InputError(
@@ -230,7 +234,9 @@ def _check_candidates(names: Iterable[str], baseline: str | None) -> None:
 def _check_stored(
     runs: Sequence[tuple[str, Path]], predictions: Sequence[tuple[str, Path]], question: Mapping[str, Any]
 ) -> None:
-    """Raises InputError for options of scoring: stored runs are already scored."""
+    """Raises InputError for options that decide how files are scored, because stored runs are scored
+    already.
+    """
     if predictions:
         fix = "A stored run keeps the predictions that were added with it; select it with --run NAME."
         raise InputError(Problem("not-for-stored", "--predictions", "with --experiment", fix))

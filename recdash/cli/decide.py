@@ -1,4 +1,4 @@
-"""``recdash decide`` and ``recdash decisions``: record a decision with its numbers, and list them."""
+"""``recdash decide`` and ``recdash decisions``: record a decision with its numbers, and list decisions."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def decisions(experiment: str, form: str) -> None:
 
 
 def decision_facts(decision: Decision) -> dict[str, Any]:
-    """Returns the decision as JSON-ready values, with the numbers recorded at the time."""
+    """Returns the decision as JSON-ready values, with the numbers that were recorded with it."""
     facts = {name: value for name, value in decision.entry.facts.items() if name not in {"mark", "subject"}}
     return {
         "id": decision.id,
@@ -128,7 +128,9 @@ def comment_facts(comment: Entry) -> dict[str, Any]:
 def query_wanted(
     workspace: Workspace, experiment_id: str, run_id: str | None, baseline: str | None, metric: str | None
 ) -> ComparisonQuery | None:
-    """The comparison with this baseline and metric; None where neither is given. Raises UnknownName."""
+    """Returns the query with this baseline and metric; None if neither is given. Raises UnknownName for an
+    unknown run.
+    """
     from recdash.metrics import parse
 
     if baseline is None and metric is None:
@@ -162,7 +164,7 @@ def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) 
 
 
 def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
-    """Yields one text for each checklist item that does not hold, with its reason."""
+    """Yields one line for each checklist item that does not hold, with the reason."""
     from recdash.decisions import not_holding
 
     for item in not_holding(items):

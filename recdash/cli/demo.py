@@ -1,4 +1,4 @@
-"""``recdash demo``: load a simulated film service, or write files of a simulated A/B test with known
+"""``recdash demo``: loads a simulated film service, or writes files of a simulated A/B test with known
 effects.
 """
 
@@ -101,7 +101,9 @@ def _write_test(folder: Path, test: Mapping[str, Any]) -> None:
 
 
 def _lifts(texts: Sequence[str]) -> dict[str, float]:
-    """Returns {metric: lift}. Raises InputError for a text that is not METRIC=SHARE."""
+    """Returns {metric: lift} from texts such as ``engagement_rate=0.03``. Raises InputError for any other
+    text.
+    """
     parts = [text.partition("=") for text in texts]
     try:
         return {metric.strip(): float(share) for metric, _, share in parts}

@@ -1,4 +1,4 @@
-"""``recdash digest``: a summary of experiments for a chat or an email."""
+"""``recdash digest``: writes a summary of experiments for a chat or an email."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def digest(names: Sequence[str], since: str, form: str | None, output: Path | No
 
 
 def period(text: str) -> timedelta:
-    """Returns the period that ``24h``, ``7d`` or ``2w`` names. Raises InputError for other texts and for more
-    than ten years.
+    """Returns the period that a text such as ``24h``, ``7d`` or ``2w`` describes. Raises InputError for other
+    texts, for 0, and for more than ten years.
     """
     match = re.fullmatch(r"(\d{1,6})([hdw])", text.strip())
     hours = int(match[1]) * _UNITS[match[2]] if match else 0
@@ -72,7 +72,9 @@ def period(text: str) -> timedelta:
 
 
 def checked(link: str) -> str:
-    """Returns the address of a dashboard. Raises InputError unless it is http or https and has no query."""
+    """Returns the address of a dashboard unchanged; it may be empty. Raises InputError unless it is an http
+    or https address without a query.
+    """
     try:
         parts = urlsplit(link)
         is_one = (

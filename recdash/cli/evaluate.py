@@ -1,4 +1,4 @@
-"""``recdash evaluate``: score candidates against a test set."""
+"""``recdash evaluate``: scores candidates against a test set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``recdash add``, ``list`` and ``definitions``: stored experiments and runs."""
+"""``recdash add``, ``list`` and ``definitions``: store and show experiments and runs."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def add(
 
 
 def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
-    """Stores files that were given without options, and what is computed from them."""
+    """Stores files that were given without options, and the reference candidates and fallbacks that were
+    requested.
+    """
     from recdash.cli.intake import add_files
 
     workspace = open_workspace()
@@ -184,8 +186,10 @@ def _target(
     *,
     is_test_alone: bool,
 ) -> str | Setup:
-    """Returns the experiment's id; the set-up as read and not yet stored with ``truth``, and for an A/B test
-    alone in a new experiment.
+    """Returns the id of a stored experiment, or a set-up that is read but not stored yet: if ``truth`` is
+    given, and for an A/B test alone in a new experiment.
+
+    Raises InputError for options of the set-up without ``truth``.
     """
     from recdash.evaluation.column_choice import mappings_of
 
@@ -203,8 +207,8 @@ def _target(
 
 
 def _stored(workspace: Workspace, setup: Setup) -> str:
-    """Stores the set-up and returns the experiment's id; an equal experiment that is stored already is
-    reused.
+    """Returns the id of the experiment, after storing its set-up. If an equal experiment is stored already,
+    that one is used.
     """
     experiment = workspace.experiments.store_setup(setup)
     tell(Problem(**notice) for notice in experiment.settings["notices"])
@@ -246,7 +250,7 @@ def _check_names_known(
     wanted: Sequence[str],
     links: Sequence[str],
 ) -> None:
-    """Raises UnknownName for a wanted or linked run that is neither stored nor being added."""
+    """Raises UnknownName for a baseline or linked run that is neither stored nor among those to be added."""
     names = [candidate.run.name for candidate in prepared]
     for experiment in workspace.experiments.all():
         if target == experiment.id or getattr(target, "name", "") == experiment.name:

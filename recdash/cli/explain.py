@@ -1,4 +1,4 @@
-"""``recdash why``: explain why a candidate's online result differs from its offline result."""
+"""``recdash why``: explains why a candidate's online result differs from its offline result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,11 @@ def _variant(
     run: str | None,
     question: tuple[str, int, str],
 ) -> str:
-    """Returns the variant named, the one that served the run, or the first whose results disagree."""
+    """Returns the variant to explain: the one that is named, else the one that served the run, else the first
+    whose offline and online results disagree.
+
+    Raises InputError if both a variant and a run are named, and NotFound if no variant is linked to a run.
+    """
     from recdash.online.agreement.agreement import DISAGREE
 
     if variant is not None and run is not None:
@@ -83,7 +87,7 @@ def _variant(
 
 
 def as_text(explanation: Explanation) -> str:
-    """Returns the question, the answer in a sentence, and one line per check."""
+    """Returns the question, the summary, one line per check, and advice for each supported cause."""
     from recdash.diagnosis import CHECKS
 
     titles = {check.name: check.title for check in CHECKS}

@@ -1,4 +1,4 @@
-"""Speeds up the start of short commands."""
+"""Makes short commands start faster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 class _Hidden:
-    """An import finder that hides pandas."""
+    """An import finder that makes pandas look as if it were not installed."""
 
     def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":
@@ -16,12 +16,12 @@ class _Hidden:
 
 
 def start_light() -> None:
-    """Turn off work of Python, numpy and pyarrow that short commands do not need.
+    """Turns off work of Python, numpy and pyarrow that short commands do not need.
 
-    Python's garbage collector takes 0.05 s CPU, and arrays hold no cycles. numpy's linear algebra starts one
-    thread per core, which waits busily: 0.1 s CPU. pyarrow imports pandas with the first array it makes: 0.35
-    s CPU; it tries only once, so pandas is hidden then. jemalloc, which pyarrow's Linux builds include, keeps
-    20 MiB less memory reserved.
+    Python's garbage collector takes 0.05 s of CPU, and arrays have no cycles to collect. numpy's linear
+    algebra starts one thread per core, which wait busily: 0.1 s of CPU. pyarrow imports pandas with the first
+    array it makes: 0.35 s of CPU. It tries this only once, so pandas is hidden at that time. jemalloc, which
+    pyarrow's Linux builds include, reserves 20 MiB less memory.
     """
     gc.set_threshold(100_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,4 +1,6 @@
-"""``recdash add FILE …``: files that sort themselves, as on the page Add data."""
+"""``recdash add FILE …``: stores files whose kinds are recognised from their contents, as on the page Add
+data.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,14 @@ OF_FILES = (
     "truth", "runs", "predictions", "train", "catalogue", "user_attributes", "item_vectors",
     "item_similarity", "columns", "sessions", "aggregates",
 )  # fmt: skip
-"""Options that say what a file is: with FILE arguments recdash tells that."""
+"""Options that say what a file is. They cannot be combined with FILE arguments, whose kind is recognised."""
 
 
 def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakeResult:
-    """Sorts, checks and stores the files, and says what each was taken for."""
+    """Returns what was stored, after recognising and checking the files and printing what each was taken for.
+
+    Raises InputError if an option that says what a file is was given too.
+    """
     given = [name for name in OF_FILES if options[name]]
     if given:
         option = f"--{given[0].removesuffix('s') if given[0] == 'runs' else given[0].replace('_', '-')}"

@@ -1,4 +1,4 @@
-"""``recdash rename``, ``archive``, ``restore``, ``delete``, ``tag`` and ``note``: keep a store in order."""
+"""``recdash rename``, ``archive``, ``restore``, ``delete``, ``tag`` and ``note``: manage what is stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ report_option = click.option("--report", help="Only this report of the experimen
 
 @dataclass(frozen=True)
 class Target:
-    """What a command is about: an experiment, or a run, an A/B test or a report in it."""
+    """The object that a command changes: an experiment, or one of its runs, A/B tests or reports."""
 
     service: Any
     key: str
@@ -31,14 +31,16 @@ class Target:
     name: str
 
     def __str__(self) -> str:
-        """Returns ``the run 'als'``."""
+        """Returns kind and name, such as ``the run 'als'``."""
         return f"the {self.kind} '{self.name}'"
 
 
 def _target(
     workspace: Workspace, experiment: Experiment, run: str | None, test: str | None, report: str | None = None
 ) -> Target:
-    """Returns what the options name, archived or not. Raises InputError for several at once."""
+    """Returns the object that the options name, which may be archived. Raises InputError if they name
+    several, UnknownName if it does not exist.
+    """
     given = {"--run": run, "--test": test, "--report": report}
     named = [option for option, value in given.items() if value is not None]
     if len(named) > 1:
@@ -62,7 +64,9 @@ def _known(kind: str, ids: dict[str, str], name: str) -> str:
 
 
 def _report(workspace: Workspace, experiment: Experiment, wanted: str) -> Target:
-    """Returns the report with this id or title; of several with one title, the newest."""
+    """Returns the report with this id or title; the newest if several have this title. Raises UnknownName if
+    there is none.
+    """
     from recdash.report.reports import Reports
 
     reports = Reports(workspace)
@@ -85,7 +89,7 @@ def rename(experiment: str, run: str | None, name: str) -> None:
 
 
 def _of_anything(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that name an experiment, or something in it."""
+    """Returns the command with options that name an experiment or a run, an A/B test or a report of it."""
     for option in (report_option, test_option, run_option, experiment_option):
         command = option(command)
     return command

@@ -1,4 +1,4 @@
-"""``recdash ope``: estimate a new policy's reward from a log with propensities."""
+"""``recdash ope``: estimates a new policy's reward from a log with propensities."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def ope(
 
 
 def off_policy_text(result: OffPolicy) -> str:
-    """Returns the verdict, the estimates with their intervals, and the diagnostics."""
+    """Returns the conclusion, the estimates with their intervals, and the diagnostics as text."""
     estimates = {name: getattr(result, name) for name in TITLES}
     digits = numbers.places(estimate.value for estimate in estimates.values())
     lines = [["per slot", "value", "95 % CI"]]

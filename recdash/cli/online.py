@@ -1,4 +1,4 @@
-"""``recdash online``: analyse an A/B test."""
+"""``recdash online``: analyses an A/B test."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _stored_results(
     how: Mapping[str, Any],
     correction: Correction,
 ) -> OnlineResults:
-    """Returns the results of an experiment's test; stores the test first where files are given."""
+    """Returns the results of an experiment's A/B test. If ``tables`` are given, the test is stored first."""
     workspace, stored = open_experiment(experiment)
     if tables:
         runs = linked_runs(links, run_ids(workspace, stored.id))
@@ -149,7 +149,9 @@ def _stored_results(
 
 
 def _refuse_counting() -> None:
-    """Raises InputError for options that set counting rules: a stored test is already counted."""
+    """Raises InputError for options that change how a test is counted, because a stored test keeps its
+    rules.
+    """
     context = click.get_current_context()
     problems = []
     for parameter in context.command.params:
@@ -203,7 +205,7 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
 
 def _metric(text: str) -> OnlineMetric:
     """Returns the metric that a text such as ``plays_per_session=plays/sessions:down:guardrail:0.02``
-    defines.
+    defines. Raises InputError for other texts.
     """
     from recdash.online import OnlineMetric
 
@@ -243,7 +245,7 @@ def _number(text: str, option: str, fix: str) -> float:
 
 
 def as_dict(results: OnlineResults) -> dict[str, Any]:
-    """Returns the results as plain values; ``results`` has one row per metric and variant other than
+    """Returns the results as JSON-ready values; ``results`` has one row per metric and variant other than
     control.
     """
     health = results.health
@@ -296,7 +298,7 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
 
 
 def _lines(results: OnlineResults) -> Iterator[str]:
-    """Yields the health, one line per metric and variant, and notes."""
+    """Yields the lines of the output: the test's health, one line per metric and variant, and notes."""
     from recdash.online.analysis.results import validity_notes
 
     health = results.health

@@ -1,4 +1,4 @@
-"""Options that several commands share, checks of their values, and the workspace they open."""
+"""Options that several commands share, checks of their values, and access to the workspace."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Stem(str):
-    """A candidate's name taken from the file name because none was given."""
+    """A candidate's name that was taken from the file name, because no name was given."""
 
     __slots__ = ()
 
 
 class NamedFile(click.ParamType[tuple[str, Path]]):
-    """NAME=FILE, or FILE alone, whose stem is then the name."""
+    """The type of options with the value NAME=FILE, or FILE alone; the file's stem then is the name."""
 
     name = "NAME=FILE"
 
@@ -45,7 +45,7 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
 
 
 def _exists(file: Path) -> bool:
-    """Returns whether the file exists; False where the name is too long for a file."""
+    """Returns whether the file exists; False if the text cannot be the name of a file."""
     try:
         return file.exists()
     except (OSError, ValueError):
@@ -81,15 +81,17 @@ COLUMNS_HELP = (
 
 
 def columns_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the option ``--columns`` to a command that reads files."""
+    """Returns the command with the option ``--columns``, for commands that read files."""
     return click.option(
         "--columns", multiple=True, metavar="ROLE=COLUMN,…", callback=_columns, help=COLUMNS_HELP
     )(command)
 
 
 def _columns(_context: click.Context, _option: click.Parameter, values: Sequence[str]) -> dict[str, Any]:
-    """Returns {role: column} for all tables and {table: {role: column}} for one; empty where none is
-    given.
+    """Returns {role: column} for all tables, and {table: {role: column}} for a single table; empty if the
+    option is not given.
+
+    Raises InputError for a text that is not ROLE=COLUMN, and for two columns with the same role.
     """
     columns: dict[str, Any] = {}
     for value in values:
@@ -120,10 +122,10 @@ DUPLICATES_HELP = (
 
 
 def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
-    """Returns each candidate's file, or a list of files (folds or seeds) where one name is given several
+    """Returns {candidate's name: its file}, or a list of files (folds or seeds) if a name is given several
     times.
 
-    Raises InputError where two files without a NAME have the same stem, which may be a coincidence.
+    Raises InputError if files without a NAME have the same stem, which may be a coincidence.
     """
     files: dict[str, list[Path]] = {}
     for name, file in named:
@@ -151,7 +153,7 @@ def tell(notices: Iterable[Problem]) -> None:
 
 
 def open_workspace() -> Workspace:
-    """Returns the configured workspace; damaged data is reported when the command ends."""
+    """Returns the configured workspace. If its data is damaged, this is reported when the command ends."""
     from recdash.service import Workspace
 
     workspace = Workspace.open()
@@ -165,18 +167,18 @@ def open_workspace() -> Workspace:
 
 
 def open_experiment(name: str) -> tuple[Workspace, Experiment]:
-    """Returns the configured workspace and its experiment of this name. Raises NotFound."""
+    """Returns the configured workspace and its experiment of this name. Raises NotFound if there is none."""
     workspace = open_workspace()
     return workspace, workspace.experiments.named(name)
 
 
 def run_ids(workspace: Workspace, experiment_id: str, *, archived: bool = False) -> dict[str, str]:
-    """Returns {name: id} of the experiment's runs."""
+    """Returns {name: id} of the experiment's runs; with ``archived``, including archived ones."""
     return {run.name: run.id for run in workspace.runs.all(experiment_id, archived)}
 
 
 def linked_runs(links: Sequence[str], by_name: Mapping[str, str]) -> dict[str, str]:
-    """Returns {variant: run id} of texts such as ``variant=run``. Raises UnknownName for an unknown run."""
+    """Returns {variant: run id} from texts such as ``variant=run``. Raises UnknownName for an unknown run."""
     pairs = [link.partition("=") for link in links]
     return {variant: run_named(by_name, run) for variant, _, run in pairs}
 
@@ -193,7 +195,7 @@ ACCEPT_HELP = "Score runs even if hardly any of their item or user ids occur in 
 
 
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that say how scores are counted to a command that reads files."""
+    """Returns the command with the options that say how scores are counted, for commands that read files."""
     for option in reversed(_HOW_TO_COUNT):
         command = option(command)
     return command
@@ -226,7 +228,7 @@ margin_option = click.option(
 
 
 def terms_given(rules: DecisionRules, margin: str | None, correction: Correction) -> Terms:
-    """Returns the terms of an experiment's rules, with another margin and correction where given."""
+    """Returns the terms of an experiment's rules with this correction and, unless it is None, this margin."""
     from recdash.comparison import read_margin
 
     terms = replace(rules.terms, correction=correction)
@@ -234,8 +236,8 @@ def terms_given(rules: DecisionRules, margin: str | None, correction: Correction
 
 
 def metric_and_k(metric: str | None, k: int | None) -> tuple[str | None, int | None]:
-    """Returns ("ndcg", 10) for ``ndcg@10``. Raises InputError where ``metric`` and ``k`` name different
-    cutoffs.
+    """Returns metric and cutoff, such as ("ndcg", 10) for ``ndcg@10``; None for what is not given. Raises
+    InputError if ``metric`` and ``k`` contain different cutoffs.
     """
     from recdash.metrics import parse
 

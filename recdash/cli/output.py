@@ -28,7 +28,9 @@ def print_scores(
     bands: Sequence[Mapping[str, Any]] | None,
     shown: Sequence[Mapping[str, Any]] | None,
 ) -> None:
-    """Print the scores as table, json or csv; ``bands`` and ``shown`` are rows to add, or None."""
+    """Prints the scores as table, json or csv. ``bands`` (ranges over tied scores) and ``shown`` (shares by
+    attribute) are rows to print too, or None.
+    """
     if form == "json":
         added = {name: rows for name, rows in (("tie_bands", bands), ("shown_by", shown)) if rows is not None}
         say(json.dumps({**evaluation.as_dict(), **added}, ensure_ascii=False))
@@ -54,8 +56,8 @@ def print_scores(
 
 
 def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table with a row per value and a column per candidate; of many values, those with most
-    catalogue items.
+    """Returns a table with one row per value and one column per candidate; if there are many values, only
+    those with the most catalogue items.
     """
     if not rows:
         return "No candidate has recommendations to analyse."
@@ -100,13 +102,13 @@ def _metric_name(row: Mapping[str, Any]) -> str:
 
 
 def _requested_labels(evaluation: Evaluation) -> set[str]:
-    """Returns the labels of the metrics requested at a cutoff rather than as a curve."""
+    """Returns the labels of the metrics that were requested at a cutoff instead of as a curve."""
     return {request.spec.label for request in evaluation.requests if request.spec.k is not None}
 
 
 def _score_table(evaluation: Evaluation) -> str:
-    """Returns a table with a row per metric and cutoff and a column per candidate; a curve is shown at a few
-    cutoffs.
+    """Returns a table with one row per metric and cutoff and one column per candidate; curves have a few
+    cutoffs only.
     """
     requested = _requested_labels(evaluation)
     names = [run.name for run in evaluation.runs]
@@ -127,8 +129,8 @@ def _score_table(evaluation: Evaluation) -> str:
 
 
 def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
-    """Returns rows with the spread over each candidate's folds or seeds; of a curve at k = 10, or at the
-    depth.
+    """Returns rows with the smallest and the largest value over each candidate's folds or seeds; curves at k
+    = 10 or, if that is smaller, at the depth.
     """
     k = default_k(evaluation.rules.depth)
     requested = _requested_labels(evaluation)
@@ -144,7 +146,7 @@ def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
 
 
 def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
-    """Yields per run which share of its ids is known, and which share of the test set's."""
+    """Yields for each run which share of its ids, and of the test set's ids, is known."""
     from recdash.definitions.population_counts import known_truth_words, known_words
 
     for name, overlap in known.items():
@@ -158,9 +160,10 @@ def three_digits(value: float | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Returns the rows as aligned columns: the first ``texts`` to the left, numbers to the right.
+    """Returns the rows as a text table: the first ``texts`` columns are aligned to the left, all others to
+    the right.
 
-    What people wrote may neither move the cursor nor end a line: control characters are written out.
+    Control characters are escaped, so that no text can move the cursor or end a line.
     """
     rows = [[visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -175,7 +178,7 @@ def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
 
 
 def _population_lines(evaluation: Evaluation) -> Iterable[str]:
-    """Yields which users count, which ids are known, and which metrics are missing and why."""
+    """Yields lines on which users count, which ids are known, and which metrics are missing and why."""
     from recdash.evaluation.comparability import LISTED
 
     yield ""

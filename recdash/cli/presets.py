@@ -1,4 +1,4 @@
-"""``recdash presets``: the presets, and whether each reproduces its library's numbers."""
+"""``recdash presets``: lists the presets, and whether each reproduces its library's numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def presets(name: str | None, form: str) -> None:
 
 
 def _overview(agreements: list[PresetAgreement]) -> list[list[str]]:
-    """Returns a row per preset with the number of its metrics in each state."""
+    """Returns a header and one row per preset, with the number of its metrics in each state of agreement."""
     from recdash.metrics.agreement import WORDS
 
     names = dict.fromkeys(agreement.preset for agreement in agreements)

@@ -1,4 +1,4 @@
-"""``recdash report`` and ``reproduce``: write a report, and recompute its numbers."""
+"""``recdash report`` and ``reproduce``: write a report, and compute its numbers again."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def report(experiment: str, output: Path, *, title: str, narrative: str, **optio
 
 
 def _prose(text: str) -> str:
-    """Returns the text, or the content of the file named after an @. Raises InputError for an unreadable
-    file.
+    """Returns the text; if it begins with @, the content of the file of that name. Raises InputError for an
+    unreadable file.
     """
     if not text.startswith("@"):
         return text
@@ -90,7 +90,7 @@ def _prose(text: str) -> str:
 def _question(
     workspace: Workspace, experiment: str, *, baseline: str | None, runs: Sequence[str], **options: Any
 ) -> Question:
-    """Returns the report's question, with names replaced by ids and texts parsed."""
+    """Returns the question that the report answers, with ids for names and parsed texts."""
     from recdash.domain.results import Scope
     from recdash.report.reports import Reports
 

@@ -1,4 +1,6 @@
-"""``recdash review``: propose a candidate, attach evidence, discuss it, approve or reject it."""
+"""``recdash review``: proposes a candidate, attaches evidence, and adds comments; ``recdash decide`` approves
+or rejects it.
+"""
 
 from __future__ import annotations
 

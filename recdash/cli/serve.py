@@ -1,4 +1,4 @@
-"""``recdash serve``: start the dashboard."""
+"""``recdash serve``: starts the dashboard."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def serve(host: str | None, port: int | None) -> None:
 
 
 def _folder_of_config(app: Path) -> Path:
-    """Returns the folder with .streamlit/config.toml to start in, after making the data's paths absolute."""
+    """Returns the folder that has .streamlit/config.toml, in which the server starts. The environment's paths
+    to the data are made absolute first.
+    """
     from recdash.settings import settings
     from recdash.store import absolute_url
 

@@ -1,4 +1,4 @@
-"""``recdash settings``: show and set the decision rules of an experiment."""
+"""``recdash settings``: shows and sets the decision rules of an experiment."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ def _changed(
     removed: Sequence[str],
     owner: str | None,
 ) -> DecisionRules:
-    """Returns the rules with what was given; a preset applies before single guardrails."""
+    """Returns the rules with the given changes; a preset of guardrails is applied before single
+    guardrails.
+    """
     from recdash.comparison.rules import PRESETS
 
     limits = dict(rules.guardrails if preset is None else PRESETS[preset])
@@ -118,7 +120,7 @@ def _check_removed(names: Sequence[str]) -> None:
 
 
 def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
-    """Returns the rules and what follows from them as JSON-ready values."""
+    """Returns the rules, and what they recommend today, as JSON-ready values."""
     rules, runs = workspace.rules.of(experiment.id), workspace.runs.all(experiment.id)
     query = workspace.queries.of(experiment.id) if runs else None
     names = {run.id: run.name for run in runs}
@@ -139,7 +141,7 @@ def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
 
 
 def _headline(workspace: Workspace, experiment_id: str) -> str:
-    """Returns what these rules recommend today, or why there is no recommendation."""
+    """Returns the headline of today's recommendation by these rules, or why there is none."""
     card = workspace.overview.verdict(experiment_id)
     return card.verdict.headline if card.verdict else card.why_not
 

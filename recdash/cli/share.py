@@ -1,5 +1,5 @@
-"""``recdash share``, ``links``, ``revoke``, ``views``, ``audit``: share links, saved views and the audit
-log.
+"""``recdash share``, ``links``, ``revoke``, ``views``, ``audit``: manage share links and saved views, and
+show the audit log.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def share(experiment: str, report: str | None, days: float, label: str, address:
 
 
 def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
-    """Returns the id of the report with this id or title; of several with one title, the newest."""
+    """Returns the id of the report with this id or title; that of the newest if several have this title.
+    Raises NotFound if there is none.
+    """
     from recdash.report.reports import Reports
 
     reports = Reports(workspace).all(experiment_id)

@@ -1,4 +1,4 @@
-"""Prints text with control characters escaped, so no text can move the cursor or hide in a line."""
+"""Prints text with control characters escaped, so that no text can move the cursor or hide in a line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from recdash.formatting.sanitize import visible, visible_lines
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print one line, on standard error with ``err``; control and invisible characters are escaped."""
+    """Prints one line, with ``err`` on standard error; control and invisible characters are escaped."""
     click.echo(visible(line), err=err)
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
-    """Print several lines like ``say``; for text composed here, whose cells are already escaped."""
+    """Prints several lines and escapes them like ``say``, except for line ends. The text must be made here,
+    with its parts escaped already.
+    """
     click.echo(visible_lines(text), err=err)
 
 
 def say_json(facts: object) -> None:
-    """Print plain values as indented JSON."""
+    """Prints plain values as indented JSON."""
     say_lines(json.dumps(facts, ensure_ascii=False, indent=2))
 
 
 @contextmanager
 def usage_errors_visible() -> Iterator[None]:
-    """Raise usage errors again with control characters escaped, because they repeat what was typed."""
+    """Escapes control characters in usage errors that are raised inside, because these repeat what was
+    typed.
+    """
     try:
         yield
     except click.ClickException as error:
@@ -45,7 +49,7 @@ def usage_errors_visible() -> Iterator[None]:
 
 
 def show_defects_visibly() -> None:
-    """Print tracebacks with control characters escaped, because an unexpected error may quote a file."""
+    """Makes Python escape control characters in tracebacks, because an unexpected error may quote a file."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if issubclass(kind, KeyboardInterrupt):

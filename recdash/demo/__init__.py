@@ -1,1 +1,1 @@
-"""The simulated film service of the demo."""
+"""The simulated data of the demo: a film service and its A/B tests."""

@@ -1,12 +1,12 @@
-"""Simulates a small film service from a seed: its data, five candidates, one A/B test.
+"""Simulates a small film service from a seed: its data, five candidates and one A/B test.
 
-Nothing here is trained and no result is hard-coded. There is one world of tastes, famous films and a season's
-hits; people play, rate and abandon films in it; the candidates are noisy views of it with different biases.
-The metrics follow from that.
+Nothing is trained, and no result is hard-coded. The simulation has users with tastes, famous films, and hits
+of a season. Users play, rate and abandon films; candidates see these facts with noise and with different
+biases. The metrics follow from that.
 
-The season's hits are the point of the demo: in the test weeks everybody starts them, so that a candidate
-which has learned the season wins offline; but few people finish them, which their ratings in the truth show
-too, so that the same candidate loses watch time online.
+The season's hits are the point of the demo. In the weeks of the test set every user starts them, so that a
+candidate which has learned the season wins offline. Few users finish them, which their ratings in the test
+set also show, so that the same candidate loses watch time online.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NAMES = (
 
 
 class TitleWords(NamedTuple):
-    """Parts of a genre's titles: ``patterns`` with vertical bars between them, words with spaces."""
+    """Parts of a genre's titles: ``patterns`` are separated with vertical bars, words with blanks."""
 
     patterns: str
     qualities: str
@@ -110,13 +110,13 @@ TITLE_WORDS: Mapping[str, TitleWords] = MappingProxyType(
     }
 )
 TITLE_DRAWS = 3_985
-"""Numbers that the first titles drew from the demo's own stream. They are still drawn, and not used, so that
-no number of the demo depends on its titles.
+"""Number of random draws that titles once took from the demo's generator. They are still made, without use,
+so that no number of the demo depends on its titles.
 """
 
 
 class Leaning(NamedTuple):
-    """How a candidate sees the world: weights of taste, fame and season, and its noise."""
+    """The weights that a candidate gives to taste, fame and season, and the noise with which it sees them."""
 
     taste: float
     fame: float
@@ -143,14 +143,16 @@ DEVICES = ("phone", "TV", "web")
 
 @dataclass(frozen=True)
 class FilmService:
-    """Everything the demo stores. Ids are whole numbers; times are UTC.
+    """All tables of the demo. Ids are integers; times are UTC.
 
-    ``catalogue`` item_id, title, genre, year, runtime_min · ``train`` and ``truth`` user_id,
-    item_id, rating (1–5), timestamp (seconds since 1970; every truth row is later than every train
-    row) · ``runs`` by name: user_id, item_id, score, rank 1..100 · ``sessions`` as uploaded for an
-    online test (each user on one ``device``), with ``links`` from its variants to names of runs ·
-    ``served`` the row of every session: what was shown at which rank, and whether it was clicked ·
-    ``broken_csv`` a run that the checks refuse.
+    ``catalogue`` item_id, title, genre, year, runtime_min ·
+    ``train`` and ``truth`` user_id, item_id, rating (1–5), timestamp (seconds since 1970; every truth row is
+    later than every train row) ·
+    ``runs`` by name: user_id, item_id, score, rank 1..100 ·
+    ``sessions`` as uploaded for an online test (each user has one ``device``), with ``links`` from its
+    variants to names of runs ·
+    ``served`` the list that each session was shown: one row per rank, and whether it was clicked ·
+    ``broken_csv`` a run that the checks reject.
     """
 
     experiment: str
@@ -171,9 +173,9 @@ class FilmService:
 class World:
     """The true state of users and films, which candidates see with noise.
 
-    ``match`` [users, films] how well a film suits a user, about N(0, 1) · ``fame`` [films] log of how often a
-    film is played, mean 0 and deviation 1 · ``season`` [films] 1 for the season's hits · ``genre`` and
-    ``runtime_min`` [films].
+    ``match`` [users, films] is how well a film suits a user, about N(0, 1). ``fame`` [films] is the log of
+    how often a film is played, standardised. ``season`` [films] is 1 for the season's hits. ``genre`` and
+    ``runtime_min`` have the shape [films].
     """
 
     match: Floats
@@ -183,18 +185,18 @@ class World:
     runtime_min: Ints
 
     def appeal(self, season_weight: float) -> Floats:
-        """Returns [users, films] what makes users press play."""
+        """Returns [users, films] how attractive a film looks before it is played."""
         return 1.25 * self.match + 0.95 * self.fame + season_weight * self.season
 
     def enjoyment(self) -> Floats:
-        """Returns [users, films] what makes users stay: taste and a film's quality, reduced for the season's
-        hits.
+        """Returns [users, films] how much a user enjoys a film once it plays: taste and the film's quality,
+        less for the season's hits.
         """
         return 0.75 * self.match + 0.3 * self.fame - 2.8 * self.season
 
 
 def make(seed: int = SEED) -> FilmService:
-    """Returns the demo of a seed: the same seed gives the same tables."""
+    """Returns the demo's tables; the same seed gives the same tables."""
     rng = np.random.default_rng(seed)
     world = _world(rng)
     catalogue = _catalogue(rng, world, _titles(np.random.default_rng([seed, 2]), world.genre))
@@ -240,8 +242,8 @@ def _world(rng: np.random.Generator) -> World:
 
 
 def _standard(values: Floats, axis: int | None = None) -> Floats:
-    """Returns values with mean 0 and deviation 1; rounded, so no order depends on platform-specific last
-    bits.
+    """Returns the values with mean 0 and standard deviation 1, rounded so that their order does not depend on
+    the platform's floating-point arithmetic.
     """
     centred = values - values.mean(axis=axis, keepdims=True)
     return np.round(centred / centred.std(axis=axis, keepdims=True), 6)
@@ -262,7 +264,7 @@ def _catalogue(rng: np.random.Generator, world: World, titles: list[str]) -> pa.
 
 
 def _titles(rng: np.random.Generator, genre: Ints) -> list[str]:
-    """Returns a title for each film, in words of its genre; no two are equal."""
+    """Returns a title for each film, made of words of its genre; all titles are different."""
     titles: dict[str, None] = {}
     for index in genre:
         words = TITLE_WORDS[GENRES[index]]
@@ -284,7 +286,9 @@ def _titles(rng: np.random.Generator, genre: Ints) -> list[str]:
 
 
 def _plays(rng: np.random.Generator, world: World) -> tuple[Mask, Mask]:
-    """Returns [users, films] played before the split, and after it; the last users are new after it."""
+    """Returns masks [users, films] of the films played before and after the split. The last users play only
+    after it.
+    """
     n_before = np.clip(np.rint(np.exp(3.3 + 0.55 * rng.normal(size=N_USERS))), 8, 120).astype(np.int64)
     n_before[N_USERS - N_COLD :] = 0
     n_after = np.clip(rng.poisson(7, N_USERS), 0, 30)
@@ -295,7 +299,9 @@ def _plays(rng: np.random.Generator, world: World) -> tuple[Mask, Mask]:
 
 
 def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Mask:
-    """Returns [users, films] ``n[user]`` films each, drawn without replacement, likelier with appeal."""
+    """Returns a mask [users, films] of ``n[user]`` films each, drawn without replacement with probabilities
+    that grow with ``appeal``.
+    """
     order = np.argsort(-(appeal + rng.gumbel(size=appeal.shape)), axis=1)
     chosen: Mask = np.zeros(appeal.shape, dtype=np.bool_)
     np.put_along_axis(chosen, order, np.arange(appeal.shape[1]) < n[:, None], axis=1)
@@ -303,7 +309,7 @@ def _chosen(rng: np.random.Generator, appeal: Floats, n: Ints) -> Mask:
 
 
 def _rated(rng: np.random.Generator, world: World, plays: Mask, since: int, until: int) -> pa.Table:
-    """Returns played films with a rating and a time, in time order."""
+    """Returns the played films with a rating and a time, in time order."""
     user, film = np.nonzero(plays)
     felt = 3.6 + 0.6 * world.enjoyment()[user, film] + 0.7 * rng.normal(size=len(user))
     # A hit of the season was not played before the season.
@@ -326,7 +332,7 @@ Ranked = tuple[Ints, Ints, Floats]
 
 
 def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ranked]:
-    """Returns by name: users [n], their 100 best unseen films [n, 100], and their scores."""
+    """Returns {candidate's name: (users [n], their 100 best unseen films [n, 100], the films' scores)}."""
     everyone = np.arange(N_USERS)
     known: Mask = played.sum(axis=1) > 0
     counts = np.broadcast_to(played.sum(axis=0).astype(np.float64), played.shape)
@@ -342,8 +348,8 @@ def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ra
 
 
 def _best(scores: Floats, played: Mask) -> tuple[Ints, Floats]:
-    """Returns the films with the highest scores that the user has not played, best first; of equal scores the
-    first film.
+    """Returns the films that the user has not played, those with the highest scores first, and their scores;
+    of equal scores the film with the smaller index first.
     """
     # Whole numbers without ties sort seven times as fast as scores in a stable order; scores have 6 decimals.
     place = np.where(played, 10**9, np.rint(-1e6 * scores)).astype(np.int64)
@@ -380,8 +386,8 @@ def _broken(users: Ints) -> bytes:
 def _sessions(
     rng: np.random.Generator, world: World, lists: Mapping[str, Ranked], device: Ints
 ) -> tuple[pa.Table, pa.Table]:
-    """Returns one row per session, and what each was shown: units 1..2000 are the users above, the others
-    have the taste of one.
+    """Returns a table of sessions, and one of what each session was shown. Units 1..2000 are the users of the
+    test set, each further unit has the taste of one of them.
     """
     variants = np.array(list(LINKS))
     arm_of = rng.integers(0, len(variants), N_UNITS)
@@ -415,7 +421,9 @@ def _sessions(
 
 
 def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> Ints:
-    """Returns a few units that return on another device and are assigned to another arm."""
+    """Returns the arm of each session, where a few units return on another device and are assigned to the
+    next arm in their last session.
+    """
     last = np.flatnonzero(np.diff(unit, append=-1))
     several = last[np.flatnonzero(np.diff(last, prepend=-1) > 1)]
     moved = rng.permutation(several)[:N_CROSSED]
@@ -425,7 +433,9 @@ def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> In
 
 
 def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
-    """Returns [users, slots] the row on the homepage; users without a list of the run are served Popular."""
+    """Returns [users, slots] the films on the homepage; users without a list of the run are shown the list of
+    Popular.
+    """
     row = lists[POPULAR][1][:, :SLOTS].copy()
     users, films, _ = lists[run]
     row[users] = films[:, :SLOTS]
@@ -433,10 +443,11 @@ def _served(lists: Mapping[str, Ranked], run: str) -> Ints:
 
 
 def _watch(rng: np.random.Generator, world: World, user: Ints, films: Ints) -> tuple[Mask, Ints, Ints]:
-    """Returns per session: clicks by slot, videos watched for more than two minutes, seconds watched.
+    """Returns for each session: its clicks by slot, the number of videos watched for more than two minutes,
+    and the seconds watched.
 
-    Slot by slot from the top: a film is clicked for its appeal, and watched for its enjoyment; users who have
-    finished one mostly leave, users who have abandoned one continue.
+    Users go through the slots from the top. They click a film for its appeal and watch it for their
+    enjoyment. Those who have finished a film mostly leave; those who have abandoned one continue.
     """
     appeal, enjoyment = world.appeal(season_weight=1.0), world.enjoyment()
     videos, seconds = (np.zeros(len(user), dtype=np.int64) for _ in range(2))

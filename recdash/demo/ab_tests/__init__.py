@@ -1,4 +1,4 @@
-"""Simulated A/B tests with known effects and planted faults."""
+"""Simulated A/B tests with known effects and deliberate faults."""
 
 from recdash.demo.ab_tests.ab_tests import Simulated, simulate
 

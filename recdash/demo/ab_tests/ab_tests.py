@@ -1,7 +1,7 @@
-"""Simulates A/B tests from a seed, with exactly known effects and planted faults.
+"""Simulates A/B tests from a seed, with exactly known effects and deliberate faults.
 
-They test the statistics, and ``recdash demo --online`` writes them. ``plan`` explains how a session is
-generated, and why the effects are exact.
+They are used to test the statistics, and ``recdash demo --online`` writes them to files. The module
+``scenario`` explains how sessions are generated, and why the effects are exact.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Simulated:
-    """``sessions`` as uploaded (unit_id, session_id, variant, start_ts, clicks, watch_s, videos, country,
-    platform) in time order; ``logs``: the same test as exposures, events and served lists.
+    """The tables of a simulated test, and the truth about it (``known``).
+
+    ``sessions`` is a table to upload (unit_id, session_id, variant, start_ts, clicks, watch_s, videos,
+    country, platform) in time order. ``logs`` has the same test as exposures, events and served lists; None
+    if they were not requested.
     """
 
     sessions: pa.Table
@@ -31,17 +34,17 @@ class Simulated:
     known: Known
 
     def tables(self) -> dict[str, pa.Table]:
-        """Returns the tables by kind of upload."""
+        """Returns {kind of upload: table}."""
         logs = self.logs
         more = {"exposures": logs.exposures, "events": logs.events, "served": logs.served} if logs else {}
         return {"sessions": self.sessions, **more}
 
 
 def simulate(n_users: int, seed: int, *, events: bool = False, **plan: Any) -> Simulated:
-    """Returns a test with ``n_users`` before exclusions, the same for the same seed; ``plan`` as in ``Plan``.
+    """Returns a test with ``n_users`` users before exclusions; the same seed gives the same test. ``plan``
+    are the fields of ``Plan``.
 
-    ``events``: with the logs behind the sessions, else they are None. Raises InputError for an impossible
-    plan.
+    ``events``: also make the logs behind the sessions. Raises InputError for an impossible plan.
     """
     from recdash.demo.ab_tests.logs import logs
 

@@ -1,10 +1,12 @@
-"""Generates the logs behind simulated sessions: exposures, events and served lists that add up to them.
+"""Generates the logs behind simulated sessions: exposures, events and served lists that add up to the
+sessions.
 
-Each session is one request with a list of five different films, each equally likely at any position, so that
-the propensity is exactly one divided by the number of films. The films of a session's clicks are consecutive
-and are watched one after the other: every other click has one ``watch`` event, the others three heartbeats
-that count up. In some sessions without a click a film found by search is watched, which is not a
-recommendation. One event in a hundred is repeated with the same event_id, and many share their second.
+Each session is one request with a list of five different films. Each film is equally likely at any position,
+so that the propensity is exactly one divided by the number of films. The films that a session clicks are at
+consecutive positions and are watched one after the other. Every other click has one ``watch`` event, all
+others have three heartbeats with cumulative seconds. In some sessions without a click, a film that was found
+by search is watched, which does not count for the recommendations. One event in a hundred is repeated with
+the same event_id, and many events happen in the same second.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 EXPERIMENT = "simulated"
 N_FILMS, SLOTS = 997, 5
-"""A prime number of films: steps of any size from any film reach all others before returning."""
+"""Number of films and length of a list. The number of films is prime, so that steps of any size reach all
+films before they return to the first.
+"""
 SEARCHED, SEARCHED_OF_LIST, REPEATED = 0.1, 0.3, 0.01
 KINDS = ("impression", "click", "watch", "heartbeat")
 IMPRESSION, CLICK, WATCH, HEARTBEAT = range(4)
@@ -32,7 +36,9 @@ SOURCES = ("recommendations", "search")
 
 @dataclass(frozen=True)
 class SimulatedLogs:
-    """Tables as uploaded. ``exposures`` one for each session of the test, ``served`` a list for each."""
+    """The logs as tables to upload: ``exposures`` has one row and ``served`` one list for each session of the
+    test.
+    """
 
     exposures: pa.Table
     events: pa.Table
@@ -41,7 +47,7 @@ class SimulatedLogs:
 
 @dataclass(frozen=True)
 class _Lists:
-    """[S] the film with which each session's list begins, and its step to the next position."""
+    """The film at the top of each session's list [S], and the step from one position to the next [S]."""
 
     begin: Ints
     step: Ints
@@ -62,8 +68,8 @@ def logs(rng: Rng, arms: list[str], users: People, sessions: SimulatedSessions) 
 
 
 def _exposures(rng: Rng, arms: list[str], users: People, sessions: SimulatedSessions) -> pa.Table:
-    """Returns exposures some seconds into each session of the test, so that the first session begins before
-    its exposure.
+    """Returns exposures some seconds after the beginning of each session of the test, so that a user's first
+    session begins before the exposure.
     """
     import pyarrow as pa
 
@@ -104,8 +110,8 @@ def _served(arms: list[str], users: People, sessions: SimulatedSessions, lists: 
 
 @dataclass(frozen=True)
 class _Events:
-    """[E] what happened: ``session``, ``at`` seconds since 1970, ``kind``, ``item``, ``watch_s`` and ``rank``
-    (NaN and 0 for none), ``source``.
+    """Events [E]: their ``session``, time ``at`` (seconds since 1970), ``kind``, ``item`` and ``source``;
+    ``watch_s`` (NaN for none) and ``rank`` (0 for none).
     """
 
     session: Ints
@@ -167,8 +173,8 @@ def _happened(kind: int, session: Ints, ts: Ints, item: Ints, **more: Any) -> _E
 
 
 def _clicks_and_watching(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:
-    """Returns events in which a session's n-th click is n − 1 positions below its first, after the previous
-    film was watched.
+    """Returns clicks and what was watched. A session's n-th click is n − 1 positions below its first, and
+    happens after the previous film was watched.
     """
     session, n = sessions.of_click, sessions.clicks
     begin = np.repeat(n.cumsum() - n, n)
@@ -191,8 +197,8 @@ def _clicks_and_watching(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -
 
 
 def _searches(rng: Rng, sessions: SimulatedSessions, lists: _Lists) -> list[_Events]:
-    """Returns searches in sessions without a click; some watch a film of their list without having clicked it
-    there.
+    """Returns searches in some of the sessions without a click. In some of these, the film found is one of
+    the session's list that was not clicked there.
     """
     session = np.flatnonzero((sessions.clicks == 0) & (rng.random(len(sessions.user)) < SEARCHED))
     of_list = rng.random(len(session)) < SEARCHED_OF_LIST

@@ -2,22 +2,23 @@
 
 How a session is generated:
 
-- Users arrive after a share 1 − √u of the test, u uniform on 0..1, with their first session, in which they
-  are exposed; on average two thirds of the test remain. Then they return as a Poisson process whose rate is
-  the user's own: gamma with mean 1 and shape .7, so that few users have most of the sessions. Control users
-  have 3.4 sessions on average.
-- A session is engaged with the user's own probability, uniform on 0 … .8 and independent of how often they
-  come. The engagement rate, Σ engaged / Σ sessions, is thus .4 in the long run; and sessions of one user
-  are alike, so that treating them as independent finds effects that do not exist.
-- An engaged session has 1 + Binomial(4, .2) clicks. A click watches a geometric number of seconds, 500 on
-  average, which is more than 120, a video, with probability (1 − 1/500)¹²⁰.
+- Users arrive after a share 1 − √u of the test's days, with u uniform on 0..1, and are exposed in their first
+  session; on average two thirds of the test remain. They return as a Poisson process with a rate of their
+  own: gamma with mean 1 and shape .7, so that few users have most of the sessions. Control users have
+  3.4 sessions on average.
+- A session is engaged with a probability of the user's own, uniform on 0 … .8 and independent of how often
+  the user comes. The engagement rate, Σ engaged / Σ sessions, thus tends to .4. Sessions of one user are
+  similar, so that an analysis that treats them as independent finds effects that do not exist.
+- An engaged session has 1 + Binomial(4, .2) clicks. Each click watches a geometric number of seconds with
+  mean 500. It counts as a video above 120 seconds, with probability (1 − 1/500)¹²⁰.
 
-Why the effects are exact: a variant multiplies the rate of further visits (by the factor that lifts *all*
-sessions as wanted), everybody's probability to engage, and the mean seconds of a click. Engaging is
-independent of coming, and watching of both; so the lift of the engagement rate is that of the probability,
-and that of the session watch time is probability times seconds. Novelty adds to the probability a lift that
-decays as exp(−days since exposure / 3), whose mean over sessions is an integral with a closed form. If one
-platform has its lifts reversed, sums of both kinds of users are divided.
+Why the effects are exact: a variant multiplies the rate of further visits (by the factor that gives the
+wanted lift of *all* sessions), every user's probability to engage, and the mean seconds of a click. Engaging
+is independent of coming, and watching is independent of both. The lift of the engagement rate is therefore
+that of the probability, and the lift of session watch time is that of probability times seconds. Novelty adds
+to the probability a lift that decays as exp(−days since exposure / 3); its mean over sessions is an integral
+with a closed form. If one platform has its lifts reversed, each metric is the ratio of sums over both kinds
+of users.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ ARMS: Mapping[str, Lifts] = MappingProxyType({"control": {}, "new": {ENGAGEMENT:
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a test; the faults are in its last arm.
+    """The plan of a test; its faults are in the last arm.
 
-    ``arms`` by name, control first, with their lifts as shares, by the names in LIFTED; without a lift of
-    watch time, a click watches as long as in control. ``before_days``: days with pre-test visits.
-    ``novelty``: additional lift of the engagement rate on the day of exposure. ``srm``: share of the last
-    arm's users that is lost. ``crossover``: share of all users with a session in the next arm. ``bots``:
-    share of the last arm's users who click hundreds of times in a session. ``reverse``: a platform on which
-    all lifts have the other sign. Raises InputError for an impossible plan.
+    ``arms``: {name: lifts}, control first; lifts are shares, by the names in LIFTED. Without a lift of watch
+    time, a click watches as long as in control. ``before_days``: days of visits before the test. ``novelty``:
+    additional lift of the engagement rate on the day of exposure. ``srm``: share of the last arm's users that
+    is lost. ``crossover``: share of all users who have one session in the next arm. ``bots``: share of the
+    last arm's users who click hundreds of times in a session. ``reverse``: a platform on which all lifts have
+    the opposite sign. Raises InputError for an impossible plan.
     """
 
     arms: Mapping[str, Lifts] = field(default_factory=lambda: ARMS)
@@ -75,11 +76,11 @@ class Plan:
 
     @property
     def rate(self) -> float:
-        """Returns further sessions of a control user per day, on average."""
+        """Returns the mean number of further sessions of a control user per day."""
         return (SESSIONS - 1) / (self.days * 2 / 3)
 
     def effect(self, arm: str, sign: int) -> Effect:
-        """Returns the factors of an arm where lifts have this sign, 1 or −1."""
+        """Returns the factors of an arm for users whose lifts have this sign, 1 or −1."""
         lifts = {metric: sign * lift for metric, lift in self.arms[arm].items()}
         chance = 1 + lifts.get(ENGAGEMENT, 0.0)
         watch = 1 + lifts[WATCH] if WATCH in lifts else chance
@@ -92,8 +93,8 @@ class Plan:
 
 
 class Effect(NamedTuple):
-    """Factors of a variant: further visits, probability to engage, a click's seconds; ``novel`` adds to the
-    probability at exposure.
+    """Factors of a variant: of further visits, of the probability to engage (``chance``), and of a click's
+    seconds. ``novel`` is added to the factor ``chance`` at exposure.
     """
 
     visits: float
@@ -104,8 +105,10 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True)
 class Known:
-    """The true state of a test: ``values`` and ``lifts`` (shares) in the long run, by variant and metric, of
-    users who are no bots; how many were ``lost``, ``crossed``, and are ``bots``.
+    """The truth about a simulated test.
+
+    ``values`` and ``lifts`` (shares) are expected values as {variant: {metric: number}}, without bots.
+    ``lost``, ``crossed`` and ``bots`` count the users with a deliberate fault.
     """
 
     values: Mapping[str, Mapping[str, float]]
@@ -119,7 +122,7 @@ class Known:
 
 
 def truth(plan: Plan) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """Returns values and lifts by variant and metric."""
+    """Returns the expected values and lifts, each as {variant: {metric: number}}."""
     values = {arm: _values(plan, arm) for arm in plan.arms}
     control, *others = plan.arms
     lifts = {
@@ -144,7 +147,7 @@ def _values(plan: Plan, arm: str) -> dict[str, float]:
 
 
 def _per_user(plan: Plan, effect: Effect) -> tuple[float, float, float, float]:
-    """Returns expected sessions, engaged sessions, seconds and videos of a user."""
+    """Returns the expected numbers of a user's sessions, engaged sessions, seconds watched, and videos."""
     further = (SESSIONS - 1) * effect.visits
     novel = 1 + plan.rate * effect.visits * NOVELTY_DAYS * _decayed(plan.days)
     engaged = READIEST / 2 * ((1 + further) * effect.chance + novel * effect.novel)
@@ -154,8 +157,8 @@ def _per_user(plan: Plan, effect: Effect) -> tuple[float, float, float, float]:
 
 
 def _decayed(days: float) -> float:
-    """Returns the mean of 1 − exp(−left/τ) over users with left = days · √u: ∫ 2x (1 − exp(−cx)) dx with c =
-    days/τ.
+    """Returns the mean of 1 − exp(−left/τ) over users with left = days · √u, which is ∫ 2x (1 − exp(−cx)) dx
+    with c = days/τ.
     """
     c = days / NOVELTY_DAYS
     return 1 - 2 * (1 - math.exp(-c) * (1 + c)) / c**2

@@ -1,4 +1,4 @@
-"""Draws the users of a simulated A/B test and their sessions as ``plan`` says."""
+"""Draws the users of a simulated A/B test and their sessions from a plan (see ``scenario``)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ Rng = np.random.Generator
 
 @dataclass(frozen=True)
 class People:
-    """[U] participants: ``unit`` id, ``arm``, ``eager`` how often they come, ``ready`` their probability to
-    engage, ``left`` days from the exposure to the end of the test, ``platform`` and ``country`` indexes into
-    their names.
+    """Users of the test [U]: their id (``unit``), ``arm``, relative number of visits (``eager``), probability
+    to engage (``ready``), days from exposure to the end of the test (``left``), and indexes of ``platform``
+    and ``country``.
     """
 
     unit: Ints
@@ -53,8 +53,10 @@ class People:
 
 @dataclass(frozen=True)
 class SimulatedSessions:
-    """[S] sessions in time order: ``user`` an index into the people, ``start`` seconds since 1970, ``arm``
-    the one shown, ``in_test`` or before it, ``clicks``; ``click_s`` [clicks] seconds that each click watched.
+    """Sessions [S] in time order: the index of their ``user``, ``start`` in seconds since 1970, the ``arm``
+    shown, whether they are ``in_test`` (else before it), and their number of ``clicks``.
+
+    ``click_s`` [clicks] is the number of seconds that each click watched.
     """
 
     user: Ints
@@ -66,12 +68,12 @@ class SimulatedSessions:
 
     @property
     def of_click(self) -> Ints:
-        """Returns [clicks] the session of each."""
+        """Returns [clicks] the index of each click's session."""
         return np.repeat(np.arange(len(self.user)), self.clicks)
 
 
 def named(places: Ints, names: list[str]) -> pa.Array:
-    """Returns the names at those indexes, as a dictionary array."""
+    """Returns the names at these indexes, as a dictionary array."""
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), pa.array(names))
@@ -84,7 +86,7 @@ def timestamps(seconds: Ints) -> pa.Array:
 
 
 def people(rng: Rng, plan: Plan, n_users: int) -> People:
-    """Returns the users of the test, without the share of the last arm that is lost."""
+    """Returns the users of the test, without those of the last arm that the plan loses."""
     users = People(
         unit=np.arange(1, n_users + 1),
         arm=rng.integers(0, len(plan.arms), n_users),
@@ -104,7 +106,7 @@ def _one_of(rng: Rng, shares: list[float], n: int) -> Ints:
 
 
 def visits(rng: Rng, plan: Plan, users: People) -> tuple[SimulatedSessions, int, int]:
-    """Returns all sessions; how many users have one in another arm, and how many are bots."""
+    """Returns all sessions, the number of users with a session in another arm, and the number of bots."""
     user, since, first = _visits(rng, plan, users)
     arm, crossed = _arms(rng, plan, users, user, int((since >= 0).sum()), first)
     in_last = np.flatnonzero(users.arm == len(plan.arms) - 1)
@@ -124,10 +126,10 @@ def visits(rng: Rng, plan: Plan, users: People) -> tuple[SimulatedSessions, int,
 
 
 def _visits(rng: Rng, plan: Plan, users: People) -> tuple[Ints, Floats, Ints]:
-    """Returns the sessions of the test, ordered by user, followed by the pre-test sessions.
+    """Returns the sessions of the test, ordered by user, followed by those before the test.
 
-    [S] the user of each, and days since exposure (below 0 before the test); [U] the index of each user's
-    first.
+    They are given by the index of their user [S] and their days since exposure [S], below 0 before the test;
+    also the index of each user's first session [U].
     """
     further = rng.poisson(plan.rate * users.eager * users.left * _by_user(plan, users, "visits"))
     user = np.repeat(np.arange(len(users)), further + 1)
@@ -140,7 +142,7 @@ def _visits(rng: Rng, plan: Plan, users: People) -> tuple[Ints, Floats, Ints]:
 
 
 def _arms(rng: Rng, plan: Plan, users: People, user: Ints, n_test: int, first: Ints) -> tuple[Ints, int]:
-    """Returns [S] the arm of each session: for a few users with several sessions, the last one is in the next
+    """Returns the arm of each session [S], and the number of users whose last session was moved to the next
     arm.
     """
     arm = users.arm[user]
@@ -152,7 +154,7 @@ def _arms(rng: Rng, plan: Plan, users: People, user: Ints, n_test: int, first: I
 
 
 def _clicks(rng: Rng, plan: Plan, users: People, user: Ints, since: Floats) -> tuple[Ints, Floats]:
-    """Returns [S] clicks of each session, and the mean seconds of one of them."""
+    """Returns the number of clicks of each session [S], and the mean seconds that one of them watches [S]."""
     in_test = since >= 0
     fresh = np.where(in_test, np.exp(-since / NOVELTY_DAYS), 0.0)
     lifted = _by_user(plan, users, "chance")[user] + _by_user(plan, users, "novel")[user] * fresh
@@ -163,7 +165,7 @@ def _clicks(rng: Rng, plan: Plan, users: People, user: Ints, since: Floats) -> t
 
 
 def _by_user(plan: Plan, users: People, part: str) -> Floats:
-    """Returns [U] that part of the effect of the user's arm and platform."""
+    """Returns [U] one field of the effect (``part``) for each user's arm and platform."""
     parts = [[getattr(plan.effect(arm, sign), part) for sign in (1, -1)] for arm in plan.arms]
     turned = users.platform == (list(PLATFORMS).index(plan.reverse) if plan.reverse else -1)
     return np.array(parts)[users.arm, turned.astype(np.int64)]
