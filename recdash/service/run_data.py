@@ -38,7 +38,7 @@ class RunData:
         self.reference = context.cached(self._read_reference, most=4)
         self.hits = context.sized_cache(self._read_hits, least=64)
         self.lasting_run = context.cached(self._read_run, most=4096)
-        """Immutable data of a run: hits, provenance, experiment. Its name and archive may change."""
+        """Returns a cached run, for data that never changes, such as hits. Its name may be outdated."""
         self.reference_under = context.cached(self._take_as_relevant, most=8)
         self.slices_by = context.cached(self._cut_into, most=32)
         self.rated_pairs = context.cached(self._read_rated_pairs, most=4)

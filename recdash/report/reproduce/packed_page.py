@@ -27,7 +27,7 @@ MOST_BYTES = 64_000_000
 DOCUMENT = re.compile(r'<script type="text/plain" id="packed-document">([^<]*)</script>')
 FIGURES = re.compile(r'<script type="text/plain" id="packed-figures">([^<]*)</script>')
 TO_A_NAME = "name"
-"""What the line from the end of a curve to its name is called."""
+"""The name of the line between the end of a curve and the run's name."""
 DATA = re.compile(r'(?<= id="packed-)(document|figures|plotly)">[^<]*')
 BODY = re.compile(r"<title>[^<]*</title>|<body>.*</main>", re.DOTALL)
 FRAME = "54b5f2c21652f657659dabdf2af8fc35b5fa8b72ad303186c099ec2e888c22eb"

@@ -238,7 +238,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
 
 
 def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
-    """Returns the notes on validity that the page A/B results shows below the lifts; empty for a sample ratio
+    """Returns the notes on validity that the page Results shows below the lifts; empty for a sample ratio
     mismatch.
     """
     if split_is_broken(test.notices):

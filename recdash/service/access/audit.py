@@ -1,4 +1,4 @@
-"""The audit log, for admins."""
+"""The audit log, which only admins can read."""
 
 from __future__ import annotations
 

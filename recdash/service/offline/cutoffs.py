@@ -25,7 +25,9 @@ DELTA_COLUMNS = ["run_id", "run", "k", "mean_diff", "std_error", "ci_low", "ci_h
 
 
 def cutoffs_within(depth: int) -> tuple[int, ...]:
-    """Returns the cutoffs at which runs are compared: denser at the top of lists, and the depth itself."""
+    """Returns the cutoffs at which runs are compared: those of ``CUTOFFS`` below the depth, and the depth
+    itself.
+    """
     return (*(k for k in CUTOFFS if k < depth), depth)
 
 

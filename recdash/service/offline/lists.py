@@ -39,10 +39,9 @@ class StoredLists:
         self.facts = context.cached(self._read_facts, most=4)
 
     def _find_list(self, run_id: str, user: int) -> UserLists:
-        """Returns lists of a run, including that of one truth user if there is one.
+        """Returns lists of a run, among them that of this test user if the user has one.
 
-        Of a large upload only the row groups with the user are read, unless each user is spread over the
-        file.
+        Of a large upload, it only reads the row groups with the user, unless these are spread over the file.
         """
         run = self._store.runs.get(run_id)
         if self.is_small(run):
@@ -56,8 +55,9 @@ class StoredLists:
         return self._lists_in(run, groups, wanted)
 
     def has_lists(self, run: Run) -> bool:
-        """Returns whether each user has at most one list and the upload was kept; a replicate uses that of
-        its candidate.
+        """Returns whether each user has at most one list in the run, and the upload with the lists was kept.
+
+        The upload of a fold or seed is that of its candidate.
         """
         home = self._store.runs.get(run.replicate_of) if run.replicate_of else run
         return run.has_lists and not run.is_mean and home.upload is not None
@@ -78,7 +78,10 @@ class StoredLists:
     def _lists_in(
         self, run: Run, groups: Sequence[int] | None = None, wanted: Mask | None = None
     ) -> UserLists:
-        """Returns lists from some row groups of a run's upload, or all; of some truth users, or all."""
+        """Returns the lists in these row groups of a run's upload, by default in all.
+
+        ``wanted`` [U] limits them to some test users.
+        """
         hits = self._data.hits(run.id)
         rows = self._data.lists_of(run) if groups is None else self._row_groups(run.id).lists_in(groups)
         reference = self._data.reference(run.experiment)
@@ -93,7 +96,7 @@ class StoredLists:
         return ItemFacts(self._data.reference(experiment_id))
 
     def _read_sample(self, run_id: str) -> UserLists:
-        """Returns lists of a sample of users, the same for every run of an experiment."""
+        """Returns the lists of a random sample of users, which is the same for every run of an experiment."""
         run = self._store.runs.get(run_id)
         truth = self._data.reference(run.experiment).truth
         chosen = np.flatnonzero(truth.users_who_count())

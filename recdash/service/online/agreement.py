@@ -126,7 +126,7 @@ class OnlineAgreement:
     def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
         """Returns {(first variant, second variant): interval of the second's lift over the first}.
 
-        A pair with control has the interval that the page A/B results shows. The other pairs are corrected as
+        A pair with control has the interval that the page Results shows. The other pairs are corrected as
         a separate family (Holm), as the pairs of candidates are offline.
         """
         from recdash.online.analysis import judgement

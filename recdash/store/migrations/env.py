@@ -1,4 +1,6 @@
-"""Run by Alembic: migrates over the connection it is handed, inside the caller's transaction."""
+"""The script that Alembic runs: migrates over the connection that it is given, in the caller's
+transaction.
+"""
 
 from __future__ import annotations
 

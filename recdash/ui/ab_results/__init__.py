@@ -1,1 +1,1 @@
-"""The page A/B results."""
+"""The page Results of A/B tests."""

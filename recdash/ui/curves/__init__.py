@@ -1,1 +1,1 @@
-"""The pages Metric vs k and Precision–recall."""
+"""The pages By k and Precision–recall."""

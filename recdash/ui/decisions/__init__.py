@@ -1,1 +1,1 @@
-"""Decisions and reviews on the page Reports & decisions."""
+"""Decisions and reviews on the page Review."""

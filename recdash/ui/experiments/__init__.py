@@ -1,1 +1,1 @@
-"""The page Experiments."""
+"""The page Home."""

@@ -1,1 +1,1 @@
-"""The page Leaderboard."""
+"""The page Ranking."""

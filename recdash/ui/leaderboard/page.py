@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 26
 """The maximum length of a run's name in the table, which has many columns."""
 WITHOUT_STANDING, WITH_STANDING = 3, 1
-"""How many more metrics there is room for next to the forest plot."""
+"""How many more metrics there is room for next to the forest plot, without and with columns on standing."""
 
 
 def search() -> str:

@@ -133,7 +133,7 @@ def matching(view: View, wanted: str) -> tuple[str, ...]:
 
 
 def page_of(order: Sequence[str], baseline: str, page: int) -> tuple[str, ...]:
-    """Returns the runs of a page, by rank; the baseline, wherever it ranks, stands on each page."""
+    """Returns the runs of a page by rank. The baseline is on each page."""
     chosen = {baseline, *[run for run in order if run != baseline][page * PAGE : (page + 1) * PAGE]}
     return tuple(run for run in order if run in chosen)
 

@@ -1,1 +1,1 @@
-"""The page Overview."""
+"""The page Recommendation of the place Decision."""

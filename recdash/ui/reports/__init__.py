@@ -1,1 +1,1 @@
-"""Reports on the page Reports & decisions."""
+"""The page Reports."""

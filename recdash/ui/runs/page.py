@@ -124,7 +124,7 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
 
 
 def _share_cell(known: str) -> Html:
-    """Returns the share; its counts, which Provenance lists too, are where the pointer rests."""
+    """Returns a cell with the share of known ids; its tooltip has the counts, which Provenance also lists."""
     return html('<span title="{known}">{share}</span>', known=known, share=known.partition(" (")[0])
 
 

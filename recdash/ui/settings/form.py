@@ -96,7 +96,7 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
 
 
 def margin_shown(margin: str) -> str:
-    """Returns ``1 %`` for ``1%``, as shares are written everywhere; a margin of the metric as it is."""
+    """Returns a margin as it is shown: ``1 %`` for ``1%``; a margin in units of the metric unchanged."""
     return margin.replace("%", " %")
 
 

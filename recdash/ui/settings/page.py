@@ -34,7 +34,7 @@ HOW_TO_CHANGE = (
 
 
 def show(view: View) -> None:
-    """Draws the page."""
+    """Draws the form of the decision rules, with what they recommend; viewers cannot change it."""
     actions.show_undo()
     workspace = state.workspace()
     if not view.runs:

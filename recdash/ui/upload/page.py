@@ -35,7 +35,7 @@ POLL_S, SHORT_S = 0.4, 1.0
 
 
 def show() -> None:
-    """Draws the page."""
+    """Draws the progress of a running job, else the outcome, the drop zone and the plan of the files."""
     upload: UploadState = st.session_state.setdefault("recdash.upload", UploadState())
     get_ready()  # starts the process that reads files while the person still chooses some
     if state.arrived():
