@@ -13,9 +13,12 @@ from markupsafe import escape
 
 from recdash.formatting.sanitize import on_a_line
 
-__all__ = ["Html", "html", "join", "markdown"]
+__all__ = ["Html", "as_label", "html", "join", "markdown"]
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_IN_LABELS = re.compile(r"([\\`*\[\]<>&$:~|^]|(?<![^\W_])_|_(?![^\W_])|-(?=[->])|^[#+\-=])")
+"""What is markup in a label: an underscore inside a word, a dot and brackets are not."""
+_NUMBERED = re.compile(r"^(\d+)([.)])")
 _AUTOLINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
 WORD_JOINER = "\u2060"
 
@@ -25,6 +28,15 @@ def markdown(text: object) -> str:
     not.
     """
     return _PUNCTUATION.sub(r"\\\1", unlinked(on_a_line(str(text))))
+
+
+def as_label(text: object) -> str:
+    """Returns text escaped for the label of a widget, which a screen reader reads as it is written.
+
+    Only what would be markup is escaped, so that ``exposures.csv`` stays as it is.
+    """
+    escaped = _IN_LABELS.sub(r"\\\1", unlinked(on_a_line(str(text))))
+    return _NUMBERED.sub(r"\1\\\2", escaped)
 
 
 def unlinked(text: str) -> str:

@@ -112,7 +112,13 @@ RATING = Role(
 PREDICTION = Role(
     "prediction", "prediction", "prediction est pred predicted predicted_rating y_pred estimate score preds"
 )
-TITLE = Role("title", "text", "title name item_name movie_title item_title label", required=False)
+TITLE = Role(
+    "title",
+    "text",
+    "title name item_name movie_title item_title label titel filmtitel buchtitel produktname artikelname "
+    "bezeichnung titre nom intitulé titulo título nombre titolo nome tytuł naslov otsikko назва название",
+    required=False,
+)
 
 VECTOR = Role(
     "vector",

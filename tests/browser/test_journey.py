@@ -97,8 +97,8 @@ def test_movietweetings_popular_leads_and_the_page_says_that_another_population_
     page.get_by_text("Advanced").click()
     choose(page, page.get_by_role("combobox", name="Relevance"), "every row is relevant")
     choose(page, page.get_by_role("combobox", name="Baseline"), "popular")
-    press(page, f"Evaluate {len(runs)} candidates")
-    expect(page.get_by_text(f"Evaluated {len(runs)} candidates")).to_be_visible()
+    press(page, f"Evaluate {len(runs) - 1} candidates and the baseline")
+    expect(page.get_by_text(f"Evaluated {len(runs) - 1} candidates and the baseline")).to_be_visible()
     press(page, "View recommendation")
     page.get_by_role("link", name="Compare").first.click()
     board = page.locator("table.rd-board tbody")
@@ -119,6 +119,8 @@ def test_movietweetings_popular_leads_and_the_page_says_that_another_population_
     [
         pytest.param(b"user_id,rank\nu1,5\n", ["no item column", "Choose the column"],
                      id="no item column"),
+        pytest.param(b"user_id,when,rank\nu1,monday,5\n", ["no item column", "'when'", "Choose the column"],
+                     id="a column of days"),
         pytest.param(b"", ["file", "Upload a"], id="empty file"),
     ],
 )  # fmt: skip

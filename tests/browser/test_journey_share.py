@@ -67,8 +67,8 @@ def shop_test() -> FilePayload:
 def upload(page: Page, url: str) -> None:
     open_page(page, f"{url}/upload", page.get_by_role("heading", name="Add your data", exact=True))
     give(page, sales(), lists("popular"), lists("calm"))
-    press(page, "Evaluate 2 candidates")
-    expect(page.get_by_text("Evaluated 2 candidates")).to_be_visible()
+    press(page, "Evaluate 1 candidate and the baseline")
+    expect(page.get_by_text("Evaluated 1 candidate and the baseline")).to_be_visible()
 
 
 def upload_the_test(page: Page) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recdash.formatting.html import as_label
 from recdash.formatting.names import SHORTEST, shortened
 
 
@@ -50,3 +52,18 @@ def test_short_names_are_as_distinct_as_the_names(names: list[str], longest: int
     assert len(set(short.values())) == len(set(names))
     assert max(map(len, short.values()), default=0) <= max(longest, SHORTEST)
     assert all(short[name] == name for name in names if len(name) <= longest)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("exposures.csv", "exposures.csv"),
+        ("als_v3 (1).csv", "als_v3 (1).csv"),
+        ("*bold* _it_", r"\*bold\* \_it\_"),
+        ("[a](b)", r"\[a\](b)"),
+        ("1. x", r"1\. x"),
+        (":red[x] $y$ `z`", r"\:red\[x\] \$y\$ \`z\`"),
+    ],
+)
+def test_a_label_escapes_what_would_be_markup_and_nothing_else(name: str, label: str) -> None:
+    assert as_label(name) == label

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import recdash
+from recdash import ingest
 from recdash.domain.inputs import Recommendations
 from recdash.errors import InputError, UploadError
 from recdash.ingest import read_recommendations, read_upload
@@ -139,3 +140,9 @@ def test_scores_beside_places_are_said_to_be_left_out() -> None:
     (run,) = read_recommendations(b"user_id,rec_1,score_1,rec_2,score_2\n1,a,0.9,b,0.8\n")
     assert items_of(run) == ["a", "b"]
     assert "not read: score_1 … score_2" in notice(run, "columns-unread")
+
+
+@pytest.mark.parametrize("name", ["Titel", "titre", "Título", "titolo", "Produktname", "nom", "nombre"])
+def test_the_titles_of_a_catalogue_are_known_in_other_languages(name: str) -> None:
+    preview = ingest.preview("catalogue", f"sku,{name},price\na,Dune,3\n".encode(), name="books.csv")
+    assert preview.mapping == {"item_id": "sku", "title": name}

@@ -109,6 +109,27 @@ def test_items_that_do_not_meet_are_noticed_before_scoring(workspace: Workspace)
         workspace.intake.commit(plan)
 
 
+@pytest.mark.parametrize("rows", [1, 40])
+def test_a_column_that_never_meets_the_test_set_is_not_taken_for_the_items(
+    workspace: Workspace, rows: int
+) -> None:
+    """It is the only column that is left, so that it was guessed and not named."""
+    files = {name: data for name, data in bookshop.files().items() if name == "orders_2026.csv"}
+    customers = files["orders_2026.csv"].decode().splitlines()[1 : rows + 1]
+    lists = "".join(f"{line.split(',')[0]},monday,1\n" for line in customers)
+    files["als.csv"] = f"customer,when,rank\n{lists}".encode()
+    plan = planned(workspace, files)
+    (als,) = plan.of_kind("run")
+    assert not plan.is_ready
+    assert "item_id" not in als.mapping
+    (problem,) = als.problems
+    assert problem.found == "no item column: none of the values of 'when' is an item of the test set"
+    chosen = {"user_id": "customer", "item_id": "when", "rank": "rank"}
+    (als,) = plan.with_choice("als.csv", mapping=chosen).of_kind("run")
+    assert als.mapping["item_id"] == "when"
+    assert any("monday" in str(problem) for problem in (*als.problems, *als.notices))
+
+
 def test_users_that_do_not_meet_cannot_be_accepted(workspace: Workspace) -> None:
     files = bookshop.files()
     files["als.csv"] = files["als.csv"].replace(b"C0", b"K9")

@@ -228,7 +228,7 @@ def test_who_counts_repeated_items_and_the_baseline_are_chosen(app: AppTest) -> 
     passed(box(app, "Users who count").set_value("judged_both").run())
     passed(box(app, "An item that a list repeats").set_value("keep").run())
     passed(box(app, "Baseline").set_value("half").run())
-    finish(app, "Evaluate 2 candidates")
+    finish(app, "Evaluate 1 candidate and the baseline")
     (made,) = state.workspace().experiments.all()
     assert (made.settings["users"], made.settings["duplicates"]) == ("judged_both", "keep")
     assert made.baseline == stored_runs()["half"]

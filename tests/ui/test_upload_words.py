@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from recdash.service import AddedRun
 from recdash.service.catalog.intake import (
     IntakePlan,
     IntakeResult,
+    IntakeSettings,
     PlanInputs,
     PlannedFile,
     RelevancePlan,
@@ -79,13 +82,24 @@ def test_a_row_says_how_many_rows_and_whose_columns_it_reuses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rows"),
-    [("user,age\nu,3\nv,4\n", "2 rows"), ("user,age\nu,3\nv,4", "2 rows"), ('user,age\nu,"3"\n', "")],
+    ("text", "lines"),
+    [("user,age\nu,3\nv,4\n", 3), ("user,age\nu,3\nv,4", 3), ('user,about\nu,"one\ntwo"\n', 2)],
 )
-def test_rows_of_plain_text_are_counted_unless_a_quote_may_hold_a_line_break(text: str, rows: str) -> None:
-    assert words.about(planned("users", text), text.encode()).removesuffix("user · 1 attribute: age") == (
-        f"{rows} · " if rows else ""
-    )
+def test_lines_of_plain_text_are_counted_but_not_breaks_between_quotes(
+    text: str, lines: int, tmp_path: Path
+) -> None:
+    spooled = tmp_path / "users.csv"
+    spooled.write_bytes(text.encode())
+    assert words.count_lines(text.encode()) == words.count_lines(spooled) == lines
+    assert words.count_lines(gzip.compress(text.encode())) is None
+
+
+def test_every_file_says_how_many_rows_it_has() -> None:
+    file = planned("users", "user,age\nu,3\nv,4\n")
+    columns = " · user · 1 attribute: age"
+    assert words.about(replace(file, rows_seen=2, has_more=False)) == f"2 rows{columns}"
+    assert words.about(replace(file, rows_seen=20_000), 30_001) == f"30,000 rows{columns}"
+    assert words.about(replace(file, rows_seen=20_000)) == f"more than 20,000 rows{columns}"
 
 
 @pytest.mark.parametrize(
@@ -129,6 +143,9 @@ def test_the_button_says_what_it_does() -> None:
     one, two = planned("run", name="als.csv"), planned("run", name="ease.csv")
     assert words.button(plan_of(one)) == "Evaluate 1 candidate"
     assert words.button(plan_of(planned("truth"), one, two, test=test)) == "Evaluate 2 candidates"
+    with_baseline = replace(plan_of(planned("truth"), one, two), baseline="als")
+    assert words.button(with_baseline) == "Evaluate 1 candidate and the baseline"
+    assert words.finding(with_baseline) == "Ready: 1 candidate, a baseline and a test set"
     assert words.button(plan_of(planned("sessions"), test=test)) == "Analyze A/B test"
     assert words.button(plan_of(planned("truth"))) == "Create experiment"
 
@@ -159,6 +176,8 @@ def added(name: str, *, already_there: bool = False, archived: bool = False) -> 
 def test_the_outcome_is_one_line() -> None:
     result = IntakeResult(FILMS, is_new=True, runs=(added("als"), added("ease")))
     assert words.outcome(result) == "Evaluated 2 candidates in films."
+    based = replace(result, experiment=replace(FILMS, baseline="als"))
+    assert words.outcome(based) == "Evaluated 1 candidate and the baseline in films."
     again = replace(result, runs=(added("als", already_there=True), added("new")))
     assert (
         words.outcome(again)
@@ -180,3 +199,26 @@ def test_own_files_begin_a_new_experiment_or_join_the_one_looked_at() -> None:
     assert suggested_experiment(runs, {"ab": empty}, None) is None  # it has no test set to score against
     assert suggested_experiment(plan_of(planned("sessions"), test=test), both, None) is None
     assert suggested_experiment(plan_of(planned("sessions"), test=test), both, "e") == "e"
+
+
+def test_an_ab_test_goes_by_default_to_the_experiment_whose_runs_it_served() -> None:
+    later = replace(FILMS, id="later", created=NOON + timedelta(days=1))
+    known = {"e": ["als", "ease"], "later": ["als"], "other": ["bpr"]}
+    both = {"e": FILMS, "later": later, "other": replace(later, id="other")}
+    test = AbTestPlan("shop", "sessions", {}, variants=("control", "ALS", "ease"))
+    plan = plan_of(planned("sessions"), test=test)
+    assert suggested_experiment(plan, both, None, known.__getitem__) == "e"
+    one = plan_of(planned("sessions"), test=replace(test, variants=("control", "als")))
+    assert suggested_experiment(one, both, None, known.__getitem__) == "later"
+    assert suggested_experiment(one, both, "other", known.__getitem__) == "other"
+    none = plan_of(planned("sessions"), test=replace(test, variants=("a", "b")))
+    assert suggested_experiment(none, both, None, known.__getitem__) is None
+
+
+def test_where_an_ab_test_goes_is_said_before_it_is_stored() -> None:
+    test = AbTestPlan("shop", "sessions", {}, variants=("control", "als", "ease"))
+    settings = IntakeSettings(links={"als": "als", "ease": "ease"})
+    plan = replace(plan_of(planned("sessions"), test=test), name="films")
+    plan = replace(plan, inputs=replace(plan.inputs, experiment_id="e", settings=settings))
+    assert words.served_runs(plan) == "The A/B test goes to films: als and ease are named like runs of it."
+    assert words.served_runs(replace(plan, inputs=replace(plan.inputs, experiment_id=None))) == ""

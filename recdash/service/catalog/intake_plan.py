@@ -118,6 +118,9 @@ class PlannedFile:
     tags: tuple[str, ...] = ()
     note: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
+    rows_seen: int = 0
+    """The number of rows that were looked at; ``has_more``: the file has others."""
+    has_more: bool = True
 
     @property
     def mapping(self) -> Mapping[str, str]:
@@ -126,7 +129,8 @@ class PlannedFile:
     @property
     def n_rows(self) -> int | None:
         """Returns the number of rows; None if it is unknown until the whole file is read."""
-        return self.preview.n_rows if self.preview else None
+        in_file = self.preview.n_rows if self.preview else None
+        return self.rows_seen if in_file is None and not self.has_more else in_file
 
     @property
     def is_usable(self) -> bool:

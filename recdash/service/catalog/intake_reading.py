@@ -289,6 +289,9 @@ class Planner:
         draft.first_ids = self._first_ids(draft, where)
         if _unmet(draft.first_ids) and draft.choice.mapping is None:
             self._try_swapped(draft, where)
+        if _guesses_wrong_item(draft):
+            self._without_item(draft)
+            return
         first = draft.first_ids
         if first.overlap is None and draft.look.is_whole:  # there are no other rows to check
             draft.problems += first.problems
@@ -308,6 +311,15 @@ class Planner:
         first = self._first_ids(swapped, where)
         if not _unmet(first):
             self._swap(draft, swapped, first)
+
+    def _without_item(self, draft: Draft) -> None:
+        """Reads a run without a column of items, which a person then has to choose."""
+        column = (draft.mapping or {})["item_id"]
+        draft.mapping, draft.first_ids = {**(draft.mapping or {}), "item_id": ""}, None
+        draft.problems.clear()
+        draft.notices.clear()
+        self._preview(draft)
+        draft.problems = [_no_items(column), *(own for own in draft.problems if own.code != "missing-column")]
 
     def _swap(self, draft: Draft, swapped: Draft, first: FirstIds) -> None:
         draft.mapping, draft.preview, draft.first_ids = swapped.mapping, swapped.preview, first
@@ -416,7 +428,12 @@ class Planner:
         return DepthPlan(depth if chosen is None else chosen, longest, reason)
 
     def _baseline(self, used: Sequence[Draft]) -> str:
-        """Returns the name of the baseline: the chosen run, else one whose name suggests it; "" for none."""
+        """Returns the name of the baseline: the chosen run, else one whose name suggests it.
+
+        "" for none, and if the experiment has a baseline already.
+        """
+        if self._experiment is not None and self._experiment.baseline is not None:
+            return ""
         names = list(dict.fromkeys(draft.run for draft in used if draft.kind in LISTS))
         if self._settings.baseline in names:
             return str(self._settings.baseline)
@@ -490,6 +507,8 @@ class Planner:
             draft.choice.tags,
             draft.choice.note,
             draft.choice.params,
+            draft.look.rows.num_rows,
+            not draft.look.is_whole or bool(draft.look.problems),
         )
 
 
@@ -527,6 +546,11 @@ def _swapped(mapping: Mapping[str, str]) -> Problem:
     return Problem("ids-swapped", "columns", finding, "Change the columns if this is wrong.")
 
 
+def _no_items(column: str) -> Problem:
+    finding = f"no item column: none of the values of '{column}' is an item of the test set"
+    return Problem("missing-column", "columns", finding, "Map item_id to the column of the items.")
+
+
 def _stem(draft: Draft) -> str:
     """Returns the name of the draft's file without folders and suffixes."""
     name = draft.file.name.replace("\\", "/").rsplit("/", 1)[-1]
@@ -536,6 +560,17 @@ def _stem(draft: Draft) -> str:
 def _unmet(first: FirstIds) -> bool:
     """Returns whether no user of the first rows is in the test set, or so few ids that scoring would stop."""
     return first.overlap is None or bool(stopping(first.problems))
+
+
+def _guesses_wrong_item(draft: Draft) -> bool:
+    """Returns whether a column was guessed to hold the items of a run, and none of its values is in the test
+    set, in whatever spelling.
+    """
+    is_chosen = draft.choice.mapping is not None or draft.choice.accept_ids or bool(draft.same_as)
+    overlap = draft.first_ids.overlap if draft.first_ids else None
+    if is_chosen or "item_id" not in (draft.mapping or {}) or overlap is None:
+        return False
+    return not overlap.items.known and not overlap.items.respelled
 
 
 def _unsorted(is_sorted: SortedFile) -> Problem:

@@ -105,7 +105,10 @@ def _plan_again(upload: UploadState, files: list[UploadedFile]) -> None:
         target = upload.target
         if target is None:
             experiments = {experiment.id: experiment for experiment in workspace().experiments.all()}
-            target = settings.suggested_experiment(plan, experiments, settings.here()) or settings.NEW
+            target = (
+                settings.suggested_experiment(plan, experiments, settings.here(), settings.run_names)
+                or settings.NEW
+            )
         if (target or None) != plan.experiment_id:
             plan = plan.with_experiment(target or None)
     upload.plan = settings.with_links(plan)

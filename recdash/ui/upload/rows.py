@@ -13,7 +13,7 @@ import streamlit as st
 from recdash.definitions.population_counts import known_truth_words, known_words
 from recdash.domain.hits import IdOverlap
 from recdash.errors import InputError, Problem
-from recdash.formatting.html import Html, html, markdown
+from recdash.formatting.html import Html, as_label, html, markdown
 from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital
 from recdash.service.catalog.intake import LISTS, FileChoice, PlannedFile
@@ -90,7 +90,7 @@ def _choose_kind(upload: UploadState, file: PlannedFile) -> None:
             upload.choose(file.key, kind=chosen, left_out=False, mapping=None)
 
     st.selectbox(
-        f"What {markdown(file.file_name)} is",
+        f"What {as_label(file.file_name)} is",
         **widgets.titled(titles),
         key=key,
         on_change=apply,

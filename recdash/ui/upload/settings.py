@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -13,7 +13,7 @@ from recdash.definitions.conventions import POPULATION
 from recdash.domain.kinds import Duplicates
 from recdash.domain.records import Experiment
 from recdash.evaluation.uploads import shared_name
-from recdash.formatting.html import markdown
+from recdash.formatting.html import as_label, markdown
 from recdash.formatting.wording import many
 from recdash.service.catalog.intake import IntakePlan, RelevancePlan, TestPlan
 from recdash.ui.app import state
@@ -45,12 +45,17 @@ WIDTH = 260
 
 
 def suggested_experiment(
-    plan: IntakePlan, experiments: Mapping[str, Experiment], here: str | None
+    plan: IntakePlan,
+    experiments: Mapping[str, Experiment],
+    here: str | None,
+    runs: Callable[[str], Sequence[str]] = lambda _: (),
 ) -> str | None:
     """Returns the id of the experiment to which the files are added by default; None for a new one.
 
     A test set makes a new experiment, unless the one viewed before (``here``) has none yet. Files added from
-    a page of the demo make a new one, too.
+    a page of the demo make a new one, too. An A/B test alone is added to the experiment in which most of its
+    variants are named like a run, the newest of several. ``runs(id)`` returns the names of an experiment's
+    runs.
     """
     looked_at = experiments.get(here or "")
     if plan.of_kind("truth"):
@@ -59,10 +64,23 @@ def suggested_experiment(
     own = [experiment for experiment in experiments.values() if not experiment.demo]
     if here in {experiment.id for experiment in own}:
         return here
+    if plan.is_ab_only:
+        return _served_runs_of(plan, own, runs)
     with_test_set = [experiment for experiment in own if experiment.truth is not None]
-    if plan.is_ab_only or not with_test_set:
+    if not with_test_set:
         return None
     return max(with_test_set, key=lambda experiment: experiment.created).id
+
+
+def _served_runs_of(
+    plan: IntakePlan, experiments: Sequence[Experiment], runs: Callable[[str], Sequence[str]]
+) -> str | None:
+    """Returns the experiment whose runs the variants of an A/B test are named like; None without one."""
+    variants = plan.test.variants if plan.test else ()
+    newest_first = sorted(experiments, key=lambda experiment: experiment.created, reverse=True)
+    same = {own.id: len(words.same_names(variants, runs(own.id))) for own in newest_first}
+    best = max(same, key=same.__getitem__, default=None)
+    return best if best is not None and same[best] else None
 
 
 def _bound(upload: UploadState, name: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
@@ -85,6 +103,8 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
     if _has_own_test_set(plan) and plan.relevance is not None:
         said = f"{plan.relevance.reason} {words.relevance_effect(plan.relevance)}"
         st.caption(markdown(said.strip()))
+    if served := words.served_runs(plan):
+        st.caption(markdown(served))
     with st.expander("Advanced"):
         _show_advanced(upload, plan)
 
@@ -105,6 +125,11 @@ def _choose_experiment(upload: UploadState, plan: IntakePlan) -> None:
             upload, "experiment_name", plan.name, lambda text: upload.settle(name=text.strip() or None)
         )
         st.text_input("Name of the experiment", width=WIDTH, max_chars=200, **name)
+
+
+def run_names(experiment_id: str) -> list[str]:
+    """Returns the names of an experiment's runs."""
+    return [run.name for run in workspace().runs.all(experiment_id)]
 
 
 def _has_baseline(plan: IntakePlan) -> bool:
@@ -157,7 +182,7 @@ def _choose_threshold(upload: UploadState, relevance: RelevancePlan) -> None:
         upload, "threshold", relevance.threshold or None, lambda least: upload.settle(threshold=least or 0.0)
     )
     st.number_input(
-        f"Relevant from {markdown(relevance.column)} of",
+        f"Relevant from {as_label(relevance.column)} of",
         value=None,
         placeholder="above 0",
         width=WIDTH,
@@ -246,8 +271,8 @@ def with_links(plan: IntakePlan) -> IntakePlan:
 
 def _runs_to_link(plan: IntakePlan) -> list[str]:
     """Returns the names of the runs that a variant may have served: stored ones and those of the files."""
-    stored = workspace().runs.all(plan.experiment_id) if plan.experiment_id else []
-    return list(dict.fromkeys([*(run.name for run in stored), *plan.run_names]))
+    stored = run_names(plan.experiment_id) if plan.experiment_id else []
+    return list(dict.fromkeys([*stored, *plan.run_names]))
 
 
 def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: str, names: list[str]) -> None:
@@ -259,7 +284,7 @@ def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: st
 
     box = _bound(upload, f"link_{number}", links.get(variant, ""), choose)
     titles = {"": "not linked", **{name: name for name in names}}
-    st.selectbox(f"{markdown(variant)} served", **widgets.titled(titles), width=WIDTH, **box)
+    st.selectbox(f"{as_label(variant)} served", **widgets.titled(titles), width=WIDTH, **box)
 
 
 def here() -> str | None:

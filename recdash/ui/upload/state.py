@@ -31,6 +31,8 @@ class UploadState:
     problems: tuple[Problem, ...] = ()
     form_problems: dict[str, Sequence[Problem]] = field(default_factory=dict)
     """Problems of texts typed into a form, such as parameters, by widget key."""
+    n_lines: dict[str, int | None] = field(default_factory=dict)
+    """The number of lines of each file of plain text that is too long to be looked at as a whole."""
 
     def key(self, name: str) -> str:
         """Returns the key of a widget, which changes after storing.
@@ -43,11 +45,14 @@ class UploadState:
         self.turn += 1
         self.plan, self.opened, self.target, self.job = None, None, None, None
         self.form_problems.clear()
+        self.n_lines.clear()
 
     def about(self, file: PlannedFile) -> str:
-        """Returns the line below a file's name."""
-        sources = {given.key: given.source for given in self.plan.inputs.files} if self.plan else {}
-        return words.about(file, sources.get(file.key))
+        """Returns the line below a file's name; the lines of a file are counted once."""
+        if self.plan is not None and words.needs_lines(file) and file.key not in self.n_lines:
+            sources = {given.key: given.source for given in self.plan.inputs.files}
+            self.n_lines[file.key] = words.count_lines(sources.get(file.key))
+        return words.about(file, self.n_lines.get(file.key))
 
     # changes of the plan, for the callbacks of widgets ──────────────────────────────────────────
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 from recdash.domain.kinds import TableKind
@@ -126,17 +127,19 @@ def _further(file: PlannedFile) -> list[str]:
     return [f"{many(len(others), noun).replace('metric or segments', 'metrics or segments')}: {shown}"]
 
 
-def about(file: PlannedFile, source: object = None) -> str:
+def about(file: PlannedFile, n_lines: int | None = None) -> str:
     """Returns the line below a file's name: its rows and columns, or what to do.
 
-    ``source`` is the content of the file, whose lines are counted if the number of rows is unknown.
+    ``n_lines`` is the number of lines of plain text, if only they tell the number of rows.
     """
     if file.left_out:
         return "Not used"
     if file.kind is None:
         return "Choose what this file is."
-    n_rows = _lines(file, source) if file.n_rows is None else file.n_rows
-    rows = "" if n_rows is None else many(n_rows, "row")
+    has_header = all(notice.code != "no-header" for notice in file.notices)
+    n_rows = n_lines - has_header if file.n_rows is None and n_lines is not None else file.n_rows
+    rows = many(n_rows, "row") if n_rows is not None else ""
+    rows = rows or (f"more than {many(file.rows_seen, 'row')}" if file.rows_seen else "")
     reused = f"columns as in {file.same_as}" if file.same_as else ""
     return " · ".join(filter(None, [rows, columns_in_words(file), reused]))
 
@@ -148,26 +151,27 @@ def for_page(problem: Problem) -> Problem:
     return problem
 
 
-def _lines(file: PlannedFile, source: object) -> int | None:
-    """Returns the number of lines below the header of a plain-text table.
-
-    None for other files, and for files with quotes, as these may contain line breaks.
-    """
+def needs_lines(file: PlannedFile) -> bool:
+    """Returns whether only the lines of plain text tell the number of rows."""
     preview = file.preview
     is_text = preview is not None and (preview.format == "CSV" or preview.format.endswith("separated text"))
-    if not is_text or not isinstance(source, bytes) or b'"' in source or source[:2] == GZIP:
+    return is_text and file.n_rows is None
+
+
+def count_lines(source: object) -> int | None:
+    """Returns the number of lines of plain text; None if it is packed. Breaks between quotes end no line."""
+    content = source.read_bytes() if isinstance(source, Path) else source
+    if not isinstance(content, bytes) or content[:2] == GZIP:
         return None
-    has_header = all(notice.code != "no-header" for notice in file.notices)
-    return source.rstrip().count(b"\n") + 1 - has_header
+    return sum(text.count(b"\n") for text in content.rstrip().split(b'"')[::2]) + 1
 
 
 # ── all files ────────────────────────────────────────────────────────────────────────────────
 
 
 def contents(plan: IntakePlan) -> list[str]:
-    """Returns what the files contain, such as [``9 candidates``, ``a test set``, ``an A/B test``]."""
-    n_runs = len(plan.run_names)
-    parts = [many(n_runs, "candidate")] if n_runs else []
+    """Returns what the files contain, such as [``8 candidates``, ``a baseline``, ``a test set``]."""
+    parts = _runs_in_words(plan, "a baseline")
     parts += ["a test set"] if plan.of_kind("truth") else []
     parts += ["an A/B test"] if plan.test else []
     others = [file for file in plan.used if file.kind not in (*LISTS, *OF_A_TEST, "truth", None)]
@@ -188,12 +192,18 @@ def finding(plan: IntakePlan) -> str:
 
 def button(plan: IntakePlan) -> str:
     """Returns the label of the button that scores and stores the files."""
-    n = len(plan.run_names)
-    if n:
-        return f"Evaluate {many(n, 'candidate')}"
+    if plan.run_names:
+        return f"Evaluate {listed(_runs_in_words(plan, 'the baseline'))}"
     if plan.test:
         return "Analyze A/B test"
     return "Create experiment"
+
+
+def _runs_in_words(plan: IntakePlan, baseline: str) -> list[str]:
+    """Returns ``8 candidates`` and the ``baseline`` that they are compared with, if it is among the files."""
+    has_baseline = plan.baseline in plan.run_names
+    n = len(plan.run_names) - has_baseline
+    return [*([many(n, "candidate")] if n else []), *([baseline] if has_baseline else [])]
 
 
 def relevance_effect(relevance: RelevancePlan) -> str:
@@ -218,6 +228,15 @@ def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     return {variant: known[variant.casefold()] for variant in variants if variant.casefold() in known}
 
 
+def served_runs(plan: IntakePlan) -> str:
+    """Returns where an A/B test of stored runs goes: to their experiment; "" for one of no stored run."""
+    stored = {variant: run for variant, run in plan.settings.links.items() if run not in plan.run_names}
+    if plan.test is None or plan.experiment_id is None or not stored:
+        return ""
+    verb = "is named like a run" if len(stored) == 1 else "are named like runs"
+    return f"The A/B test goes to {plan.name}: {listed(list(stored))} {verb} of it."
+
+
 # ── the outcome ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -225,7 +244,10 @@ def outcome(result: IntakeResult) -> str:
     """Returns the sentence about what was stored."""
     new = [added for added in result.runs if not added.already_there]
     old = len(result.runs) - len(new)
-    parts = [f"evaluated {many(len(new), 'candidate')}"] if new else []
+    candidates = [added for added in new if added.run.id != result.experiment.baseline]
+    evaluated = [many(len(candidates), "candidate")] if candidates else []
+    evaluated += ["the baseline"] if len(candidates) < len(new) else []
+    parts = [f"evaluated {listed(evaluated)}"] if new else []
     parts += (
         [f"found {many(old, 'candidate')} that {'was' if old == 1 else 'were'} stored already"] if old else []
     )
