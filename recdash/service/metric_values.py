@@ -147,8 +147,8 @@ class MetricValues:
         return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, ideals=ideals)
 
     def rule(self, run: Run, users: Users | None) -> Users:
-        """Returns the population rule: ``users`` if given, else the rule of the replicate, else that of the
-        experiment.
+        """Returns the population rule: ``users`` if given, else the one stored with the run, else the
+        experiment's.
         """
         named: Users | None = users or run.provenance.get("users")
         return named or self._context.settings_of(run.experiment)["users"]

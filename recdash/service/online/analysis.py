@@ -141,7 +141,8 @@ class OnlineAnalysis:
         """Returns how many more users control and variant together need to detect a lift of ``effect`` (a
         share).
 
-        None if that is unknown. Raises UnknownName for an unknown variant.
+        0 if the test has enough; None if no sample size detects it. Raises UnknownName for an unknown
+        variant.
         """
         from recdash.online.analysis import lift, power
 

@@ -76,7 +76,7 @@ def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
     """Returns a sentence such as ``To detect +2 % in engagement rate, this test needs about 41,000 more
     users.``
 
-    ``missing`` is the number of further users by variant, None if it is unknown.
+    ``missing`` is the number of further users by variant, None if no sample size detects the effect.
     """
     effect_in_metric = f"{_signed(effect)} in {lowered(title)}"
     known = [n for n in missing.values() if n is not None]

@@ -48,7 +48,7 @@ def _slices(view: View) -> Mapping[str, str]:
 
 
 def show(view: View, *, scoped: bool) -> None:
-    """Draws the chosen part with a button to show all; says so if the page always shows all."""
+    """Draws the chosen part with a button to show all; if the page ignores a chosen part, says so."""
     if scoped and view.scope != WHOLE:
         with st.container(horizontal=True, vertical_alignment="center", key="frame-scope"):
             show_words(view)
