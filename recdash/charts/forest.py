@@ -78,7 +78,7 @@ def forest(
     drawn = [
         (y, known[run]) for y, run in enumerate(order) if run in known and is_number(known[run]["mean_diff"])
     ]
-    # Zero runs beside the candidates, not through the baseline's own band on top.
+    # The line at zero is drawn in the candidates' rows, not through the baseline's band.
     banded = rows.rules and bool(order) and marks[order[0]].role == "baseline"
     traces = [zero_line(palette, [0.0, 0.0], [0.5 if banded else -0.5, n - 0.5])]
     for y, row in drawn:

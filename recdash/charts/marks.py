@@ -66,7 +66,7 @@ DARK = Palette(
     baseline="#A3AEBA",
 )
 
-# Okabe and Ito's colours that keep 3:1 on both backgrounds come first.
+# Okabe and Ito's colours; those with a contrast of 3:1 on both backgrounds come first.
 RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 PALE = {"#56B4E9": "#2F7FB0", "#E69F00": "#9A6A00"}
 """{run colour with a contrast below 3:1 on white: colour of its edge, which has more}. Darker fills would be
@@ -78,7 +78,7 @@ DASHES = ("solid", "dot", "dashdot", "longdash", "longdashdot")
 both the same colour and the same dash.
 """
 CONTEXT_GREY = "#7C8794"
-# No triangles: they are the marks of better and worse.
+# Without triangles, which are the signs of better and worse.
 SHAPES = ("circle", "square", "diamond", "cross", "x", "hexagon", "pentagon", "star", "octagon", "hourglass")
 
 

@@ -47,7 +47,7 @@ def track_record(
     y = _around_zero([_ends(point.online, point.online_error) for point in record.points])
     traces = _band(record.calibration, x, palette) if record.calibration else []
     traces += [zero_line(palette, x, [0, 0]), zero_line(palette, [0, 0], y)]
-    for point in sorted(record.points, key=lambda point: point.test_id == test_id):  # the present test on top
+    for point in sorted(record.points, key=lambda point: point.test_id == test_id):  # the current test on top
         traces += _cross(point, _mark(point, test_id, marks), palette)
     layout = {
         "xaxis": value_axis(palette, x, 5, sign=True, showgrid=False, title=escape(titles[0])),

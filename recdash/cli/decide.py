@@ -146,8 +146,8 @@ def query_wanted(
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:
-    """Returns the review with this id, or the newest of this candidate; without ``wanted``, the newest open
-    one.
+    """Returns the review with this id, or the newest one of the candidate with this name; without ``wanted``,
+    the newest open one. Raises UnknownName if there is none.
     """
     reviews = workspace.journal.reviews(experiment_id)
     if wanted is None:

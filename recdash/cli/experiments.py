@@ -89,8 +89,9 @@ def add(
 ) -> None:
     """Score candidates and store them for the dashboard.
 
-    FILE arguments are sorted by their columns and values: test set, runs, training data, catalogue, users,
-    A/B test. What each was taken for is printed; options name files where that is wrong.
+    FILE arguments are recognised by their columns and values: test set, runs, training data, catalogue,
+    users, A/B test. The command prints what it took each file for; if that is wrong, name the file by its
+    option.
 
     All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
     adds one later.

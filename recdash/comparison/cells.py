@@ -50,5 +50,5 @@ def finding_of(pair: Pair) -> Word:
 
 
 def corrected(pair: Pair) -> tuple[float, float]:
-    """Returns the ends of the corrected interval, in units of the metric."""
+    """Returns the ends of the difference's corrected interval, in units of the metric."""
     return pair.judged.corrected.low, pair.judged.corrected.high

@@ -130,7 +130,7 @@ def check_guardrails(
         return rails
     try:
         pulls = source.list_pulls(runs, [rail.metric for rail in rails], k)
-    except InputError as error:  # a lost or damaged file removes the interval, not the verdict
+    except InputError as error:  # without the file there is no interval, but still a verdict
         why = "; ".join(problem.found for problem in error.problems)
         return [replace(rail, why_no_interval=why) for rail in rails]
     except RecdashError as error:

@@ -133,7 +133,9 @@ def agreement(quadrants: Sequence[str]) -> str:
 
 
 def named_places(places: Sequence[str]) -> str:
-    """Returns ``ALS v3 and EASE`` for ``run 'ALS v3'``, ``run 'EASE'``; of many places the first ones."""
+    """Returns the places of a problem in words, such as ``ALS v3 and EASE`` for ``run 'ALS v3'`` and ``run
+    'EASE'``; if there are many, the first ones and how many more.
+    """
     names = [re.sub(r"^run '(.+?)'(?=$|, )", r"\1", place) for place in places]
     more = len(names) - MOST_NAMED
     return listed(names if more <= 1 else [*names[:MOST_NAMED], f"{more} more runs"])

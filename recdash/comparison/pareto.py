@@ -64,8 +64,8 @@ class Beaten:
 
     @property
     def settled(self) -> bool:
-        """Returns whether ``run`` is worse on both metrics, significantly where there is a paired
-        difference.
+        """Returns whether ``run`` is worse on both metrics. A metric with a paired difference must be
+        significantly worse, any other one worse by value.
         """
         return all(side in ("better", "by value") for side in self.sides)
 

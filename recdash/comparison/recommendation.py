@@ -139,16 +139,17 @@ def recommend(source: Source, comparison: Comparison, *, intervals: bool = True)
 
 
 def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
-    """Returns what to do with which candidate: the first of these that applies.
+    """Returns the recommendation. The first of these steps that applies decides:
 
-    1. Ship what won an A/B test: a valid result for a weaker candidate counts more than a higher score.
-    2. Ship the best without a risk, where no candidate was tested.
-    3. Where the best of those that wait for a test is in one that runs, or in one whose split is broken
-       (SRM), run that test on, or again. A broken split says nothing about the candidate: a weaker one must
-       not take its place only because its own test is valid or still to come.
-    4. Test the most promising that have no result. A test that reached its planned sample size has one, even
-       if it is not significant: making it longer after a look at it finds an effect by chance.
-    5. Collect data on a candidate that is ahead, unless a better one has been through a whole test.
+    1. Ship a candidate that won an A/B test: a valid test result counts more than a higher offline score.
+    2. If no candidate was tested, ship the best one without a risk.
+    3. If the best of the candidates that wait for a test result has a running test, let it run on; if its
+       test had a broken split (SRM), repeat the test. A broken split says nothing about the candidate, so a
+       weaker candidate must not replace it only because its own test is valid or has not begun.
+    4. Test the most promising candidate without a result. A test that reached its planned sample size has a
+       result, even if that is not significant: extending it after a look at the result finds effects by
+       chance.
+    5. Collect more data on a candidate that is ahead, unless a better one has completed a test.
     6. Keep the baseline.
     """
     is_tested = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)

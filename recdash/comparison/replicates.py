@@ -124,7 +124,7 @@ def _mean(values: UserValues | None, users: Ints) -> float | None:
     """Returns the mean of the values of ``users`` [n]; None if none of them has a value."""
     if values is None:
         return None
-    if len(users) and np.array_equal(values.users, users):  # the rule for seeds, and much faster
+    if len(users) and np.array_equal(values.users, users):  # usual for seeds, and much faster
         return float(values.values.mean())
     inside = np.isin(values.users, users)
     return float(values.of(inside).values.mean()) if inside.any() else None

@@ -119,7 +119,7 @@ class Compared:
         columns = np.array([(column[pair.candidate], column[pair.baseline]) for pair in pairs])
         lows, highs = bootstrap(runs, columns, self.comparison.query.terms.level)
         unspread = np.isnan([pair.paired.t_p for pair in pairs])
-        lows[unspread] = highs[unspread] = np.nan  # drawn again, the same few users differ by the same again
+        lows[unspread] = highs[unspread] = np.nan  # all users differ equally: no spread
         swapped = permutation(runs, columns)
         for pair, *drawn in zip(pairs, swapped.tolist(), lows.tolist(), highs.tolist(), strict=True):
             by_rank = wilcoxon(values[pair.candidate].own, values[pair.baseline].own)

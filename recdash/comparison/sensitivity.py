@@ -164,7 +164,7 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
     rule, question = OTHER_USERS[users]
     query = today.evidence.comparison.query
     if not define(query.metric).has_user_values:
-        return None  # predicted ratings have rows, and no user without a list
+        return None  # predicted ratings have no lists that a user may lack
     other = _recommend_again(source, query, rule)
     return _what_if(question, today, other) if other else None
 

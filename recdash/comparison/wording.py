@@ -249,7 +249,7 @@ MANY = 100
 
 
 def rounded(count: int) -> int:
-    """Returns an estimated count, rounded up to two significant digits."""
+    """Returns an estimated count, rounded up to two significant digits: 1,900 for 1,812."""
     unit: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // unit) * unit
 

@@ -41,7 +41,7 @@ class ChecklistItem:
 
     @property
     def title(self) -> str:
-        """Returns the item's name for people; names are stored and part of the JSON, and stay."""
+        """Returns the name that people see. The stored name, which is also in the JSON, does not change."""
         return "Segments" if self.name == "Slices" else self.name
 
     @property

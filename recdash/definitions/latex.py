@@ -19,7 +19,7 @@ def formula(definition: Definition) -> str:
     users = definition.parameters.get(POPULATION.name, WHO_COUNTS)
     if users == WHO_COUNTS or not isinstance(definition.metric, RankingMetric):
         return own
-    # The mean over users is written only if it is over other users than those who count.
+    # The mean over users is written only if the parameter selects other users than the rule.
     population = users.replace("_", r"\ ")
     return rf"\frac{{1}}{{U_{{\mathrm{{{population}}}}}}}\sum_u {own}"
 

@@ -193,7 +193,7 @@ def _with_credits(worked: Worked, formula: MetricFormula, sample: RelevantHits) 
         norm = formula.ideal_at(sample, worked.k)
     else:
         return worked
-    credit = np.zeros(len(worked.places))  # the hit at each position, 0 for none
+    credit = np.zeros(len(worked.places))  # the credit at each position, 0 without a hit
     within = sample.rank <= len(worked.places)
     credit[sample.rank[within] - 1] = formula.credit(sample)[within]
     return _added_up(worked, credit, float(norm[0]))

@@ -204,7 +204,7 @@ def make(seed: int = SEED) -> FilmService:
     train = _rated(rng, world, train_plays, TRAIN_FROM, TRUTH_FROM)
     truth = _rated(rng, world, truth_plays, TRUTH_FROM, TRUTH_TO)
     lists = _lists(rng, world, train_plays)
-    # the device that each unit mostly uses, independent of everything else
+    # the device that each unit mostly uses; independent of all else
     device = np.random.default_rng([seed, 1]).choice(len(DEVICES), N_UNITS, p=(0.5, 0.3, 0.2))
     sessions, served = _sessions(rng, world, lists, device)
     return FilmService(
@@ -340,7 +340,7 @@ def _lists(rng: np.random.Generator, world: World, played: Mask) -> dict[str, Ra
     for name, leaning in LEANINGS.items():
         noise = leaning.noise * rng.normal(size=world.match.shape)
         seen = leaning.taste * world.match + leaning.fame * world.fame + leaning.season * world.season
-        view = np.round(seen + noise, 6)  # the world as the candidate sees it
+        view = np.round(seen + noise, 6)  # the world with the candidate's bias and noise
         scores = np.where(known[:, None], view, counts / counts.max() + view.min())
         users = everyone[known] if name in NEEDS_HISTORY else everyone
         lists[name] = (users, *_best(scores[users], played[users]))

@@ -201,7 +201,7 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
     the measured gain.
     """
     mean = (1 - audience.cold_online) * warm.mean + audience.cold_online * cold.mean
-    # known and new are different users, so their errors add in squares
+    # known and new users are independent, so the squares of their errors add up
     half_warm = (1 - audience.cold_online) * ((warm.high - warm.low) / 2)
     half_cold = audience.cold_online * ((cold.high - cold.low) / 2)
     half = math.hypot(half_warm, half_cold)

@@ -74,7 +74,7 @@ def noise(evidence: Evidence) -> CheckAnswer:
         )
     if lift.sign == gain.sign:
         return result.rules_out(f"{online} is significant, in the direction of the offline difference.")
-    if gain.share is None and not lift.sign:  # only the directions count
+    if gain.share is None and not lift.sign:  # only the signs can be compared
         sentence = f"{online} is not significant, and may have the direction of the offline difference."
         return result.supports(2, "the online lift is not significant", sentence)
     if gain.share is not None and lift.low <= gain.share <= lift.high:

@@ -142,7 +142,7 @@ class RankCounts:
 
     @property
     def rank(self) -> Ints:
-        """Returns the rank of each entry, from 1."""
+        """Returns the rank (from 1) of each entry of ``item``."""
         return np.repeat(np.arange(1, len(self.start)), np.diff(self.start))
 
 

@@ -116,7 +116,7 @@ class Truth:
         return len(self.start) - 1
 
     def relevant(self) -> npt.NDArray[np.bool_]:
-        """Returns [T] True where the row counts as relevant: gain ≥ threshold, or > 0 without one."""
+        """Returns a mask [T] of the relevant rows: gain ≥ threshold, or gain > 0 without a threshold."""
         # compared as float64: a threshold of 3.3 is more than the 3.3 of float32
         return self.gain > 0 if self.threshold is None else self.gain >= np.float64(self.threshold)
 

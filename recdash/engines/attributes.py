@@ -58,7 +58,7 @@ def attribute_of(upload: Upload, column: str) -> Attribute:
     order = sorted(range(len(values)), key=values.__getitem__)
     place = np.empty(len(values), dtype=np.int64)
     place[order] = np.arange(len(values))
-    # a value that a cell repeats counts once
+    # a value that occurs several times in a cell counts once
     n_values = max(len(values), 1)
     pair = np.unique(row.astype(np.int64) * n_values + place[coded.indices.to_numpy()])
     return Attribute(column, [values[index] for index in order], pair // n_values, pair % n_values)

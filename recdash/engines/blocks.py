@@ -81,7 +81,7 @@ class Block:
             return True
         rank = self.rank
         if self.width:
-            # keep the narrow type of ranks, an eighth of the bytes; an overflow shows as a rank below 1
+            # keeps the narrow type of ranks, an eighth of the bytes; an overflow makes a rank below 1
             return bool((self.by_list(rank) == np.arange(1, self.width + 1).astype(rank.dtype)).all())
         return bool((rank == self.positions + 1).all())
 

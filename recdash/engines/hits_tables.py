@@ -82,7 +82,7 @@ def hits_from_tables(tables: Mapping[str, pa.Table], truth: Truth) -> Hits:
         exposure=_exposure(tables["exposure"], tables["items"], facts["depth"]),
         ledger=PopulationCounts(**facts["ledger"]),
         order=facts["order"],
-        # also None for hits stored before ties were
+        # also None for hits of releases that did not store ties
         ties=TiedHits(*(ties[name].to_numpy() for name in _TIE_COLUMNS)) if ties is not None else None,
         duplicates=facts.get("duplicates", "first"),
     )

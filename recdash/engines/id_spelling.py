@@ -198,7 +198,7 @@ def _in_plain_form(written: pa.Array, known: pa.Array, with_nfkc: Ints) -> Repai
     If the weaker Unicode form NFC gives as many matches, the repair names that one.
     """
     is_ascii = pc.all(pc.string_is_ascii(written)).as_py() and pc.all(pc.string_is_ascii(known)).as_py()
-    with_nfc = with_nfkc if is_ascii else _known_at(written, known, WITH_NFC)  # both leave ASCII as it is
+    with_nfc = with_nfkc if is_ascii else _known_at(written, known, WITH_NFC)  # neither form changes ASCII
     places = {WITH_NFC: with_nfc, WITH_NFKC: with_nfkc}
     ways, known_at = max(places.items(), key=lambda entry: int((entry[1] >= 0).sum()))
     meets = known_at >= 0

@@ -154,7 +154,7 @@ class IdIndex:
         codes = self._look_up_numbers(values, grow)
         if (
             self._spelling
-        ):  # plain numbers that matched an id written otherwise: 110912 in a column of integers
+        ):  # plain numbers that match an id with another spelling: 110912 in a column of integers
             for code in np.unique(codes[codes != UNKNOWN]).tolist():
                 if code in self._spelling and self._spelling[code] != str(self._numbers[code]):
                     self.spellings_met[str(self._numbers[code])] = self._spelling[code]

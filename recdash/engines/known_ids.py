@@ -112,18 +112,18 @@ class IdCounts:
         if repair is None:
             return None
         least = repair.least
-        if least == LEAST_MEETING and len(unknown) == len(self._present):  # a few that are all unknown
+        if least == LEAST_MEETING and len(unknown) == len(self._present):  # all ids are unknown: few suffice
             least = min(least, len(unknown))
         if int(repair.meets.sum()) < least:
             return None
         ours, theirs = sample[repair.meets], of_table[repair.known_at[repair.meets]]
         scale = self.rows[unknown].sum() / self.rows[sample].sum()
         own = [self.rows > 0] if repair.is_exchange else []
-        # both spellings occur in one table, as different ids do
+        # a table that has both spellings uses them for different ids
         telling = [*self.telling.values(), *own]
         apart = np.logical_or.reduce([_in(ours, has) & _in(theirs, has) for has in telling])
         written = {name: ours[_in(ours, has)] for name, has in self.tables.items()}
-        # cause and fix if the table is what needs changing
+        # cause and fix for changing the table instead
         reverse = likely_repair([self.ids[code] for code in theirs.tolist()], self.ids.at(ours))
 
         def n_rows(codes: Ints) -> int:

@@ -24,7 +24,7 @@ class TruthLookup:
         truth_row, owner = self._rows_of(block.user)
         item = self.item[truth_row]
         row = _possible(block, owner, item)
-        known = _keys(owner, item)  # ascending, like the items of a user
+        known = _keys(owner, item)  # ascending, because each user's items ascend
         wanted = _keys(block.list_of(row), block.item[row])
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         is_hit = known[place] == wanted

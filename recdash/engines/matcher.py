@@ -36,12 +36,18 @@ _NAMED = 2_000
 
 @dataclass(frozen=True)
 class _Plan:
+    """The assumptions under which a pass reads the rows of a run: their order, and how whole lists are
+    formed.
+    """
+
     order: Order
     ties: Ties
     duplicates: Duplicates
     columns: tuple[str, ...]
     rows: Literal["grouped", "placed", "sorted"] = "grouped"
-    """How whole lists are formed: contiguous rows, rows placed by rank, or sorting."""
+    """How lists are formed from rows: *grouped*: each user's rows are contiguous; *placed*: rows are put at
+    their rank; *sorted*: all rows are sorted.
+    """
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,8 @@ def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicate
 
 
 class _Pass:
+    """One pass over a run's lists, which collects hits, exposure and counts under a plan."""
+
     def __init__(
         self, run: Recommendations, reference: Reference, depth: int, plan: _Plan, watch: _Watch
     ) -> None:
@@ -159,7 +167,7 @@ class _Pass:
             user, rank, row = user[by_user], rank[by_user], row[by_user]
         self.counts.unknown_users = int(self.had_list[self.truth.n_users :].sum())
         ledger = self._ledger()
-        # with repeated items a truth row has several positions, and its tie is not one range of ranks
+        # a repeated item has several positions, so that its ties are not a single range of ranks
         repeats_items = self.plan.duplicates == "keep" and self.counts.duplicates > 0
         ties = None if self.ties is None or repeats_items else self.ties.ties()
         order, items = self.plan.order, self.items.ids()

@@ -95,7 +95,7 @@ def read_reference(
 def _with_train(reference: Reference, train: Upload) -> Reference:
     """Returns the reference with the facts that training data give about its users and items."""
     truth, users, items = reference.truth, reference.users, reference.items
-    users.tell_apart(train.table["user_id"])  # also for the runs, which know the users of the truth alone
+    users.tell_apart(train.table["user_id"])  # also for runs, whose index has the users of the truth only
     everyone = users.copy()
     everyone.spellings_met = users.spellings_met
     user, item = everyone.codes(train.table["user_id"]), items.add(train.table["item_id"])
@@ -106,7 +106,7 @@ def _with_train(reference: Reference, train: Upload) -> Reference:
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
     merged = np.concatenate((both, pairs(owner, truth.item, len(items))))
     merged.sort()
-    leaks = int((~first_of_equals(merged)).sum())  # pairs in both; each side holds a pair once
+    leaks = int((~first_of_equals(merged)).sum())  # pairs in both; no side repeats a pair
     rows_of = np.bincount(user, minlength=truth.n_users)
     return replace(
         reference,

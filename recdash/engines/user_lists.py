@@ -84,7 +84,7 @@ def read_lists(
     blocks: Iterable[Block] = []
     if wanted is None and order == "rank":
         rows = run.batches(columns=("user_id", "item_id", "rank"))
-        with suppress(NotInPlace):  # the ranks do not place every row
+        with suppress(NotInPlace):  # some rows have no place by rank
             blocks = list(placed_blocks(rows, users, items, len(users), run.n_rows))
     blocks = blocks or _sorted(run, users, items, order, wanted)
     n_users, keep = reference.truth.n_users, duplicates == "keep"

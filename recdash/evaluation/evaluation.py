@@ -78,29 +78,30 @@ def evaluate(
     columns: ColumnsGiven | None = None,
     accept_unknown_ids: bool = False,
 ) -> Evaluation:
-    """Scores several candidates against one truth.
+    """Returns the scores of several candidates against one test set (``truth``). Nothing is stored.
 
-    ``runs`` maps names to tables (pandas, polars, Arrow), paths or dicts {user: {item: score}}; the other
-    tables are given likewise. ``metrics`` are specs such as ``"ndcg@10"`` (without @k: the curve 1..depth);
-    by default all that the tables allow. ``slices`` (``"user_warmth"``, ``"item:genres"``; see
-    ``recdash.evaluation.slices``) scores parts of the users or items in addition to the whole; ``references``
-    (``"popular"``, ``"oracle"``; see ``recdash.references``) adds computed candidates.
+    ``runs`` is {name: lists}, where lists are a table (pandas, polars, Arrow), a path or a dict {user: {item:
+    score}}; the other tables are given in the same forms. ``metrics`` are specs such as ``"ndcg@10"``, or
+    without @k for the curve 1..depth; by default all metrics that the tables allow. ``slices``
+    (``"user_warmth"``, ``"item:genres"``; see ``recdash.evaluation.slices``) are scored in addition to all
+    users. ``references`` (``"popular"``, ``"oracle"``; see ``recdash.references``) are candidates that are
+    computed from the tables.
 
-    A candidate can be several tables, {label: table} or a list of them, or one with a column ``fold`` or
-    ``seed``: its score is then over all of them (see ``recdash.evaluation.replicates``). ``replicates`` says
-    whether these are ``"seeds"``, which recommend to the same users, or ``"folds"``, which recommend to
-    different ones; None detects it.
+    A candidate may have several tables, given as {label: table} or a list, or a table with a column ``fold``
+    or ``seed``; its score is then over all of them (see ``recdash.evaluation.replicates``). ``replicates``
+    says whether these are ``"seeds"``, which recommend to the same users, or ``"folds"``, which recommend to
+    different users; with None this is detected.
 
-    ``columns`` maps roles to columns: ``{"user_id": "uid", "item_id": "sku"}`` applies to every table that
-    has the column, ``{"truth": {"item_id": "isbn"}}`` to one (truth, train, catalogue, user_attributes,
-    item_vectors, item_similarity, run, predictions, or a candidate by its name). A score of which the
-    smallest is the best is written ``{"score": "-distance"}``; ``{"rank": ""}`` ignores a column.
-    ``{"item_id": "recs[]"}`` says that each cell holds a list, ``"recs[1]"`` that it holds one item,
-    ``"r_1..r_9"`` that these columns are one list, ``"als,ease"`` that each column is a candidate;
-    ``{"user_id": "column 1"}`` that the file has no header line.
+    ``columns`` maps roles to columns. ``{"user_id": "uid", "item_id": "sku"}`` applies to every table that
+    has the column. ``{"truth": {"item_id": "isbn"}}`` applies to a single table (truth, train, catalogue,
+    user_attributes, item_vectors, item_similarity, run, predictions, or a candidate by its name). ``{"score":
+    "-distance"}`` is a score of which the smallest is best; ``{"rank": ""}`` ignores a column. Items may be
+    given as ``{"item_id": "recs[]"}`` (each cell is a list), ``"recs[1]"`` (each cell is one item),
+    ``"r_1..r_9"`` (these columns are one list) or ``"als,ease"`` (each column is a candidate). ``{"user_id":
+    "column 1"}`` says that the file has no header line.
 
-    A run whose item or user ids hardly overlap with those of truth, catalogue and train, or would in another
-    spelling, is not scored unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``).
+    A run is not scored if hardly any of its item or user ids occur in the tables, or if they would occur in
+    another spelling, unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``).
 
     Raises InputError with every problem found.
     """

@@ -137,7 +137,7 @@ class EvaluationSource:
         return ()
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
-        """Returns no lifts: files have no A/B tests."""
+        """Returns no lifts, because evaluations of files have no A/B tests."""
         return ()
 
     def known_ids(self, run: str) -> IdOverlap | None:

@@ -219,7 +219,7 @@ def _of_run(
     """
     gained = {table: _gained(known, table) for table in known.respelled}
     for table, rows in gained.items():
-        # If the table is spelled differently than the truth, the table needs repair, not the run.
+        # If the table's spelling also differs from the truth's, the table has to be changed, not the run.
         is_of_table = table != "truth" and known.respelled[table].as_written.get("truth", 0) > 0
         if not is_of_table and rows > 0 and rows >= REPAIRABLE * (_known_to(known, table) + rows):
             return _spelled(SPELLED, name, known, kind, table, rows)

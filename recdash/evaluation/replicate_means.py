@@ -115,9 +115,10 @@ def _curve_of_user_means(
     return Curve(str(definition), k, value, error, len(users))
 
 
-# ── the replicates' hits as one sample ───────────────────────────────────────────────────────  A user's mean
-# over R replicates of Σ credit / norm is Σ credit / R over the hits of all of them, divided by the same norm:
-# one formula over one sample, whose curve needs no value per user and cutoff.
+# ── the replicates' hits as one sample ───────────────────────────────────────────────────────
+# If the norm is the same in all R replicates, a user's mean of Σ credit / norm over them is Σ (credit / R)
+# over the hits of all replicates, divided by that norm. This is one formula over one sample, whose curve is
+# computed without a value per user and cutoff.
 
 
 def _as_one_sample(

@@ -109,7 +109,7 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
     of_file = [replace(notice, place=f"run '{run.name}', {notice.place}") for notice in run.notices]
     return Scored(
         run.name,
-        replace(hits, shown_to=()),  # the slices have it; for many runs it would fill the memory
+        replace(hits, shown_to=()),  # only slices need it; with many runs it would fill the memory
         curves,
         absent,
         population_counts(hits, rules.users),

@@ -1,25 +1,25 @@
 """Slices: the same metrics for some of the users, or for some of the items.
 
 =================  =========  ==================================================================
-by                 needs      what it distinguishes
+ by                needs      slices
 =================  =========  ==================================================================
 ``user_warmth``    train      users with train rows (weak generalisation) and without (strong)
 ``item_warmth``    train      items with train rows (weak generalisation) and without (strong)
-``history``        train      users by how many items they have in train: 0, 1–4, 5–19, 20–99 …
-``popularity``     train      ``head``: the fifth of the train items that most train users have, with
-                              everything tied with the last of them; ``tail``: all other items
+``history``        train      users by the number of their train items: 0, 1–4, 5–19, 20–99 …
+``popularity``     train      ``head``: the fifth of the train items with the most train users, and
+                              all items tied with the last of them; ``tail``: all other items
 ``user:COLUMN``    users      users by a column of the user attributes
 ``item:COLUMN``    catalogue  items by a column of the catalogue
 =================  =========  ==================================================================
 
-A slice of users narrows who counts. A slice of items narrows what counts: only relevant rows of these
-items, and only users who have one. To add a slice, add a row to ``SLICE_RULES``.
+In a slice of users, only these users count. In a slice of items, only relevant rows of these items count, and
+only users who have such a row. To add slices, add a row to ``SLICE_RULES``.
 
-A column of text makes a slice of each value; a cell with several (``Crime|Drama``) counts in each.
-Numbers make a slice each, or, where there are more than twelve of them, about five bands that hold about
-as many users (of items: relevant rows) each. No column makes more than twelve slices: the rarest values
-are pooled as ``other``; ``(none)`` has no value, or no row in the table. A slice without a user who counts
-is left out.
+A text column makes one slice per value; a cell with several values (``Crime|Drama``) counts in each. A
+numeric column makes one slice per number or, if there are more than twelve numbers, about five bands with
+about equally many users (for items: relevant rows). No column makes more than twelve slices: rare values are
+combined as ``other``, and ``(none)`` has the users or items without a value. Slices in which no user counts
+are left out.
 """
 
 from __future__ import annotations

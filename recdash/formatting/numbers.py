@@ -35,7 +35,7 @@ def places(values: Iterable[float | None]) -> int:
     sizes = [abs(float(value)) for value in values if value is not None and math.isfinite(value) and value]
     if not sizes:
         return 3
-    largest = float(f"{max(sizes):.2e}")  # as it is displayed: 9.9996 is a 10.0
+    largest = float(f"{max(sizes):.2e}")  # as displayed: 9.9996 becomes 10.0
     return min(MOST_DECIMALS, max(0, 2 - math.floor(math.log10(largest))))
 
 

@@ -241,7 +241,7 @@ def table_html(
         cells = [
             html(
                 "<{tag}{align}>{content}",
-                tag=ROW_HEAD if index == row_head and cell != "" else "td",  # an empty cell heads nothing
+                tag=ROW_HEAD if index == row_head and cell != "" else "td",  # an empty cell is no heading
                 align=NUMBER if kind and column.number else "",
                 content=cell_html(cell, runs, marks),
             )
