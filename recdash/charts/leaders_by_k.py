@@ -117,7 +117,7 @@ def _leader(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palet
 
 def in_words(stretch: Stretch, marks: Marks) -> str:
     """Returns the leading runs in words: ``ALS``, ``No clear leader: ALS, EASE`` or ``Equal: ALS, EASE``;
-    ``No run`` without any.
+    ``No run`` if there are none.
     """
     names = ", ".join(marks[run].name for run in stretch.runs)
     if len(stretch.runs) == 1:

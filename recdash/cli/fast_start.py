@@ -19,9 +19,9 @@ def start_light() -> None:
     """Turns off work of Python, numpy and pyarrow that short commands do not need.
 
     Python's garbage collector takes 0.05 s of CPU, and arrays have no cycles to collect. numpy's linear
-    algebra starts one thread per core, which wait busily: 0.1 s of CPU. pyarrow imports pandas with the first
-    array it makes: 0.35 s of CPU. It tries this only once, so pandas is hidden at that time. jemalloc, which
-    pyarrow's Linux builds include, reserves 20 MiB less memory.
+    algebra starts one thread per core; they wait busily: 0.1 s of CPU. pyarrow imports pandas when it makes
+    its first array: 0.35 s of CPU. It tries this only once, so pandas is hidden at that time. The memory
+    allocator jemalloc, which pyarrow's Linux builds include, reserves 20 MiB less than the default one.
     """
     gc.set_threshold(100_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

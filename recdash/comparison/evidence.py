@@ -251,7 +251,7 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
     """Returns the pair of the best candidate that is better than the baseline, else of the best that is not
     worse, else of the best of all; None without a pair.
 
-    A candidate that shares fewer than 30 users with the baseline leads only if no other shares more.
+    Candidates that share fewer than 30 users with the baseline are considered only if no candidate shares 30.
     """
     enough = [pair for pair in comparison.against if pair.paired.n >= LEAST] or comparison.against
     words = {pair.candidate: finding(pair, over_replicates) for pair in enough}

@@ -26,8 +26,8 @@ NOT_SETTLED = ("undecided", "blocked")
 
 
 def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Returns {run id: value of ``metric``} in the scoreboard's order, which is best first. Rows without a
-    number are left out.
+    """Returns {run id: value of ``metric``} in the scoreboard's order, which is best first. Runs without a
+    value are left out.
     """
     rows = records(scores[scores["metric"] == metric])
     return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}

@@ -1,6 +1,6 @@
 """Shows a metric's arithmetic for one user, position by position.
 
-Every number comes from the code that scores runs, too: credits, norm and value are its own.
+Credits, norm and value come from the code that also scores runs.
 """
 
 from __future__ import annotations

@@ -36,12 +36,12 @@ def strict_grade(gains: Floats) -> float:
 
 
 def in_common(request: Ints, rank: Ints, place: Ints) -> Floats:
-    """Returns [requests] the share of each served list's items that are in the uploaded list, within as many
-    positions as the served list has.
+    """Returns [requests] the share of each served list's items that are in the uploaded list, at positions up
+    to the largest rank of the served list.
 
-    A later page of a list is compared with the positions of that page, too. ``request`` [S] are codes from 0,
-    ``rank`` [S] begins at 1, ``place`` [S] is the item's position in the uploaded list from 0, −1 if it is
-    not in it.
+    For a later page of a list, these are thus all positions up to the end of that page. ``request`` [S] are
+    codes from 0, ``rank`` [S] begins at 1, ``place`` [S] is the item's position in the uploaded list from 0,
+    −1 if it is not in it.
     """
     depth = deepest(request, rank)
     both = (place >= 0) & (place < depth[request])

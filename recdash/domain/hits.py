@@ -19,11 +19,12 @@ from recdash.domain.kinds import Duplicates, Floats, Ints, Order
 class PopulationCounts:
     """Counts of users and rows of one run against one test set.
 
-    ``truth_users``: users of the test set; ``counted``: those who count for accuracy. ``without_list``,
-    ``without_relevant``, ``without_truth``: users without recommendations, without a relevant item, and
-    without rows in the test set. ``short_lists`` and ``cut_lists``: lists shorter than the depth, and lists
-    cut at it. The other fields count repeated items, tied scores, and rows of the run; None if there is no
-    score.
+    ``truth_users``: users of the test set; ``counted``: those who count for accuracy. ``without_list`` and
+    ``without_relevant``: users of the test set without recommendations, and without a relevant item.
+    ``without_truth``: users of the run who are not in the test set. ``short_lists`` and ``cut_lists``: lists
+    shorter than the depth, and lists cut at it. ``duplicates`` and ``duplicate_users``: repeated items, and
+    users whose list has some. ``tied_rows`` and ``tied_users``: the same for tied scores; None if lists are
+    not ordered by a score. ``rows``: rows of the run.
     """
 
     truth_users: int
@@ -200,7 +201,7 @@ class Hits:
     items in the list of each truth user, at most ``depth``; 0 without a list.
 
     ``exposure`` counts the recommended items in lists of users with a relevant item, ``other_exposure`` those
-    in all other lists of the run; None if they were not requested. ``shown_to`` has the exposure of each
+    in all other lists of the run; None if they were not counted. ``shown_to`` has the exposure of each
     requested group of users. ``unknown_lengths`` [S] are the lengths of the lists of users outside the test
     set; None if not counted. ``ties`` is None if lists are not ordered by a score. ``overlap`` counts known
     ids; None if the hits come from the store.

@@ -19,8 +19,8 @@ from recdash.engines.ids import IdIndex
 class Block:
     """Whole lists, one after the other: list b has the rows ``start[b]:start[b+1]``.
 
-    ``user`` [B] are codes of users, ``item`` [n] codes of items. ``rank`` and ``score`` [n] are None unless
-    they were read; they are not read if the order of the rows already is that of the list.
+    ``user`` [B] are codes of users, ``item`` [n] codes of items. ``rank`` and ``score`` [n] are None if the
+    order of the lists does not need them, so that they were not read.
     """
 
     user: Ints

@@ -68,8 +68,8 @@ class Repair:
 
     @property
     def is_exchange(self) -> bool:
-        """Returns whether one prefix (or suffix) was exchanged for another, which two kinds of items can have
-        too.
+        """Returns whether one prefix (or suffix) was exchanged for another; such a difference may also
+        distinguish two kinds of items.
         """
         return self.least == LEAST_EXCHANGED
 

@@ -338,10 +338,10 @@ class Evaluation:
                         }
 
     def shown_by(self, attribute: str, k: int) -> pd.DataFrame:
-        """Returns a data frame of the recommendations within k by a catalogue attribute, with the columns of
-        ``shown_rows``.
+        """Returns how the recommendations within k are distributed over the values of a catalogue attribute:
+        a data frame with the columns of ``shown_rows``.
 
-        Raises InputError without a catalogue and for a column that it lacks.
+        Raises InputError without a catalogue, and UnknownName for a column that it lacks.
         """
         import pandas as pd
 

@@ -36,7 +36,7 @@ class Suggestion:
 
 def suggest(gains: Numbers) -> Suggestion | None:
     """Returns the suggestion for the grades of a test set; None if there are fewer than two distinct grades
-    above 0.
+    above 0, because no threshold is then needed.
     """
     grades, rows = np.unique(gains, return_counts=True)
     above = grades[grades > 0]

@@ -174,8 +174,8 @@ class Histories:
 
 @dataclass(frozen=True)
 class Beside:
-    """Makes the lists of one user comparable with the baseline's list; ``baseline`` is None while the
-    baseline's own list is made.
+    """Compares the lists of one user with the baseline's list; ``baseline`` is None while the baseline's own
+    list is made.
     """
 
     truth: Truth

@@ -78,8 +78,8 @@ def interval(low: float | None, high: float | None, decimals: int, unit: str = "
 
 
 def of_100(count_: int, n: int) -> str:
-    """Returns ``count_`` of ``n`` in %, without the sign. It is 0 or 100 only if that is exact: ``<0.1`` and
-    ``>99.9`` else.
+    """Returns ``count_`` of ``n`` in %, without the sign, as a whole number. Shares below 1 and above 99 have
+    a decimal, or are ``<0.1`` and ``>99.9``: 0 and 100 are exact.
     """
     share = 100 * count_ / n
     if 0 < share < 1 or 99 < share < 100:
