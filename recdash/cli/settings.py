@@ -14,6 +14,7 @@ from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.service.rules import UNCHANGED
 
 if TYPE_CHECKING:
     from recdash.comparison.rules import DecisionRules
@@ -56,12 +57,10 @@ def settings(experiment: str, *, baseline: str | None, form: str, **changes: Any
     The rules are what the recommendation goes by: baseline, primary metric and k, margin, guardrails.
     """
     workspace, stored = open_experiment(experiment)
-    base = None if baseline is None else run_named(run_ids(workspace, stored.id), baseline)
+    base = UNCHANGED if baseline is None else run_named(run_ids(workspace, stored.id), baseline)
     rules = workspace.rules.of(stored.id)
-    if _changed(rules, **changes) != rules:
-        workspace.rules.change(stored.id, partial(_changed, **changes))
-    if base is not None:
-        workspace.experiments.set_baseline(stored.id, base)
+    if _changed(rules, **changes) != rules or base != UNCHANGED:
+        workspace.rules.change(stored.id, partial(_changed, **changes), baseline=base)
     facts = _facts(workspace, workspace.experiments.get(stored.id))
     if form == "json":
         say_json(facts)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
-from recdash.errors import InputError, NotFound, Problem
+from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.report.document import FORMAT, WORDING, Document
 from recdash.report.formats.json import from_json, to_json
@@ -230,6 +230,24 @@ class Reports:
         return self.content(
             question, report.blocks, title=title, narrative=report.narrative, author=report.author, home=home
         )
+
+    def headline(self, report: Report) -> str:
+        """Returns what a report says to do: of a snapshot at its moment, of a live report today.
+
+        It is "" if that cannot be read, such as after a run was deleted.
+        """
+        from recdash.report.context import ReportContext
+        from recdash.report.sections.lead import headline
+
+        try:
+            if report.document is not None:
+                file = self._workspace.store.artifacts.path(report.document)
+                return str(json.loads(file.read_text(encoding="utf-8"))["lead"]["headline"])
+            question = Question.of(report.question)
+            context = ReportContext(self._workspace, question, self._workspace.now())
+            return headline(context) if context.runs else ""
+        except (RecdashError, OSError, LookupError, TypeError, ValueError):
+            return ""
 
     def file(self, report_id: str, form: str = "html", home: str = "") -> ReportFile:
         """Returns the report in one format.

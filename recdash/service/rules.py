@@ -11,6 +11,8 @@ from recdash.service.context import ServiceContext
 
 RULES = "rules"
 """The key of the rules in an experiment's settings. It is absent while the default rules apply."""
+UNCHANGED = ""
+"""In place of a baseline: it stays as it is."""
 
 
 class Rules:
@@ -26,20 +28,30 @@ class Rules:
         """Returns the decision rules of the experiment; the default rules if none were stored."""
         return rules_of(self._context.store.experiments.get(experiment_id))
 
-    def set(self, experiment_id: str, rules: DecisionRules) -> DecisionRules:
+    def set(
+        self, experiment_id: str, rules: DecisionRules, *, baseline: str | None = UNCHANGED
+    ) -> DecisionRules:
         """Stores the rules, and returns them with canonical metric names.
 
         Raises InputError with all that is wrong.
 
         Stored decisions, evidence and reports keep the rules with which they were made.
         """
-        return self.change(experiment_id, lambda _: rules)
+        return self.change(experiment_id, lambda _: rules, baseline=baseline)
 
-    def change(self, experiment_id: str, changed: Callable[[DecisionRules], DecisionRules]) -> DecisionRules:
+    def change(
+        self,
+        experiment_id: str,
+        changed: Callable[[DecisionRules], DecisionRules],
+        *,
+        baseline: str | None = UNCHANGED,
+    ) -> DecisionRules:
         """Replaces the stored rules by ``changed(stored rules)`` in one transaction, and returns the new
         ones.
 
-        So changes that others store at the same time are not lost. Raises InputError with all that is wrong.
+        So changes that others store at the same time are not lost. ``baseline`` is the id of the run that
+        becomes the baseline in the same transaction, None for no chosen one. Raises InputError with all that
+        is wrong.
         """
         experiments = self._context.writable_store().experiments
 
@@ -47,7 +59,8 @@ class Rules:
             settings = {name: value for name, value in experiment.settings.items() if name != RULES}
             canonical = checked(changed(rules_of(experiment)), settings["depth"])
             own = {} if canonical == USUAL else {RULES: canonical.as_dict()}
-            return {"settings": settings | own}
+            chosen = {} if baseline == UNCHANGED else {"baseline": baseline}
+            return {"settings": settings | own, **chosen}
 
         return rules_of(experiments.change(experiment_id, settings_of))
 

@@ -109,8 +109,8 @@ def make_the_report(page: Page) -> str:
     report = page.get_by_role("link", name=TITLE)
     send(page, "Make report", report)
     expect(report).to_have_count(1)
-    page.get_by_text("Share, archive or delete a report").click()
-    press(page, "Make a share link")
+    page.get_by_text("Manage a report").click()
+    press(page, "Create link")
     return link_of(page.locator("[data-testid=stCode]").filter(has_text="/s/"))
 
 

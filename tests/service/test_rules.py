@@ -18,7 +18,7 @@ from recdash.comparison import Margin, Terms
 from recdash.comparison.rules import PRESETS, USUAL, DecisionRules, checked
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment
-from recdash.errors import Forbidden, InputError
+from recdash.errors import Forbidden, InputError, NotFound
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.store import open_store
@@ -86,6 +86,21 @@ def test_rules_are_refused_with_all_that_is_wrong(space: Workspace, films: dict[
         space.rules.set(films["films"], replace(OWN, margin="?", k=9))
     assert [problem.code for problem in refused.value.problems] == ["bad-margin", "beyond-depth"]
     assert space.rules.of(films["films"]) == USUAL
+
+
+def test_rules_and_baseline_are_stored_together_or_not_at_all(
+    space: Workspace, films: dict[str, str]
+) -> None:
+    space.rules.set(films["films"], OWN, baseline=films["best"])
+    (event,) = space.audit.events(1)
+    assert set(event.details) == {"settings", "baseline"}
+    with pytest.raises(NotFound):
+        space.rules.set(films["films"], USUAL, baseline="no run")
+    assert space.rules.of(films["films"]) == OWN
+    space.rules.set(films["films"], USUAL)
+    assert space.experiments.get(films["films"]).baseline == films["best"]
+    space.rules.set(films["films"], USUAL, baseline=None)
+    assert space.experiments.get(films["films"]).baseline is None
 
 
 def test_viewers_read_rules_and_editors_set_them(space: Workspace, films: dict[str, str]) -> None:

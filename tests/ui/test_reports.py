@@ -76,6 +76,20 @@ def test_each_report_opens_and_can_be_taken_away_in_every_form(
         assert f'href="reports/{report.id}.{form}" download' in body
 
 
+def test_the_list_says_what_each_report_decides_or_recommends(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    kept = Reports(workspace).make(question, ("evidence",), title="Before")
+    workspace.decisions.decide(question.experiment, "do not ship", run_id=question.query.runs[0], text="No.")
+    live = Reports(workspace).make(question, ("evidence",), title="Today", live=True)
+    told = [Reports(workspace).headline(report) for report in (kept, live)]
+    assert told == ["Ship als", "Don't ship als"]
+    text = said(open_page("reports", e=question.experiment))
+    assert all(headline in text for headline in told)
+    workspace.runs.delete(question.query.runs[0], "als")
+    assert [Reports(workspace).headline(report) for report in (kept, live)][1] == ""
+
+
 def test_without_a_chromium_it_says_why_there_is_no_pdf(
     workspace: Workspace, question: Question, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +140,7 @@ def test_a_viewer_reads_the_list_and_can_change_nothing(
     monkeypatch.setattr(state, "workspace", lambda: viewer)
     app = turn_to(passed(shell({"e": question.experiment}).run()), "reports")
     assert "Theirs" in said(app)
-    assert not {"Make report", "Archive", "Delete for good", "Make a share link"} & set(labels(app))
+    assert not {"Make report", "Archive", "Delete for good", "Create link"} & set(labels(app))
 
 
 def test_an_experiment_without_runs_offers_no_report(workspace: Workspace, open_page: Open) -> None:

@@ -236,7 +236,7 @@ def test_a_saved_view_opens_from_the_list_and_can_be_forgotten(
     assert "is first on" not in said(app)
     press(app, "Open")
     assert "best is first on Recall@1" in said(app)
-    press(open_tab(app, "Saved views"), "Forget")
+    press(open_tab(app, "Saved views"), "Delete")
     assert workspace.sharing.saved_views(saved["films"]) == []
 
 
@@ -311,7 +311,7 @@ def test_a_viewer_opens_saved_views_and_changes_nothing(
     assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Embed"]
     labels = [button.label for button in open_tab(app, "Saved views").button]
     assert "Open" in labels
-    assert not {"Save this view", "Forget", "Create link", "Revoke"} & set(labels)
+    assert not {"Save this view", "Delete", "Create link", "Revoke"} & set(labels)
 
 
 def test_a_guest_has_no_other_experiment_to_choose(

@@ -29,6 +29,15 @@ def lead(context: ReportContext) -> Lead:
     return _with_decision(opening, context)
 
 
+def headline(context: ReportContext) -> str:
+    """Returns the headline with which a report opens: the decision, else the recommendation."""
+    if context.decision is not None:
+        return context.decision.headline
+    if context.recommendation is not None:
+        return context.recommendation.headline
+    return without_comparison(context).headline
+
+
 def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead:
     badge, evidence = badge_of(recommendation), context.evidence
     opening = Lead(

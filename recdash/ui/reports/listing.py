@@ -9,7 +9,7 @@ import streamlit as st
 
 from recdash.domain.journal import Report
 from recdash.formatting.html import Html, html, join, markdown
-from recdash.formatting.tables import text_columns
+from recdash.formatting.tables import Cell, Number, text_columns
 from recdash.formatting.wording import day, many
 from recdash.report.formats.pdf import why_no_pdf
 from recdash.report.formats.registry import FORMS
@@ -34,8 +34,11 @@ def show(view: View) -> None:
     else:
         widgets.title("No report yet", "Make one below." if may_write else "An editor can make one.")
     if active:
-        columns = text_columns("Report", "By", "Numbers", "Download")
-        rows = [[_named(report), report.author, _kind(report), _downloads(report)] for report in active]
+        columns = text_columns("Report", "Decision or recommendation", "By", "Numbers", "Download")
+        rows = [
+            [_named(report), _headline(report), report.author, _kind(report), _downloads(report)]
+            for report in active
+        ]
         widgets.table(columns, rows)
         if reason := why_no_pdf():
             st.caption(f"No PDF: {markdown(reason)}")
@@ -46,6 +49,11 @@ def show(view: View) -> None:
 def _named(report: Report) -> Html:
     link = '<span class="rd-lead"><a href="reports/{id}" target="_blank" rel="noopener">{title}</a></span>'
     return html(link, id=report.id, title=report.title)
+
+
+def _headline(report: Report) -> Cell:
+    """Returns what the report says to do."""
+    return Reports(workspace()).headline(report) or Number(None, why="open the report to see what is missing")
 
 
 def _kind(report: Report) -> str:
@@ -64,17 +72,21 @@ def _downloads(report: Report) -> Html:
 
 
 def _manage(view: View, reports: Sequence[Report]) -> None:
-    with st.expander("Share, archive or delete a report"):
+    with st.expander("Manage a report"):
         names = {}
         for report in reports:
             archived = ", archived" if report.archived else ""
             names[report.id] = f"{report.title} ({day(report.created)}{archived})"
         chosen = st.selectbox("Report", **widgets.titled(names), key="report-chosen", width=560)
         report = next(report for report in reports if report.id == chosen)
-        _share(view, report)
-        _archive(report)
-        delete = partial(Reports(workspace()).delete, report.id)
-        actions.delete_form("report", report.title, report.id, delete, called="title")
+        share, archive, delete = st.tabs(["Share", "Archive", "Delete"])
+        with share:
+            _share(view, report)
+        with archive:
+            _archive(report)
+        with delete:
+            for_good = partial(Reports(workspace()).delete, report.id)
+            actions.delete_form("report", report.title, report.id, for_good, called="title")
 
 
 def _share(view: View, report: Report) -> None:
@@ -85,10 +97,11 @@ def _share(view: View, report: Report) -> None:
         st.caption(f"Copy the link now: it is not shown again.{links.reach(address)}")
         st.code(address, language=None, wrap_lines=True)
         return
+    st.caption(f"Anyone with the link can view this report (no sign-in).{links.reach(links.home())}")
     with st.form(f"share-report-{report.id}", border=False):
         days = st.number_input("Days until the link expires", 1, MOST_DAYS, USUAL_DAYS, width=220)
-        if st.form_submit_button("Make a share link", key=f"share-report-go-{report.id}"):
-            actions.attempt(lambda: _make_link(view, report, int(days)), "The link is made.")
+        if st.form_submit_button("Create link", key=f"share-report-go-{report.id}"):
+            actions.attempt(lambda: _make_link(view, report, int(days)), "The link is created.")
 
 
 def _make_link(view: View, report: Report, days: int) -> None:
@@ -100,7 +113,10 @@ def _make_link(view: View, report: Report, days: int) -> None:
 def _archive(report: Report) -> None:
     reports = Reports(workspace())
     if report.archived is not None:
+        st.caption("This report is archived: only editors see it, in this form.")
         if st.button("Restore", key=f"report-restore-{report.id}"):
             actions.attempt(lambda: reports.restore(report.id), "Restored.")
-    elif st.button("Archive", key=f"report-archive-{report.id}", help="Hides it; it can be restored."):
+        return
+    st.caption("An archived report is not listed, and can be restored here.")
+    if st.button("Archive", key=f"report-archive-{report.id}"):
         actions.attempt(lambda: reports.archive(report.id), "Archived. It can be restored here.")

@@ -132,8 +132,7 @@ def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
     workspace, experiment = state.workspace(), view.experiment
 
     def write(wanted: DecisionRules, baseline: str | None) -> None:
-        workspace.rules.set(experiment.id, wanted)
-        workspace.experiments.set_baseline(experiment.id, baseline)
+        workspace.rules.set(experiment.id, wanted, baseline=baseline)
         state.choose(b=None, c=None, m=None, k=None)
 
     def save() -> None:

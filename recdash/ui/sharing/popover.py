@@ -119,7 +119,7 @@ def _row(saved: SavedView, *, may_write: bool) -> None:
                 links.go(page)
         if may_write:
             key = f"forget-view-{saved.id}"
-            st.button("Forget", key=key, type="tertiary", on_click=_forget, args=(saved.id,))
+            st.button("Delete", key=key, type="tertiary", on_click=_forget, args=(saved.id,))
 
 
 def _forget(view_id: str) -> None:
