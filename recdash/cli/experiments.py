@@ -22,7 +22,6 @@ from recdash.cli.options import (
     columns_option,
     experiment_option,
     form_option,
-    linked_runs,
     open_workspace,
     run_ids,
     run_named,
@@ -103,6 +102,7 @@ def add(
     baseline: str | None = more["baseline"]
     from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
+    from recdash.service.catalog.additions import Addition, NewTest
 
     files: dict[str, Any] = uploads(runs)
     check_names("--predictions", predictions)
@@ -117,25 +117,32 @@ def add(
     prepared = _prepared(workspace, target, files, dict(predictions), more, choice)
     wanted = [*([] if baseline is None else [baseline]), *more["completed"]]
     _check_names_known(workspace, target, prepared, wanted, more["links"])
-    for kind, (_, file) in tests.items():
-        mappings = mappings_of(choice, [kind])
-        workspace.online_tests.preview({kind: file}, control=more["control"], mappings=mappings)
+    links = {variant: run for variant, _, run in (link.partition("=") for link in more["links"])}
+    new_tests = [
+        NewTest(name, {kind: file}, more["control"], mappings=mappings_of(choice, [kind]), links=links)
+        for kind, (name, file) in tests.items()
+    ]
     choice.check_used()
-    experiment_id = target if isinstance(target, str) else _stored(workspace, target)
-    for added in workspace.runs.store_prepared(experiment_id, prepared, {"tags": tuple(tags)}):
-        tell(added.run.notices)
-        _echo_added(added)
-    by_name = run_ids(workspace, experiment_id)
-    for name in more["completed"]:
-        _echo_added(workspace.runs.add_fallback(run_named(by_name, name)))
-    if baseline is not None:
-        workspace.experiments.set_baseline(experiment_id, run_named(by_name, baseline))
-    links = linked_runs(more["links"], by_name)
-    for kind, (name, file) in tests.items():
-        how: dict[str, Any] = {"control": more["control"], "mappings": mappings_of(choice, [kind])}
-        test = workspace.online_tests.add(experiment_id, name, {kind: file}, links=links, **how)
+    added = workspace.additions.store(
+        Addition(
+            target if isinstance(target, str) else None,
+            None if isinstance(target, str) else target,
+            prepared,
+            [{"tags": tuple(tags)}] * len(prepared),
+            baseline or "",
+            replaces_baseline=baseline is not None,
+            tests=new_tests,
+        )
+    )
+    if not isinstance(target, str):
+        _tell_setup(workspace, added.experiment)
+    for run in added.runs:
+        tell(run.run.notices)
+        _echo_added(run)
+    for test in added.tests:
         tell(test.notices)
         say(f"{test.name}: added, control '{test.control}'")
+    _add_fallbacks(workspace, added.experiment.id, more["completed"])
 
 
 def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
@@ -149,17 +156,17 @@ def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
     for added in done.runs:
         tell(added.run.notices)
         _echo_added(added)
-    if options["references"]:
-        for added in workspace.runs.add_references(done.experiment.id, options["references"]):
-            _echo_added(added)
-    by_name = run_ids(workspace, done.experiment.id)
-    for name in options["completed"]:
-        _echo_added(workspace.runs.add_fallback(run_named(by_name, name)))
-    if options["baseline"] is not None:
-        workspace.experiments.set_baseline(done.experiment.id, run_named(by_name, options["baseline"]))
     if done.test is not None:
         tell(done.test.notices)
         say(f"{done.test.name}: added, control '{done.test.control}'")
+    _add_fallbacks(workspace, done.experiment.id, options["completed"])
+
+
+def _add_fallbacks(workspace: Workspace, experiment_id: str, names: Sequence[str]) -> None:
+    """Completes stored runs, each in a transaction of its own."""
+    by_name = run_ids(workspace, experiment_id)
+    for name in names:
+        _echo_added(workspace.runs.add_fallback(run_named(by_name, name)))
 
 
 def _echo_added(added: AddedRun) -> None:
@@ -207,15 +214,10 @@ def _target(
     return workspace.experiments.named(name).id
 
 
-def _stored(workspace: Workspace, setup: Setup) -> str:
-    """Returns the id of the experiment, after storing its set-up. If an equal experiment is stored already,
-    that one is used.
-    """
-    experiment = workspace.experiments.store_setup(setup)
+def _tell_setup(workspace: Workspace, experiment: Experiment) -> None:
     tell(Problem(**notice) for notice in experiment.settings["notices"])
     for twin in workspace.experiments.same_truth(experiment.id):
         say(f"note: experiment '{twin.name}' has the same test set.", err=True)
-    return experiment.id
 
 
 def _prepared(

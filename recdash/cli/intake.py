@@ -44,7 +44,7 @@ def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str,
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
     linked_runs(options["links"], names)
-    done = workspace.intake.commit(plan)
+    done = workspace.intake.commit(plan, references=options["references"], baseline=options["baseline"])
     tell(Problem(**notice) for notice in done.experiment.settings.get("notices", ()))
     return done
 

@@ -10,6 +10,7 @@ from recdash.domain.access import Person
 from recdash.errors import Problem
 from recdash.service.access.audit import AuditLog
 from recdash.service.access.sharing import Sharing
+from recdash.service.catalog.additions import Additions
 from recdash.service.catalog.demo import DemoExperiment
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.catalog.intake import Intake
@@ -121,7 +122,8 @@ class Workspace:
         self.demo = DemoExperiment(
             context, self.experiments, self.runs, self.online_tests, self.queries, self._decision_services
         )
-        self.intake = Intake(context, self.experiments, self.runs, self.online_tests)
+        self.additions = Additions(context, self.experiments, self.runs, self.online_tests)
+        self.intake = Intake(context, self.experiments, self.runs, self.online_tests, self.additions)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
 

@@ -6,6 +6,7 @@ Every implementation must pass the tests in ``tests/support/store_contract.py``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -306,6 +307,14 @@ class Store(Protocol):
     def check(self) -> list[Problem]:
         """Reads all rows and files, and returns what is damaged or missing, and how to repair it; empty if
         all is intact.
+        """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Makes all that this thread reads and writes in the block one transaction: all of it is stored, or,
+        if the block raises or the process dies, nothing.
+
+        Other writers wait meanwhile, so slow work must be done before. Files are not part of it: store them
+        before.
         """
 
     def secret(self) -> bytes:

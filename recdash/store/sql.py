@@ -6,6 +6,7 @@ Every public method is one short transaction; it returns neither rows nor sessio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -114,6 +115,9 @@ class SqlStore:
     def check(self) -> list[Problem]:
         with self._transactions.read() as session:
             return everything_wrong(session, self._transactions.files)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._transactions.together()
 
     def secret(self) -> bytes:
         return kept_secret(self._root)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent
@@ -34,10 +35,36 @@ class Transactions:
     read_only: bool
     who: str = "recdash"
     role: str = "admin"
+    _current: threading.local = field(default_factory=threading.local, repr=False, compare=False)
+    """The connection of the transaction that a thread has joined with ``together``."""
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Makes all that this thread reads and writes in the block one transaction.
+
+        Nothing of it is stored if the block raises. Other writers wait, so slow work must be done before.
+        """
+        if self._joined is not None:
+            yield
+            return
+        with self.write() as session:
+            self._current.connection = session.connection()
+            try:
+                yield
+            finally:
+                self._current.connection = None
+
+    @property
+    def _joined(self) -> Connection | None:
+        return getattr(self._current, "connection", None)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """Yields a session that reads one consistent state of the database."""
+        if self._joined is not None:  # sees what this transaction has written
+            with Session(self._joined, join_transaction_mode="rollback_only") as session:
+                yield session
+            return
         with spoken(self.database.place):
             self.database.check()
             with Session(self.database.reader) as session, session.begin():
@@ -50,6 +77,11 @@ class Transactions:
         Raises ``Forbidden`` for a read-only store.
         """
         self.refuse_if_read_only()
+        if self._joined is not None:  # an error in the block takes back only what the block has written
+            joined = Session(self._joined, join_transaction_mode="create_savepoint")
+            with joined as session, session.begin():
+                yield session
+            return
         with spoken(self.database.place), self.database.gate.hold():
             self.database.check()
             with Session(self.database.writer) as session, session.begin():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,14 +107,14 @@ def test_a_test_that_is_stored_again_comes_back_from_the_archive(
 def test_of_two_who_store_the_same_test_at_once_both_get_it(
     space: Workspace, home: str, simulated: Simulated, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    other, add = open_at(tmp_path), space.store.online_tests.add
+    other, transaction = open_at(tmp_path), space.store.transaction
 
-    def later(test: OnlineTest) -> OnlineTest:
-        monkeypatch.undo()  # the other one stores it between the look and the write
+    def later() -> AbstractContextManager[None]:
+        monkeypatch.undo()  # the other one stores it while this one is still computing
         other.online_tests.add(home, "Row", {"sessions": simulated.sessions})
-        return add(test)
+        return transaction()
 
-    monkeypatch.setattr(space.store.online_tests, "add", later)
+    monkeypatch.setattr(space.store, "transaction", later)
     found = space.online_tests.add(home, "Row", {"sessions": simulated.sessions})
     assert [one.id for one in space.online_tests.all(home)] == [found.id]
 

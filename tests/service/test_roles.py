@@ -61,8 +61,9 @@ CHANGES = [
     "decisions.decide", "demo.load", "demo.remove", "experiments.add_test_set", "experiments.archive",
     "experiments.create", "experiments.delete", "experiments.set_note",
     "experiments.read_setup", "experiments.rename", "experiments.restore",
-    "experiments.set_baseline", "experiments.store_setup", "experiments.store_test_set",
-    "intake.commit", "runs.store_each", "journal.comment",
+    "additions.store", "experiments.set_baseline", "experiments.store_setup", "experiments.store_tables",
+    "experiments.store_test_set", "intake.commit", "online_tests.stage", "online_tests.store_staged",
+    "runs.stage", "runs.store_each", "runs.store_staged", "journal.comment",
     "online_analysis.set_own_metrics", "online_tests.add",
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.restore", "online_tests.set_rules", "reports.archive",
@@ -163,7 +164,7 @@ GIVEN: dict[str, Any] = {
     "how": "daily", "names": "popular", "source": LISTS, "tables": {"sessions": SESSIONS}, "truth": TRUTH,
     "kind": "run", "user_id": "u", "rules": None, "changed": None, "tags": ("t",), "note": "n", "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
-    "file": "no-folder/report.json", "files": (), "plan": None, "facts": (),
+    "file": "no-folder/report.json", "files": (), "plan": None, "facts": (), "addition": None, "staged": (),
 }  # fmt: skip
 
 

@@ -178,8 +178,15 @@ class Experiments:
         name, note = clean_name(name), check_note("note", note)
         return replace(setup, name=name, note=note, reference=reference, settings=settings)
 
-    def store_setup(self, setup: Setup) -> Experiment:
+    def store_tables(self, setup: Setup) -> dict[TableKind, str]:
+        """Stores the tables of a set-up as files, which no experiment needs yet: {kind: sha256}."""
+        store = self._context.writable_store()
+        return {kind: store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
+
+    def store_setup(self, setup: Setup, files: Mapping[TableKind, str] | None = None) -> Experiment:
         """Stores a set-up that ``read_setup`` returned, and returns its experiment.
+
+        ``files`` is what ``store_tables`` returned, if it was called already.
 
         If an experiment with this name has no test set yet, it gets the set-up's. If the same set-up is
         stored already, its experiment is returned. Raises NameTaken if another set-up has the name.
@@ -187,8 +194,8 @@ class Experiments:
         self._context.must_be_editor()
         known = self._store.experiments.named(setup.name)
         if known is not None and known.truth is None and setup.reference is not None:
-            return self.store_test_set(known.id, setup)
-        artifacts = {kind: self._store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
+            return self.store_test_set(known.id, setup, files)
+        artifacts = self.store_tables(setup) if files is None else files
         new = Experiment(
             id=new_id(),
             name=setup.name,
@@ -219,13 +226,17 @@ class Experiments:
         known = self.get(experiment_id)
         return self.store_test_set(experiment_id, self.read_setup(known.name, truth, **how))
 
-    def store_test_set(self, experiment_id: str, setup: Setup) -> Experiment:
+    def store_test_set(
+        self, experiment_id: str, setup: Setup, files: Mapping[TableKind, str] | None = None
+    ) -> Experiment:
         """Stores a set-up's tables and settings in an experiment without a test set; its name and note stay.
+
+        ``files`` is what ``store_tables`` returned, if it was called already.
 
         Raises InputError if the experiment has a test set already.
         """
         store = self._context.writable_store()
-        artifacts = {kind: store.artifacts.put(upload.table) for kind, upload in setup.tables.items()}
+        artifacts = self.store_tables(setup) if files is None else files
 
         def fields_of(known: Experiment) -> dict[str, Any]:
             if known.truth is not None:

@@ -7,16 +7,16 @@ reading the same data again. ``workspace.intake.commit(plan)`` scores the candid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Sheet
 from recdash.ingest.spool import Spooled
+from recdash.service.catalog.additions import Addition, Additions, NewTest
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
@@ -35,7 +35,7 @@ from recdash.service.catalog.intake_plan import (
     TestPlan,
 )
 from recdash.service.catalog.intake_reading import Planner, Services
-from recdash.service.catalog.runs import AddedRun, Runs
+from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import Progress, quiet
@@ -76,10 +76,15 @@ class Intake:
     """The service for adding several files at once: it plans how they are stored, and stores them."""
 
     def __init__(
-        self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
+        self,
+        context: ServiceContext,
+        experiments: Experiments,
+        runs: Runs,
+        online_tests: OnlineTests,
+        additions: Additions,
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
-        self._online_tests = online_tests
+        self._online_tests, self._additions = online_tests, additions
 
     def plan(self, files: Sequence[IntakeFile], *, experiment_id: str | None = None) -> IntakePlan:
         """Returns what the files are and how they would be stored; stores nothing.
@@ -107,11 +112,16 @@ class Intake:
         plan: IntakePlan,
         *,
         skip_refused: bool = False,
+        references: str = "",
+        baseline: str | None = None,
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> IntakeResult:
-        """Scores all candidates, then stores everything in one go.
+        """Scores all candidates, then stores everything in one transaction.
 
+        ``references`` are reference candidates to compute and store with them (such as ``"popular"``).
+        ``baseline`` is the run to set as baseline even if the experiment has one; None takes the plan's for
+        an experiment without.
         ``progress(fraction, text)`` is called at each step; ``cancelled()`` is called with it until storing
         begins. If a candidate cannot be scored, nothing is stored; with ``skip_refused`` the others are
         stored, and the result lists the refused ones.
@@ -124,6 +134,9 @@ class Intake:
             raise InputError(plan.all_problems or NO_FILES)
         tell = progress or quiet
 
+        def storing(fraction: float, text: str) -> None:
+            tell(STORING + (1 - STORING) * fraction, text)
+
         def scoring(fraction: float, text: str) -> None:
             if cancelled():
                 raise IntakeCancelled("Cancelled. Nothing was stored.")
@@ -132,15 +145,26 @@ class Intake:
         scoring(0.0, "Starting")
         setup = self._setup(plan)
         prepared, refused = self._scored(plan, setup, scoring)
+        if references:
+            where = setup if setup is not None and setup.reference is not None else plan.experiment_id
+            assert where is not None  # noqa: S101 a plan has a set-up or an experiment
+            prepared += [(run, None) for run in self._runs.prepare_references(where, references, scoring)]
         if refused and not (skip_refused and prepared):
             raise InputError([problem for refusal in refused for problem in refusal.problems])
         scoring(1.0, "Storing")
-        experiment, is_new = self._experiment(plan, setup)
-        added = self._stored(experiment.id, prepared, tell)
-        experiment = self._with_baseline(plan, experiment, added)
-        test = self._test(plan, experiment.id) if plan.test else None
+        addition = Addition(
+            plan.experiment_id,
+            setup,
+            tuple(run for run, _ in prepared),
+            tuple(_facts(file) for _, file in prepared),
+            baseline or plan.baseline,
+            replaces_baseline=baseline is not None,
+            tests=(_test(plan),) if plan.test else (),
+        )
+        added = self._additions.store(addition, storing)
         tell(1.0, "Done")
-        return IntakeResult(experiment, is_new, tuple(added), test, tuple(refused))
+        test = added.tests[0] if added.tests else None
+        return IntakeResult(added.experiment, added.is_new, added.runs, test, tuple(refused))
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────
 
@@ -167,9 +191,9 @@ class Intake:
 
     def _scored(
         self, plan: IntakePlan, setup: Setup | None, tell: Progress
-    ) -> tuple[list[tuple[PreparedRun, PlannedFile]], list[RefusedFile]]:
+    ) -> tuple[list[tuple[PreparedRun, PlannedFile | None]], list[RefusedFile]]:
         where = setup if setup is not None and setup.reference is not None else plan.experiment_id
-        prepared: list[tuple[PreparedRun, PlannedFile]] = []
+        prepared: list[tuple[PreparedRun, PlannedFile | None]] = []
         refused = []
         candidates = _candidates(plan)
         for number, candidate in enumerate(candidates):
@@ -206,49 +230,24 @@ class Intake:
             progress=tell,
         )
 
-    def _experiment(self, plan: IntakePlan, setup: Setup | None) -> tuple[Experiment, bool]:
-        """Returns the experiment in which everything is stored, and whether it is new."""
-        if plan.experiment_id is not None:
-            if setup is not None:
-                return self._experiments.store_test_set(plan.experiment_id, setup), False
-            return self._experiments.get(plan.experiment_id), False
-        known = {experiment.id for experiment in self._experiments.all(archived=True)}
-        assert setup is not None  # noqa: S101 a new experiment always has a set-up
-        experiment = self._experiments.store_setup(setup)
-        return experiment, experiment.id not in known
 
-    def _stored(
-        self, experiment_id: str, prepared: Sequence[tuple[PreparedRun, PlannedFile]], tell: Progress
-    ) -> list[AddedRun]:
-        facts = [{"tags": file.tags, "note": file.note, "params": dict(file.params)} for _, file in prepared]
-        return self._runs.store_each(experiment_id, [run for run, _ in prepared], facts, tell)
+def _facts(file: PlannedFile | None) -> dict[str, Any]:
+    """Returns tags, note and params of a candidate; none for a reference candidate, which has no file."""
+    return {} if file is None else {"tags": file.tags, "note": file.note, "params": dict(file.params)}
 
-    def _with_baseline(
-        self, plan: IntakePlan, experiment: Experiment, added: Sequence[AddedRun]
-    ) -> Experiment:
-        ids = {run.run.name: run.run.id for run in added}
-        if plan.baseline in ids and experiment.baseline is None:
-            return self._experiments.set_baseline(experiment.id, ids[plan.baseline])
-        return experiment
 
-    def _test(self, plan: IntakePlan, experiment_id: str) -> OnlineTest:
-        assert plan.test is not None  # noqa: S101
-        files = {file.key: file for file in plan.used}
-        tables = {kind: files[key] for kind, key in plan.test.files.items()}
-        ids = {run.name: run.id for run in self._runs.all(experiment_id)}
-        links = {variant: ids[name] for variant, name in plan.settings.links.items() if name in ids}
-        mappings: dict[str, Mapping[str, str]] = {
-            kind: file.columns for kind, file in tables.items() if file.columns is not None
-        }
-        return self._online_tests.add(
-            experiment_id,
-            plan.test.name,
-            {kind: _source(plan, file) for kind, file in tables.items()},
-            control=plan.test.control or None,
-            rules=plan.settings.rules_in_zone,
-            mappings=mappings,
-            links=links,
-        )
+def _test(plan: IntakePlan) -> NewTest:
+    assert plan.test is not None  # noqa: S101
+    files = {file.key: file for file in plan.used}
+    tables = {kind: files[key] for kind, key in plan.test.files.items()}
+    return NewTest(
+        plan.test.name,
+        {kind: _source(plan, file) for kind, file in tables.items()},
+        control=plan.test.control or None,
+        rules=plan.settings.rules_in_zone,
+        mappings={kind: file.columns for kind, file in tables.items() if file.columns is not None},
+        links=plan.settings.links,
+    )
 
 
 def _reviewed(prepared: PreparedRun) -> PreparedRun:

@@ -59,6 +59,23 @@ class AddedRun:
 
 
 @dataclass(frozen=True)
+class StagedRun:
+    """A scored run whose files are stored already, and whose rows are not.
+
+    ``replicates`` are its folds or seeds with their curves.
+    """
+
+    run: Run
+    curves: tuple[Curve, ...]
+    replicates: tuple[tuple[Run, list[Curve]], ...] = ()
+
+    def of(self, experiment_id: str) -> StagedRun:
+        """Returns the run as one of this experiment."""
+        below = tuple((replace(run, experiment=experiment_id), curves) for run, curves in self.replicates)
+        return replace(self, run=replace(self.run, experiment=experiment_id), replicates=below)
+
+
+@dataclass(frozen=True)
 class ReferenceChoice:
     """A reference candidate for an experiment.
 
@@ -242,24 +259,46 @@ class Runs:
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Stores scored runs like ``store_prepared``; ``facts`` has an entry for each of them."""
+        staged = self.stage(experiment_id, prepared, facts, progress)
+        with self._context.writable_store().transaction():
+            return self.store_staged(experiment_id, staged)
+
+    def stage(
+        self,
+        where: str | Setup,
+        prepared: Sequence[PreparedRun],
+        facts: Sequence[Mapping[str, Any]],
+        progress: Progress | None = None,
+    ) -> list[StagedRun]:
+        """Stores the files of scored runs, and returns what ``store_staged`` stores of them.
+
+        ``where`` is an experiment's id or a set-up.
+        """
         self._context.must_be_editor()
         for of_run in facts:
             _check_facts(of_run)
-        tell = progress or quiet
         for scored in prepared:
             clean_name(scored.run.name)
-        uploads = {scored.run.name: self._store.artifacts.put(scored.run.batches()) for scored in prepared}
-        known = {run.name: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
-        for name in sorted(known.keys() & uploads.keys()):
-            # storing the same upload again is allowed, as it repairs a damaged one
-            again = known[name].upload == uploads[name]
-            if not again and self._store.runs.find(experiment_id, uploads[name]) is None:
-                raise NameTaken(_name_taken(known[name]))
-        added = []
+        tell, staged = progress or quiet, []
         for number, (scored, of_run) in enumerate(zip(prepared, facts, strict=True), start=1):
             tell(number / len(prepared), f"Storing {scored.run.name}")
-            added.append(self.add_scored(experiment_id, scored, uploads[scored.run.name], of_run))
-        return added
+            upload = self._store.artifacts.put(scored.run.batches())
+            staged.append(self._staged(where, scored, upload, of_run))
+        return staged
+
+    def store_staged(self, experiment_id: str, staged: Sequence[StagedRun]) -> list[AddedRun]:
+        """Stores the rows of staged runs, within the caller's transaction.
+
+        Raises NameTaken if another upload has the name of one.
+        """
+        self._context.must_be_editor()
+        known = {run.name: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
+        for new in sorted((new.run for new in staged if new.run.name in known), key=lambda run: run.name):
+            # storing the same upload again is allowed, as it repairs a damaged one
+            again = known[new.name].upload == new.upload
+            if not again and self._store.runs.find(experiment_id, str(new.upload)) is None:
+                raise NameTaken(_name_taken(known[new.name]))
+        return [self._store_one(new.of(experiment_id)) for new in staged]
 
     def add_references(
         self, experiment_id: str, names: str | Sequence[str], progress: Progress | None = None
@@ -401,32 +440,37 @@ class Runs:
         If the same upload is stored already, its run is returned. Raises InputError if that run lacks the
         rating predictions of this one.
         """
+        return self._store_one(self._staged(experiment_id, prepared, upload, facts))
+
+    def _staged(
+        self, where: str | Setup, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
+    ) -> StagedRun:
+        """Returns a scored run whose files, all but ``upload``, are stored by this call.
+
+        They are stored even if the run exists: that repairs files that were lost or damaged.
+        """
         run, scored = prepared.run, prepared.scored
-        # Stored again even if the run exists: that repairs files that were lost or damaged.
         tables = self._put_hits(scored.hits)
-        replicates = self._replicates(experiment_id, run, scored)
-        known = self._store.runs.find(experiment_id, upload)
-        if known is not None:
-            if scored.predictions is not None and "predictions" not in known.hits:
-                problem = "it is already stored without rating predictions"
-                fix = "Delete it, then add it again together with its predictions."
-                raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
-            return AddedRun(known, already_there=True)
+        replicates = self._replicates(where, run, scored)
         if scored.predictions is not None:
             tables["predictions"] = self._store.artifacts.put(scored.predictions)
         if run.reference:
             facts = {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
-        new = self._new_run(experiment_id, run, scored, lists_of(scored), tables)
-        try:
-            stored = self._store.runs.add(
-                replace(new, upload=upload, **facts), list(scored.curves.values()), replicates
-            )
-        except NameTaken:
-            # Another tab may have stored the same upload in the meantime.
-            known = self._store.runs.find(experiment_id, upload)
-            if known is None:
-                raise
+        new = self._new_run(where, run, scored, lists_of(scored), tables)
+        return StagedRun(
+            replace(new, upload=upload, **facts), tuple(scored.curves.values()), tuple(replicates)
+        )
+
+    def _store_one(self, staged: StagedRun) -> AddedRun:
+        new, upload = staged.run, str(staged.run.upload)
+        known = self._store.runs.find(new.experiment, upload)
+        if known is not None:
+            if "predictions" in new.hits and "predictions" not in known.hits:
+                problem = "it is already stored without rating predictions"
+                fix = "Delete it, then add it again together with its predictions."
+                raise InputError(Problem("predictions-too-late", f"run '{known.name}'", problem, fix))
             return AddedRun(known, already_there=True)
+        stored = self._store.runs.add(new, staged.curves, staged.replicates)
         return AddedRun(stored, already_there=False)
 
     def _put_hits(self, hits: Hits | None) -> dict[str, str]:
@@ -437,7 +481,7 @@ class Runs:
         return {kind: self._store.artifacts.put(table) for kind, table in tables.items()}
 
     def _replicates(
-        self, experiment_id: str, run: Recommendations, candidate: Scored
+        self, where: str | Setup, run: Recommendations, candidate: Scored
     ) -> list[tuple[Run, list[Curve]]]:
         """Returns the folds or seeds of a candidate with their curves, to be stored with it; empty if it has
         none.
@@ -448,14 +492,14 @@ class Runs:
         replicates = []
         for label, scored in zip(candidate.replicated.labels, candidate.replicates, strict=True):
             hits = hits_of(scored)
-            new = self._new_run(experiment_id, run, scored, hits, self._put_hits(hits))
+            new = self._new_run(where, run, scored, hits, self._put_hits(hits))
             replicate = replace(new, name=label, provenance={**new.provenance, **users})
             replicates.append((replicate, list(scored.curves.values())))
         return replicates
 
     def _new_run(
         self,
-        experiment_id: str,
+        where: str | Setup,
         run: Recommendations,
         scored: Scored,
         hits: Hits | None,
@@ -465,10 +509,10 @@ class Runs:
 
         provenance = {"version": __version__}  # the only entry of a run that just predicts ratings
         if hits is not None:
-            provenance |= self._provenance(experiment_id, run, hits, scored)
+            provenance |= self._provenance(where, run, hits, scored)
         return Run(
             id=new_id(),
-            experiment=experiment_id,
+            experiment=where if isinstance(where, str) else "",
             name=run.name,
             created=self._context.now(),
             slot=-1,
@@ -481,14 +525,15 @@ class Runs:
         )
 
     def _provenance(
-        self, experiment_id: str, run: Recommendations, hits: Hits, scored: Scored
+        self, where: str | Setup, run: Recommendations, hits: Hits, scored: Scored
     ) -> dict[str, Any]:
+        settings = where.settings if isinstance(where, Setup) else self._context.settings_of(where)
         return {
             "order": hits.order,
             "ties": "file",
             "depth": hits.depth,
             "duplicates": hits.duplicates,
-            "users": self._context.settings_of(experiment_id)["users"],
+            "users": settings["users"],
             "mapping": dict(run.mapping),
             "list_end": frames.list_end(hits),
             "served": served_users_hash(hits),

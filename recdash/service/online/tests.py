@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from recdash.comparison import ComparisonQuery
 from recdash.domain.records import OnlineTest
 from recdash.engines.allocator import release_freed_memory
-from recdash.errors import InputError, NameTaken, NotFound, Problem, UnknownName, other_notices
+from recdash.errors import InputError, NotFound, Problem, UnknownName, other_notices
 from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.formatting.records import Row, records
 from recdash.metrics import check_k, define, naming
@@ -98,15 +98,35 @@ class OnlineTests:
         restored if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
         InputError for unusable tables, NameTaken if another test has the name.
         """
+        staged = self.stage(
+            name, tables, control=control, rules=rules, metrics=metrics, mappings=mappings, columns=columns
+        )
+        with self._context.writable_store().transaction():
+            return self.store_staged(experiment_id, staged, links)
+
+    def stage(
+        self,
+        name: str,
+        tables: Mapping[str, Any],
+        *,
+        control: str | None = None,
+        rules: OnlineRules = USUAL,
+        metrics: Sequence[OnlineMetric] = (),
+        mappings: Mapping[str, Mapping[str, str]] | None = None,
+        columns: ColumnsGiven | None = None,
+    ) -> OnlineTest:
+        """Returns an A/B test with its results, whose files are stored already, and whose row is not.
+
+        The arguments are those of ``add``. It belongs to no experiment until ``store_staged``.
+        """
         self._context.must_be_editor()
         logs, users = self._read_logs(tables, rules, mappings, columns)
         results = results_of(logs, control, rules, metrics, users=users)
         metrics = metrics or (propose(users) if users is not None else ())
         rows = results.records()
-        self._check_links(experiment_id, links or {}, results.variants)
         test = OnlineTest(
             id=new_id(),
-            experiment=experiment_id,
+            experiment="",
             name=clean_name(name),
             created=self._context.now(),
             kind=logs.kind,
@@ -116,25 +136,31 @@ class OnlineTests:
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(removed) for removed in logs.removed],
             control=results.control,
-            links=dict(links or {}),
+            links={},
             results=rows,
             notices=(*logs.notices, *results.notices),
         )
         release_freed_memory()
         if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
+        return test
+
+    def store_staged(
+        self, experiment_id: str, staged: OnlineTest, links: Mapping[str, str] | None = None
+    ) -> OnlineTest:
+        """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run
+        id}.
+        """
+        self._context.must_be_editor()
+        test = replace(staged, experiment=experiment_id, links=dict(links or {}))
+        self._check_links(experiment_id, test.links, [str(row["variant"]) for row in test.results])
         return self._store_or_find(test)
 
     def _store_or_find(self, test: OnlineTest) -> OnlineTest:
         """Stores the test and returns it; if the same test is stored already, links and restores that one."""
         same = self._same_test(test)
         if same is None:
-            try:
-                return self._store.online_tests.add(test)
-            except NameTaken:  # another person has stored it in the meantime
-                same = self._same_test(test)
-                if same is None:
-                    raise
+            return self._store.online_tests.add(test)
         if same.archived is not None:
             same = self.restore(same.id)
         return self.link_variants(same.id, test.links) if test.links else same

@@ -1,0 +1,156 @@
+"""Stores an experiment, runs, a baseline and A/B tests together: all of them, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recdash.domain.kinds import TableKind
+from recdash.domain.records import Experiment, OnlineTest
+from recdash.errors import UnknownName
+from recdash.evaluation.candidates import PreparedRun
+from recdash.online.rules import USUAL, OnlineRules
+from recdash.service.catalog.experiments import Experiments, Setup
+from recdash.service.catalog.runs import AddedRun, Runs, StagedRun
+from recdash.service.context import ServiceContext
+from recdash.service.online.tests import OnlineTests
+from recdash.service.validation import Progress, quiet
+
+
+@dataclass(frozen=True)
+class NewTest:
+    """An A/B test to be read, counted and stored; ``links`` are {variant: name of the run that it served}.
+
+    Links to runs that the experiment does not have are left out.
+    """
+
+    name: str
+    tables: Mapping[str, Any]
+    control: str | None = None
+    rules: OnlineRules = USUAL
+    mappings: Mapping[str, Mapping[str, str]] | None = None
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What is to be stored together.
+
+    ``experiment_id`` None stores ``setup`` as a new experiment; with both, the set-up is the test set that
+    the experiment lacks. ``facts`` are tags, note and params of each run.
+
+    ``baseline`` is the name of one of the runs, and becomes the baseline of an experiment without one; with
+    ``replaces_baseline`` it may be any run of the experiment, and replaces the baseline.
+    """
+
+    experiment_id: str | None
+    setup: Setup | None = None
+    runs: Sequence[PreparedRun] = ()
+    facts: Sequence[Mapping[str, Any]] = ()
+    baseline: str = ""
+    replaces_baseline: bool = False
+    tests: Sequence[NewTest] = ()
+
+
+@dataclass(frozen=True)
+class Added:
+    """What was stored; ``is_new`` is whether the experiment was."""
+
+    experiment: Experiment
+    is_new: bool
+    runs: tuple[AddedRun, ...]
+    tests: tuple[OnlineTest, ...]
+
+
+@dataclass(frozen=True)
+class Staged:
+    """An addition whose files are stored, and whose rows are not; each test has its links."""
+
+    files: Mapping[TableKind, str]
+    runs: Sequence[StagedRun]
+    tests: Sequence[tuple[OnlineTest, Mapping[str, str]]]
+
+
+class Additions:
+    """Stores additions: everything is computed and all files are written first, then all rows are stored in
+    one short transaction.
+    """
+
+    def __init__(
+        self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
+    ) -> None:
+        self._context, self._experiments, self._runs = context, experiments, runs
+        self._online_tests = online_tests
+
+    def store(self, addition: Addition, progress: Progress | None = None) -> Added:
+        """Stores an addition. If it raises, or the process dies, nothing of it is stored."""
+        store = self._context.writable_store()
+        staged = self._stage(addition, progress or quiet)
+        with store.transaction():
+            return self._stored(addition, staged)
+
+    def _stage(self, addition: Addition, tell: Progress) -> Staged:
+        setup = addition.setup
+        where = addition.experiment_id if setup is None or setup.reference is None else setup
+        tests = [
+            (
+                self._online_tests.stage(
+                    test.name, test.tables, control=test.control, rules=test.rules, mappings=test.mappings
+                ),
+                test.links,
+            )
+            for test in addition.tests
+        ]
+        runs = self._runs.stage(where, addition.runs, addition.facts, tell) if where is not None else []
+        return Staged(self._experiments.store_tables(setup) if setup else {}, runs, tests)
+
+    def _stored(self, addition: Addition, staged: Staged) -> Added:
+        experiment, is_new = self._experiment(addition, staged)
+        added = self._runs.store_staged(experiment.id, staged.runs)
+        experiment = self._with_baseline(addition, staged, experiment, added)
+        ids = self._ids(experiment.id, staged, added)
+        tests = [
+            self._online_tests.store_staged(
+                experiment.id, test, {variant: ids[name] for variant, name in links.items() if name in ids}
+            )
+            for test, links in staged.tests
+        ]
+        return Added(experiment, is_new, tuple(added), tuple(tests))
+
+    def _with_baseline(
+        self, addition: Addition, staged: Staged, experiment: Experiment, added: Sequence[AddedRun]
+    ) -> Experiment:
+        """Returns the experiment with the baseline that the addition names.
+
+        Raises UnknownName for one that must be set and is not there, or is archived.
+        """
+        shown = [(new, done) for new, done in zip(staged.runs, added, strict=True) if not done.is_archived]
+        given = {new.run.name: done.run.id for new, done in shown}
+        if addition.replaces_baseline:
+            ids = {**{run.name: run.id for run in self._runs.all(experiment.id)}, **given}
+            if addition.baseline not in ids:
+                raise UnknownName("run", addition.baseline, list(ids))
+            return self._experiments.set_baseline(experiment.id, ids[addition.baseline])
+        if experiment.baseline is None and addition.baseline in given:
+            return self._experiments.set_baseline(experiment.id, given[addition.baseline])
+        return experiment
+
+    def _ids(self, experiment_id: str, staged: Staged, added: Sequence[AddedRun]) -> dict[str, str]:
+        """Returns {name: run id}; a run that is stored already may have another name than it was given
+        now.
+        """
+        stored = {run.name: run.id for run in self._runs.all(experiment_id)}
+        return stored | {new.run.name: done.run.id for new, done in zip(staged.runs, added, strict=True)}
+
+    def _experiment(self, addition: Addition, staged: Staged) -> tuple[Experiment, bool]:
+        """Returns the experiment in which everything is stored, and whether it is new."""
+        experiment_id, setup = addition.experiment_id, addition.setup
+        if experiment_id is not None:
+            if setup is not None:
+                return self._experiments.store_test_set(experiment_id, setup, staged.files), False
+            return self._experiments.get(experiment_id), False
+        known = {experiment.id for experiment in self._experiments.all(archived=True)}
+        assert setup is not None  # noqa: S101 a new experiment always has a set-up
+        experiment = self._experiments.store_setup(setup, staged.files)
+        return experiment, experiment.id not in known

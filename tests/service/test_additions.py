@@ -1,0 +1,86 @@
+"""An experiment with its runs, baseline and A/B test is stored as a whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import killed_adds
+import pytest
+from killed_adds import COMPLETE, what_is_there
+from sqlalchemy import Engine, event
+
+from recdash.service import Workspace
+from recdash.store import open_store
+
+
+class Stop(BaseException):
+    """As Streamlit's Stop and Rerun: no error that anything expects."""
+
+
+def stopped_at(number: int, workspace: Workspace) -> bool:
+    """Returns whether the add has a statement with this number, at which it is stopped."""
+    seen = 0
+
+    def count(_conn: object, _cursor: object, statement: str, *_: object) -> None:
+        nonlocal seen
+        seen += statement.startswith(("INSERT", "UPDATE", "SAVEPOINT", "RELEASE"))
+        if seen == number:
+            raise Stop
+
+    event.listen(Engine, "after_cursor_execute", count)
+    try:
+        killed_adds.add(workspace)
+    except Stop:
+        return True
+    finally:
+        event.remove(Engine, "after_cursor_execute", count)
+    return False
+
+
+def test_an_add_that_is_stopped_at_any_statement_stores_nothing(workspace: Workspace) -> None:
+    number = 1
+    while stopped_at(number, workspace):
+        assert what_is_there(workspace) == []
+        assert workspace.store.audit.events() == []
+        number += 7
+    assert number > 30
+    assert what_is_there(workspace) == COMPLETE
+    assert workspace.audit.check() == []
+
+
+def stores_of(folder: Path, empty: Path, how: str, *numbers: int) -> Iterator[list[object]]:
+    """What is in the store of each process that was killed."""
+    root = Path(__file__).resolve().parents[2]
+    paths = [str(root), str(root / "tests" / "support"), *sys.path]
+    subprocess.run(
+        [sys.executable, killed_adds.__file__, str(empty), str(folder), how, *map(str, numbers)],
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+    )
+    for data in sorted(folder.iterdir()):
+        store = open_store(f"sqlite:///{data / 'recdash.db'}", found_artifacts="leave")
+        try:
+            workspace = Workspace(store)
+            yield what_is_there(workspace)
+            assert workspace.audit.check() == []
+        finally:
+            store.close()
+
+
+def test_a_process_killed_in_mid_add_leaves_nothing(empty_database: Path, tmp_path: Path) -> None:
+    there = list(stores_of(tmp_path, empty_database, "statements", 40))
+    assert there == [[]]
+
+
+@pytest.mark.long
+def test_a_process_killed_at_any_of_200_moments_leaves_all_or_nothing(
+    empty_database: Path, tmp_path: Path
+) -> None:
+    there = list(stores_of(tmp_path, empty_database, "moments", 200))
+    assert len(there) == 201
+    assert all(found in ([], COMPLETE) for found in there)
+    assert there.count([]) > 20
