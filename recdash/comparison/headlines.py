@@ -144,7 +144,9 @@ def named_places(places: Sequence[str]) -> str:
 def merge_problems(
     problems: Iterable[Problem], join_places: Callable[[Sequence[str]], str] = listed
 ) -> list[Problem]:
-    """Returns the problems without repeats; if several runs share a problem, its place lists all of them."""
+    """Returns the problems without repeats. If several runs share a problem, its place is their places,
+    joined by ``join_places``.
+    """
     places: dict[Problem, list[str]] = {}
     for problem in problems:
         places.setdefault(replace(problem, place=""), []).append(problem.place)

@@ -17,7 +17,9 @@ __all__ = ["Html", "as_label", "html", "join", "markdown"]
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _IN_LABELS = re.compile(r"([\\`*\[\]<>&$:~|^]|(?<![^\W_])_|_(?![^\W_])|-(?=[->])|^[#+\-=])")
-"""What is markup in a label: an underscore inside a word, a dot and brackets are not."""
+"""Pattern of the characters that are markup in a label. An underscore inside a word, dots and brackets are
+not.
+"""
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 _AUTOLINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
 WORD_JOINER = "\u2060"
@@ -31,9 +33,8 @@ def markdown(text: object) -> str:
 
 
 def as_label(text: object) -> str:
-    """Returns text escaped for the label of a widget, which a screen reader reads as it is written.
-
-    Only what would be markup is escaped, so that ``exposures.csv`` stays as it is.
+    """Returns the text escaped for the label of a widget. Only characters that would be markup are escaped,
+    because a screen reader also reads the backslashes; ``exposures.csv`` stays unchanged.
     """
     escaped = _IN_LABELS.sub(r"\\\1", unlinked(on_a_line(str(text))))
     return _NUMBERED.sub(r"\1\\\2", escaped)
