@@ -142,7 +142,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Split:
-    """The numbers of users for whom a run is better than, equal to and worse than the baseline."""
+    """How many users a run is better for, equal for and worse for than the baseline."""
 
     run: str
     base: str

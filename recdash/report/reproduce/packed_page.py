@@ -47,7 +47,7 @@ ELEMENT = re.compile(r"</?m[a-z]+( [^<>]*)?>")
 
 ASCII = "".join(chr(code) for code in range(33, 127) if chr(code) != "<")
 N_SIGNS, FIRST_LETTER = 10_322, 0xAE
-SIGNS = [one + other for one in ASCII for other in ASCII]
+SIGNS = [first + second for first in ASCII for second in ASCII]
 SIGNS += [chr(FIRST_LETTER + place) for place in range(N_SIGNS - len(SIGNS))]
 
 

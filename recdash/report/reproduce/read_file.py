@@ -43,8 +43,8 @@ def read_report(file: Path) -> ReadReport:
         raise _unreadable(file, str(error)) from error
     if text.lstrip().startswith("{"):
         return ReadReport(from_json(text), "")
-    if found := DATA.search(text):
-        return ReadReport(from_json(found[1]), text)
+    if data := DATA.search(text):
+        return ReadReport(from_json(data[1]), text)
     try:
         return ReadReport(from_json(packed_page.document_json(text)), text)
     except ValueError as error:

@@ -60,9 +60,7 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
 
 
 def split_of(evidence: VerdictEvidence) -> Split | None:
-    """Returns the numbers of users for whom the candidate in question is better, equal and worse; None
-    without one.
-    """
+    """Returns how many users the candidate in question is better, equal and worse for; None without one."""
     if evidence.leader is None:
         return None
     paired = evidence.leader.paired
