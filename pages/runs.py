@@ -1,4 +1,4 @@
-"""Runs: name, tags, notes, parameters, population counts and provenance; archive, restore and delete."""
+"""Runs: name, tags, notes, parameters, population counts and provenance; archive, unarchive and delete."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
 from recdash.cli.experiments import add, definitions, list_experiments
 from recdash.cli.explain import why
-from recdash.cli.manage import archive, delete, note, rename, restore, tag
+from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.presets import presets
@@ -72,7 +72,7 @@ def main() -> None:
 
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
-    tag, note, archive, restore, delete, definitions, presets, demo, share, links, revoke, views, audit,
+    tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
     check, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

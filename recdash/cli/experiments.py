@@ -172,7 +172,7 @@ def _add_fallbacks(workspace: Workspace, experiment_id: str, names: Sequence[str
 def _echo_added(added: AddedRun) -> None:
     state = "already stored" if added.already_there else "added"
     if added.already_there and added.is_archived:
-        state = "already stored, but archived. To restore it: recdash restore, or Runs, Show archived."
+        state = "already stored, but archived. To show it again: recdash unarchive, or Runs, Show archived."
     say(f"{added.run.name}: {state}")
     for line in known_lines({added.run.name: added.run.overlap} if added.run.overlap else {}):
         say(f"note: {line}", err=True)

@@ -1,4 +1,4 @@
-"""``recdash rename``, ``archive``, ``restore``, ``delete``, ``tag`` and ``note``: manage what is stored."""
+"""``recdash rename``, ``archive``, ``unarchive``, ``delete``, ``tag`` and ``note``: manage what is stored."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _of_anything(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_of_anything
 def archive(experiment: str, run: str | None, test: str | None, report: str | None) -> None:
-    """Hide an experiment, or a run, an A/B test or a report of it. Nothing is lost: see restore."""
+    """Hide an experiment, or a run, an A/B test or a report of it. Nothing is lost: see unarchive."""
     target = _target(*open_experiment(experiment), run, test, report)
     target.service.archive(target.key)
     say(f"Archived {target}.")
@@ -106,11 +106,11 @@ def archive(experiment: str, run: str | None, test: str | None, report: str | No
 
 @click.command()
 @_of_anything
-def restore(experiment: str, run: str | None, test: str | None, report: str | None) -> None:
+def unarchive(experiment: str, run: str | None, test: str | None, report: str | None) -> None:
     """Show again what was archived."""
     target = _target(*open_experiment(experiment), run, test, report)
-    target.service.restore(target.key)
-    say(f"Restored {target}.")
+    target.service.unarchive(target.key)
+    say(f"Unarchived {target}.")
 
 
 @click.command()

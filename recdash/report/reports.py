@@ -276,7 +276,7 @@ class Reports:
         self._workspace.person.must_be("editor")
         return self._workspace.store.reports.update(report_id, archived=self._workspace.now())
 
-    def restore(self, report_id: str) -> Report:
+    def unarchive(self, report_id: str) -> Report:
         self._workspace.person.must_be("editor")
         return self._workspace.store.reports.update(report_id, archived=None)
 

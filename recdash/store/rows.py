@@ -211,7 +211,7 @@ def _refuse_taken_name(session: Session, kind: Kind, value: Any) -> None:
     other = session.execute(others.limit(1)).first()
     if other is not None and other[0] is not None:
         fix = (
-            "Choose another name, or restore or delete the archived one on the Runs page, under Show "
+            "Choose another name, or unarchive or delete the archived one on the Runs page, under Show "
             "archived."
         )
         raise NameTaken(f"An archived {kind.word} already has the name '{value.name}'. {fix}")

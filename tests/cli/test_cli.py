@@ -274,7 +274,7 @@ def test_of_an_archived_run_it_is_said_how_to_bring_it_back(run: Recdash) -> Non
     space.runs.archive(als.id)
     again = run(*ADD, "--run", "als=als.csv")
     assert "als: already stored, but archived" in again.stdout
-    assert "recdash restore" in again.stdout
+    assert "recdash unarchive" in again.stdout
     other = run(*ADD, "--run", "als=ease.csv")
     assert other.exit_code == 2
     assert "An archived run of this experiment has the name 'als'" in other.stderr

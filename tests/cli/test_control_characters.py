@@ -159,7 +159,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("tag",): [(*SPARE, "--run", f"{HOSTILE}b", "autumn")],
     ("note",): [(*SPARE, "--run", f"{HOSTILE}b", "Better.")],
     ("archive",): [(*SPARE, "--run", f"{HOSTILE}b")],
-    ("restore",): [(*SPARE, "--run", f"{HOSTILE}b")],
+    ("unarchive",): [(*SPARE, "--run", f"{HOSTILE}b")],
     ("delete",): [(*SPARE, "--run", f"{HOSTILE}c", "--yes")],
     ("presets",): [(), ("recbole",)],
     ("demo",): [("--online", f"out{RED}", "--users", "50", "--lift", "engagement_rate=0.1")],

@@ -1,4 +1,4 @@
-"""Renaming, archiving, restoring, deleting, tags and notes from a terminal."""
+"""Renaming, archiving, unarchiving, deleting, tags and notes from a terminal."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_an_experiment_and_a_run_get_another_name(films: Recdash) -> None:
 def test_what_is_archived_comes_back(films: Recdash) -> None:
     assert films("archive", *ALS).stdout == "Archived the run 'als'.\n"
     assert list(runs(films)) == ["ease"]
-    assert films("restore", *ALS).stdout == "Restored the run 'als'.\n"
+    assert films("unarchive", *ALS).stdout == "Unarchived the run 'als'.\n"
     assert list(runs(films)) == ["als", "ease"]
     films("archive", "--experiment", "films")
     assert as_json(films, "list")["experiments"] == []
-    films("restore", "--experiment", "films")
+    films("unarchive", "--experiment", "films")
     assert len(runs(films)) == 2
 
 
@@ -60,7 +60,7 @@ def test_a_report_is_archived_by_its_title(films: Recdash) -> None:
     report = Reports(space).make(Reports(space).question(experiment.id), ["defined"], title="Spring")
     assert films("archive", "--experiment", "films", "--report", "Spring").exit_code == 0
     assert Reports(space).all(experiment.id) == []
-    films("restore", "--experiment", "films", "--report", report.id)
+    films("unarchive", "--experiment", "films", "--report", report.id)
     assert [known.title for known in Reports(space).all(experiment.id)] == ["Spring"]
     refused = films("archive", "--experiment", "films", "--report", "Sprong")
     assert "No report is called 'Sprong'. Did you mean 'Spring'?" in refused.stderr

@@ -46,7 +46,7 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "tag": ("editor", (*OF_FILMS, "--run", "als", "autumn")),
     "note": ("editor", (*OF_FILMS, "Well.")),
     "archive": ("editor", (*OF_FILMS, "--run", "als")),
-    "restore": ("editor", (*OF_FILMS, "--run", "als")),
+    "unarchive": ("editor", (*OF_FILMS, "--run", "als")),
     "delete": ("editor", (*OF_FILMS, "--run", "als", "--yes")),
     "add": ("editor", ("--experiment", "more", "--truth", "truth.csv", "--run", "als.csv")),
     "demo": ("editor", ()),

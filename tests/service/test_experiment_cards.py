@@ -257,7 +257,7 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
 ) -> None:
     for change in (
         lambda: space.runs.archive(films["good"]),
-        lambda: space.runs.restore(films["good"]),
+        lambda: space.runs.unarchive(films["good"]),
         lambda: space.runs.rename(films["good"], "fine"),
         lambda: space.runs.archive(films["good"]),
         lambda: space.runs.delete(films["poor"], "poor"),
@@ -268,7 +268,7 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
     card = space.overview.card(films["films"])
     assert [str(one).removeprefix("ann ") for one in card.history] == [
         "archived the experiment", "deleted the run poor", "archived the run fine", "renamed the run fine",
-        "restored the run fine", "archived the run fine", "added two runs: fine and best",
+        "unarchived the run fine", "archived the run fine", "added two runs: fine and best",
         "created the experiment",
     ]  # fmt: skip
     assert [run.name for run in card.own] == ["best"]

@@ -110,7 +110,7 @@ def test_a_deleted_candidate_takes_its_replicates_along(
 def test_an_archived_candidate_keeps_its_replicates(space: Workspace, films: Experiment, seeds: str) -> None:
     space.runs.archive(seeds)
     assert space.runs.all(films.id) == []
-    space.runs.restore(seeds)
+    space.runs.unarchive(seeds)
     assert len(space.replicates.of(seeds)) == 2
 
 

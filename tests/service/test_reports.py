@@ -104,7 +104,7 @@ def test_reports_are_listed_newest_first_archived_restored_and_deleted_by_title(
     Reports(space).archive(first.id)
     assert [one.id for one in Reports(space).all(question.experiment)] == [second.id]
     assert len(Reports(space).all(question.experiment, archived=True)) == 2
-    Reports(space).restore(first.id)
+    Reports(space).unarchive(first.id)
     with pytest.raises(InputError, match="Type 'First' exactly"):
         Reports(space).delete(first.id, "first")
     Reports(space).delete(first.id, "First")
@@ -132,7 +132,7 @@ def test_viewers_read_reports_and_change_none(space: Workspace, question: Questi
     for act in (
         lambda: Reports(viewer).make(question),
         lambda: Reports(viewer).archive(made.id),
-        lambda: Reports(viewer).restore(made.id),
+        lambda: Reports(viewer).unarchive(made.id),
         lambda: Reports(viewer).delete(made.id, made.title),
     ):
         with pytest.raises(Forbidden):

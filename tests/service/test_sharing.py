@@ -106,11 +106,11 @@ def test_what_was_put_away_is_not_opened_by_its_links(space: Workspace, films: s
     to_report, to_films = (space.sharing.share(films, report_id=one).token for one in ("r1", None))
     Reports(space).archive("r1")
     assert why_dead(space, to_report) == "archived"
-    Reports(space).restore("r1")
+    Reports(space).unarchive("r1")
     assert space.sharing.shared(to_report).report == "r1"
     space.experiments.archive(films)
     assert {why_dead(space, token) for token in (to_report, to_films)} == {"archived"}
-    space.experiments.restore(films)
+    space.experiments.unarchive(films)
     assert space.sharing.shared(to_films).experiment == films
 
 

@@ -139,7 +139,7 @@ def test_an_archived_experiment_is_out_of_sight_and_comes_back(space: Workspace,
     space.experiments.archive(films.id)
     assert space.experiments.all() == []
     assert [one.id for one in space.experiments.all(archived=True)] == [films.id]
-    space.experiments.restore(films.id)
+    space.experiments.unarchive(films.id)
     assert [one.id for one in space.experiments.all()] == [films.id]
 
 
@@ -282,7 +282,7 @@ def test_an_archived_run_is_out_of_sight_and_comes_back(space: Workspace, films:
     run_id = add(space, films, "als", ALS)
     space.runs.archive(run_id)
     assert space.runs.all(films.id) == []
-    space.runs.restore(run_id)
+    space.runs.unarchive(run_id)
     assert [run.id for run in space.runs.all(films.id)] == [run_id]
 
 
@@ -485,7 +485,7 @@ WRITES: dict[str, Callable[[Workspace, str, str], object]] = {
     "experiments.set_note": lambda space, e, _r: space.experiments.set_note(e, "x"),
     "experiments.set_baseline": lambda space, e, r: space.experiments.set_baseline(e, r),
     "experiments.archive": lambda space, e, _r: space.experiments.archive(e),
-    "experiments.restore": lambda space, e, _r: space.experiments.restore(e),
+    "experiments.unarchive": lambda space, e, _r: space.experiments.unarchive(e),
     "experiments.delete": lambda space, e, _r: space.experiments.delete(e, "Films"),
     "runs.add": lambda space, e, _r: space.runs.add(e, EASE, name="ease"),
     "runs.rename": lambda space, _e, r: space.runs.rename(r, "mine"),
@@ -493,7 +493,7 @@ WRITES: dict[str, Callable[[Workspace, str, str], object]] = {
     "runs.set_note": lambda space, _e, r: space.runs.set_note(r, "x"),
     "runs.set_params": lambda space, _e, r: space.runs.set_params(r, {}),
     "runs.archive": lambda space, _e, r: space.runs.archive(r),
-    "runs.restore": lambda space, _e, r: space.runs.restore(r),
+    "runs.unarchive": lambda space, _e, r: space.runs.unarchive(r),
     "runs.delete": lambda space, _e, r: space.runs.delete(r, "als"),
     "online_tests.add": lambda space, e, _r: space.online_tests.add(e, "AB", {"sessions": SESSIONS}),
     "demo.load": lambda space, _e, _r: space.demo.load(),

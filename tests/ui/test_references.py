@@ -50,7 +50,7 @@ def test_of_an_archived_reference_it_is_said_how_to_bring_it_back(
     workspace.runs.archive(oracle.run.id)
     app = open_page("runs")
     assert "Oracle" not in [box.label for box in app.checkbox]
-    assert "Oracle is archived; restore it on the Runs page, under Show archived." in [
+    assert "Oracle is archived; unarchive it on the Runs page, under Show archived." in [
         element.value for element in app.caption
     ]
 

@@ -107,7 +107,7 @@ def test_a_report_is_archived_restored_and_deleted_with_its_title_typed(
     app = open_page("reports", e=question.experiment)
     app = passed(app.button(key=f"report-archive-{report.id}").click().run())
     assert Reports(workspace).all(question.experiment) == []
-    app = passed(app.button(key=f"report-restore-{report.id}").click().run())
+    app = passed(app.button(key=f"report-unarchive-{report.id}").click().run())
     assert len(Reports(workspace).all(question.experiment)) == 1
     app.text_input(key=f"delete-name-{report.id}").input("old")
     app = passed(app.button(key=f"delete-report-{report.id}").click().run())

@@ -71,7 +71,7 @@ class DemoExperiment:
         """Stores a simulated film service: five candidates, an A/B test, a sample review, decision and
         report.
 
-        Loading it again changes nothing, except that an archived demo is restored.
+        Loading it again changes nothing, except that an archived demo is unarchived.
         """
         self._context.must_be_editor()
         from recdash.demo import film_service
@@ -81,7 +81,7 @@ class DemoExperiment:
         service = film_service.make()
         known = [stored for stored in self._store.experiments.all(archived=True) if stored.demo]
         experiment = (
-            self._experiments.restore(known[0].id)
+            self._experiments.unarchive(known[0].id)
             if known
             else self._experiments.create(
                 service.experiment, service.truth, train=service.train, catalogue=service.catalogue, demo=True

@@ -285,7 +285,7 @@ class Experiments:
     def archive(self, experiment_id: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, archived=self._context.now())
 
-    def restore(self, experiment_id: str) -> Experiment:
+    def unarchive(self, experiment_id: str) -> Experiment:
         return self._context.writable_store().experiments.update(experiment_id, archived=None)
 
     def delete(self, experiment_id: str, typed_name: str) -> None:

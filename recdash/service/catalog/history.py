@@ -119,7 +119,7 @@ def _changes(event: AuditEvent, names: Mapping[str, str]) -> list[HistoryEvent]:
     else:
         return []
     if "archived" in details:
-        phrases.append(f"{'archived' if details['archived'] else 'restored'} {thing}")
+        phrases.append(f"{'archived' if details['archived'] else 'unarchived'} {thing}")
     return [HistoryEvent(event.at, words, event.who) for words in phrases]
 
 

@@ -582,7 +582,7 @@ class Runs:
     def archive(self, run_id: str) -> Run:
         return self._context.writable_store().runs.update(run_id, archived=self._context.now())
 
-    def restore(self, run_id: str) -> Run:
+    def unarchive(self, run_id: str) -> Run:
         return self._context.writable_store().runs.update(run_id, archived=None)
 
     def delete(self, run_id: str, typed_name: str) -> None:
@@ -596,7 +596,7 @@ class Runs:
 def _name_taken(run: Run) -> str:
     if run.archived is None:
         return f"Another run of this experiment has the name '{run.name}'. Choose another name."
-    fix = "Choose another name, or restore or delete the archived one on the Runs page, under Show archived."
+    fix = "Choose another name, or unarchive or delete the archived one: Runs page, Show archived."
     return f"An archived run of this experiment has the name '{run.name}'. {fix}"
 
 

@@ -95,7 +95,7 @@ class OnlineTests:
 
         ``tables`` are {kind: table}: sessions; or exposures, events and optionally served; or aggregates.
         ``links`` are {variant: run id}. If the same test is stored already, it gets the links, and is
-        restored if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
+        unarchived if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
         InputError for unusable tables, NameTaken if another test has the name.
         """
         staged = self.stage(
@@ -157,12 +157,12 @@ class OnlineTests:
         return self._store_or_find(test)
 
     def _store_or_find(self, test: OnlineTest) -> OnlineTest:
-        """Stores the test and returns it; if the same test is stored already, links and restores that one."""
+        """Stores the test and returns it; if the same test is stored already, links and unarchives it."""
         same = self._same_test(test)
         if same is None:
             return self._store.online_tests.add(test)
         if same.archived is not None:
-            same = self.restore(same.id)
+            same = self.unarchive(same.id)
         return self.link_variants(same.id, test.links) if test.links else same
 
     def _same_test(self, test: OnlineTest) -> OnlineTest | None:
@@ -321,7 +321,7 @@ class OnlineTests:
     def archive(self, test_id: str) -> OnlineTest:
         return self._context.writable_store().online_tests.update(test_id, archived=self._context.now())
 
-    def restore(self, test_id: str) -> OnlineTest:
+    def unarchive(self, test_id: str) -> OnlineTest:
         return self._context.writable_store().online_tests.update(test_id, archived=None)
 
     def delete(self, test_id: str, typed_name: str) -> None:

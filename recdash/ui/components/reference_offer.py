@@ -48,7 +48,7 @@ def reasons(choices: Sequence[ReferenceChoice]) -> list[str]:
     """Returns why some reference candidates cannot be added, such as ``Content-based needs the
     catalogue.``
     """
-    archived = "is archived; restore it on the Runs page, under Show archived"
+    archived = "is archived; unarchive it on the Runs page, under Show archived"
     return [
         f"{choice.label} {archived if choice.is_archived else f'needs {choice.lacks}'}."
         for choice in choices

@@ -114,9 +114,9 @@ def _archive(report: Report) -> None:
     reports = Reports(workspace())
     if report.archived is not None:
         st.caption("This report is archived: only editors see it, in this form.")
-        if st.button("Restore", key=f"report-restore-{report.id}"):
-            actions.attempt(lambda: reports.restore(report.id), "Restored.")
+        if st.button("Unarchive", key=f"report-unarchive-{report.id}"):
+            actions.attempt(lambda: reports.unarchive(report.id), "Unarchived.")
         return
-    st.caption("An archived report is not listed, and can be restored here.")
+    st.caption("An archived report is not listed, and can be unarchived here.")
     if st.button("Archive", key=f"report-archive-{report.id}"):
-        actions.attempt(lambda: reports.archive(report.id), "Archived. It can be restored here.")
+        actions.attempt(lambda: reports.archive(report.id), "Archived. You can unarchive it here.")

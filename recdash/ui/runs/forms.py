@@ -91,11 +91,11 @@ def _set_baseline(workspace: Workspace, experiment: Experiment, run: Run) -> Non
 
 def _archive_run(workspace: Workspace, run: Run) -> None:
     if run.archived is not None:
-        if st.button("Restore", key=f"run-restore-{run.id}"):
-            attempt(lambda: workspace.runs.restore(run.id), "Restored.")
-    elif st.button("Archive", key=f"run-archive-{run.id}", help="Hides the run; it can be restored."):
+        if st.button("Unarchive", key=f"run-unarchive-{run.id}"):
+            attempt(lambda: workspace.runs.unarchive(run.id), "Unarchived.")
+    elif st.button("Archive", key=f"run-archive-{run.id}", help="Hides the run; you can unarchive it."):
         workspace.runs.archive(run.id)
-        offer_undo(f"Archived the run {run.name}.", lambda: workspace.runs.restore(run.id))
+        offer_undo(f"Archived the run {run.name}.", lambda: workspace.runs.unarchive(run.id))
         st.rerun()
 
 
@@ -120,12 +120,12 @@ def experiment_panel(workspace: Workspace, experiment: Experiment) -> None:
 
 def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
     if experiment.archived is not None:
-        if st.button("Restore", key=f"experiment-restore-{experiment.id}"):
-            attempt(lambda: workspace.experiments.restore(experiment.id), "Restored.")
+        if st.button("Unarchive", key=f"experiment-unarchive-{experiment.id}"):
+            attempt(lambda: workspace.experiments.unarchive(experiment.id), "Unarchived.")
     elif st.button("Archive", key=f"experiment-archive-{experiment.id}"):
         workspace.experiments.archive(experiment.id)
         state.choose(e=None, b=None, c=None, t=None)
-        undo = partial(workspace.experiments.restore, experiment.id)
+        undo = partial(workspace.experiments.unarchive, experiment.id)
         offer_undo(f"Archived the experiment {experiment.name}.", undo)
         st.rerun()
 

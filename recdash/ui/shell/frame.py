@@ -216,9 +216,9 @@ def no_runs(experiment: Experiment) -> None:
     archived = len(state.workspace().runs.all(experiment.id, archived=True))
     if archived:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
-        hint = "An editor can restore what you need."
+        hint = "An editor can unarchive what you need."
         if may_write:
-            hint = "Restore what you need under Settings, or add other runs."
+            hint = "Unarchive what you need under Settings, or add other runs."
         empty(f"No run to show: {are}", hint)
         if may_write and st.button("View archived runs", type="primary", key="go-runs"):
             state.choose(e=experiment.id)

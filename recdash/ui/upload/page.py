@@ -159,7 +159,7 @@ def _show_problems(problems: tuple[Problem, ...]) -> None:
 def _show_result(result: IntakeResult) -> None:
     """Draws links to the results, and what was refused."""
     for name in words.archived(result):
-        st.info(f"{markdown(name)} is archived; restore it under Settings, Runs.")
+        st.info(f"{markdown(name)} is archived; unarchive it under Settings, Runs.")
     for refused in result.refused:
         lines = "\n".join(f"- {widgets.problem_text(problem)}" for problem in refused.problems)
         st.error(f"**{markdown(refused.name)}** was refused. Nothing of it was stored.\n\n{lines}")
