@@ -13,21 +13,21 @@ heading = st.container()
 actions.show_undo()
 experiment, archived = page.choose_experiment(workspace)
 if experiment is None:
-    with heading:
-        widgets.title("Runs", page.SUBTITLE)
     widgets.empty("No experiment yet", "Add a test set and candidates, or load the demo, under Add data.")
     state.stop()
 runs = workspace.runs.all(experiment.id, archived=archived)
 with heading:
-    widgets.title(page.finding(experiment, runs), page.SUBTITLE)
+    if runs:
+        widgets.title(page.finding(experiment, runs), page.SUBTITLE)
+    else:
+        hint = "Add candidates under Add data, or show the archived ones."
+        widgets.empty("This experiment has no runs", hint)
 forms.experiment_panel(workspace, experiment)
 widgets.damaged(workspace.damaged(experiment.id))
 if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)
     page.work_on_one(workspace, experiment, runs)
-else:
-    widgets.empty("This experiment has no runs", "Add candidates under Add data, or show the archived ones.")
 fallback_offer.offer([run.id for run in runs if run.archived is None])
 reference_offer.offer(workspace, experiment)
 forms.online_panel(workspace, experiment)

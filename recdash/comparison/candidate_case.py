@@ -8,6 +8,7 @@ from functools import cached_property
 from math import floor, isfinite, log10
 from typing import Any, Literal
 
+from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, slice_words
@@ -206,12 +207,16 @@ def offline_words(case: CandidateCase) -> str:
 
 
 def relation(case: CandidateCase) -> str:
-    """Returns the difference from the baseline with two significant digits, such as ``60 % above Popular``;
-    ``equal to Popular`` for 0.
+    """Returns the difference from the baseline with two significant digits, such as ``60 % above Popular``
+    or ``2.4 times that of Popular``; ``equal to Popular`` for 0.
     """
     mean, base = case.pair.paired.mean, case.evidence.base
     if mean == 0:
         return f"equal to {base}"
+    if relative.is_from_zero(case.pair):
+        return f"{numbers.three(abs(mean))} {'above' if mean > 0 else 'below'} {base}"
+    if not relative.is_in_percent(case.pair):
+        return f"{two(case.pair.value / case.pair.base_value)} times that of {base}"
     return f"{percent_of(case.pair)} {'above' if mean > 0 else 'below'} {base}"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, nan
 
+from recdash.comparison import relative
 from recdash.comparison.candidate_case import CandidateCase, Case, correction_note
 from recdash.comparison.recommendation import Recommendation
 from recdash.comparison.wording import plain
@@ -33,7 +34,7 @@ def case_table(recommendation: Recommendation) -> Table:
     """Returns a table with one row per candidate, best offline first."""
     cases, query = recommendation.cases, recommendation.evidence.comparison.query
     base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
-    shares = [_shares(case) for case in cases]
+    shares = [_shares(case) for case in cases]  # the decimals are those of what is written in %
     changes, bounds = with_intervals([row[0] for row in shares], [row[1] for row in shares], unit=PERCENT)
     has_lifts = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
     rows: list[tuple[Cell, ...]] = []
@@ -41,9 +42,10 @@ def case_table(recommendation: Recommendation) -> Table:
         corrected = [p_value(case.pair.judged.p)] if rule else []
         lift = [_lift(case)] if has_lifts else []
         p = p_value(case.pair.paired.p)
-        rows.append(
-            (RunName(case.pair.candidate), _word(case), change, interval, p, *corrected, *lift, _but(case))
-        )
+        cells: tuple[Cell, Cell] = change, interval
+        if not relative.is_in_percent(case.pair):
+            cells = relative.change(case.pair), relative.bounds(case.pair)
+        rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case)))
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
         *number_columns(f"{query.where} vs {base}", f"{100 * query.terms.level:.3g} % CI", "p"),
@@ -59,9 +61,11 @@ def _word(case: CandidateCase) -> Word:
 
 def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
     """Returns the difference and the ends of its corrected interval, all in % of the baseline's value; NaN if
-    that value is 0.
+    they are not written in %.
     """
     pair = case.pair
+    if not relative.is_in_percent(pair):
+        return nan, (nan, nan)
     ends = pair.judged.corrected.low, pair.judged.corrected.high
     return pair.percent(pair.paired.mean), (pair.percent(ends[0]), pair.percent(ends[1]))
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import bounds, level
+from recdash.comparison.wording import level
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.wording import shown
@@ -62,12 +63,9 @@ def whose_numbers(recommendation: Recommendation) -> str:
 
 
 def _of_pair(evidence: VerdictEvidence, title: str, pair: Pair) -> KeyNumber:
-    """Returns the key number of a difference, in % of the baseline's value; in units of the metric if that
-    value is 0.
-    """
-    share = pair.percent(pair.paired.mean)
-    value = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
-    return KeyNumber(title, value, shown(pair.judged.word), f"{level(evidence)} {bounds(pair)}")
+    """Returns the key number of a difference, relative to the baseline's value."""
+    note = f"{level(evidence)} {relative.bounds(pair)}"
+    return KeyNumber(title, relative.change(pair), shown(pair.judged.word), note)
 
 
 def _of_lift(evidence: VerdictEvidence, lift: OnlineLift) -> KeyNumber:

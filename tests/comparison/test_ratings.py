@@ -123,7 +123,7 @@ def test_the_candidate_with_the_lower_rmse_is_the_better_one() -> None:
 def test_a_higher_rmse_keeps_the_baseline() -> None:
     verdict = compare("rmse", base=rated(0.5, 1), far=rated(2.0, 3)).verdict
     assert (verdict.state, verdict.run) == ("keep", "base")
-    assert "above base" in verdict.text
+    assert "its RMSE is 4.3 times that of base" in verdict.text
 
 
 def test_the_users_who_are_better_off_are_those_with_the_smaller_error() -> None:

@@ -104,7 +104,7 @@ def test_other_words_of_an_older_recdash_for_the_same_facts_are_confirmed(
     [
         ("Ship als", "Ship ease"),
         pytest.param("Ship als", "Keep als", marks=pytest.mark.long),
-        (" above popular", " below popular"),
+        ("times that of popular", "times that of ease"),
         pytest.param(AGREE, f"{AGREE} of 3", marks=pytest.mark.long),
         (AGREE, "als agrees"),
     ],

@@ -62,7 +62,9 @@ def cells(document: Document, title: str, row: str) -> dict[str, str]:
 def test_it_opens_with_the_verdict_and_who_gains(report: Document) -> None:
     assert report.lead.headline == "Ship als"
     assert report.lead.badge == "Ship"
-    assert report.lead.sentences[0].startswith("It won offline and online: nDCG@3 is 230 % above popular")
+    assert report.lead.sentences[0].startswith(
+        "It won offline and online: nDCG@3 is 3.3 times that of popular"
+    )
     assert report.lead.split is not None
     assert (report.lead.split.wins, report.lead.split.ties, report.lead.split.losses) == (40, 0, 0)
 
@@ -227,7 +229,7 @@ def test_a_report_opens_with_the_decision_that_stands(own: Workspace) -> None:
     assert (opening.decision.author, opening.decision.reason) == ("ann", "Clear on both sides.")
     assert (opening.decision.evidence, opening.decision.agrees) == ("Evidence today: agrees.", True)
     gain = 100 * ((1 + 1 / log2(3)) / 2 / (0.5 / 2) - 1)
-    assert opening.numbers[0].value == f"+{gain:.0f} %"
+    assert opening.numbers[0].value == f"×{1 + gain / 100:.2f}"
     assert opening.chart is not None
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 from recdash.charts.marks import Mark
+from recdash.comparison import relative
 from recdash.comparison.cells import metric_value
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import bounds, rail_bounds
-from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import shown, tone
 
@@ -48,10 +47,9 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
-    # The change is in % of the baseline's value, or in units of the metric if that value is 0.
-    change = numbers.change(share, " %") if isfinite(share) else numbers.change(pair.paired.mean)
-    note, value = f"95 % CI {bounds(pair)}", metric_value(metric, pair.value).shown
-    return Tile(title, value, pair.judged.sign, change, word, note, strip if known else None)
+    drawn = known and not relative.is_from_zero(pair)
+    note, value = f"95 % CI {relative.bounds(pair)}", metric_value(metric, pair.value).shown
+    return Tile(title, value, pair.judged.sign, relative.change(pair), word, note, strip if drawn else None)
 
 
 def of_rail(title: str, rail: GuardrailResult) -> Tile:
@@ -59,10 +57,12 @@ def of_rail(title: str, rail: GuardrailResult) -> Tile:
 
     It has no strip, because the gain in a guardrail can be too large for a shared scale.
     """
-    change = numbers.change(100 * rail.change, " %")
-    sure = f"95 % CI {rail_bounds(rail)}" if rail.has_interval else f"no interval: {rail.why_no_interval}"
-    note = f"from {metric_value(rail.metric, rail.base_value).shown}; {sure}"
-    return Tile(title, metric_value(rail.metric, rail.value).shown, rail.sign, change, rail.word, note)
+    value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
+    sure = f"no interval: {rail.why_no_interval}"
+    if rail.has_interval:
+        sure = f"95 % CI {relative.share_bounds(rail.low, rail.high, rail.change)}"
+    change = relative.rail_change(rail)
+    return Tile(title, value, rail.sign, change, rail.word, f"from {base}; {sure}")
 
 
 def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:

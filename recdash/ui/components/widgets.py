@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
@@ -43,12 +44,19 @@ def title(finding: str, subtitle: str = "") -> None:
     users.
     """
     template = '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>'
-    st.html(html(template, finding=finding, subtitle=subtitle))
+    st.html(html(template, finding=unbroken(finding), subtitle=unbroken(subtitle)))
+
+
+def unbroken(text: str) -> str:
+    """Returns the text with spaces at which no line breaks inside ``6 %`` and ``k = 10``."""
+    return re.sub(r"(?<=\d) (?=%)|(?<=\b[kn]) (?== )|(?<=\b[kn] =) (?=\d)", "\u00a0", text)
 
 
 def section(heading: str, subtitle: str = "") -> None:
-    line = html("<p>{subtitle}</p>", subtitle=subtitle) if subtitle else Html("")
-    st.html(html('<div class="rd-title"><h2>{heading}</h2>{line}</div>', heading=heading, line=line))
+    line = html("<p>{subtitle}</p>", subtitle=unbroken(subtitle)) if subtitle else Html("")
+    st.html(
+        html('<div class="rd-title"><h2>{heading}</h2>{line}</div>', heading=unbroken(heading), line=line)
+    )
 
 
 def run_cell(mark: Mark, short: str = "") -> Html:

@@ -78,7 +78,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
         chart = eleven_points(paths, view.marks, colours)
     else:
         chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view))
-    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths))
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=520)
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 from recdash.charts.marks import CONTEXT_GREY, Mark
+from recdash.comparison import relative
 from recdash.comparison.cells import metric_value
 from recdash.comparison.guardrails import ABOVE, BELOW
 from recdash.decisions import Offline, Online
@@ -108,14 +110,17 @@ def sign_of(word: str) -> str:
 
 
 def _of_rail(rail: Guardrail) -> Tile:
-    change = percent(rail.change)
     gain = gain_of(rail)
     sign = "=" if gain is None else numbers.glyph(gain, gain)
     beyond = ABOVE if less_is_wanted(rail.metric) else BELOW
     word = beyond if rail.broken else "within its guardrail"
     value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
     note = f"from {base}; {rail_interval(rail)}"
-    return Tile(rail.title, value, sign, numbers.change(change, " %"), word, note)
+    return Tile(rail.title, value, sign, relative.share(_change(rail)), word, note)
+
+
+def _change(rail: Guardrail) -> float:
+    return nan if rail.change is None else rail.change
 
 
 def gain_of(rail: Guardrail) -> float | None:
@@ -129,8 +134,7 @@ def rail_interval(rail: Guardrail) -> str:
     """
     if rail.low is None or rail.high is None:
         return f"no interval: {rail.why_no_interval}"
-    low, high = 100 * rail.low, 100 * rail.high
-    return f"95 % CI {numbers.interval(low, high, numbers.places([low, high]), ' %')}"
+    return f"95 % CI {relative.share_bounds(rail.low, rail.high, _change(rail))}"
 
 
 def _interval(amounts: Sequence[float | None], unit: str) -> str:

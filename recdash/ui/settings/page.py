@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from recdash.comparison import relative
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.domain.defaults import default_candidates
 from recdash.errors import InputError, RecdashError
-from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital
@@ -123,9 +123,7 @@ def _finding(name: str, rail: GuardrailResult) -> str:
     """Returns the change in words, such as ``ALS v3: −4.2 %, within its guardrail``; ``×9.57`` for at least a
     doubling.
     """
-    percent = 100 * rail.change
-    change = f"{numbers.signed(percent, numbers.places([percent]))} %"
-    return f"{name}: {f'×{numbers.three(1 + rail.change)}' if rail.change >= 1 else change}, {rail.word}"
+    return f"{name}: {relative.rail_change(rail)}, {rail.word}"
 
 
 def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:

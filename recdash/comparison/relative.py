@@ -1,0 +1,67 @@
+"""Writes changes relative to the baseline: in %, from a doubling on as a factor, near zero in units of the
+metric.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from recdash.comparison import wording
+from recdash.comparison.guardrails import GuardrailResult
+from recdash.comparison.pairs import Pair
+from recdash.formatting import numbers
+
+DOUBLED = 1.0
+"""The change from which a factor is written: ``×2.24``, not ``+124 %``."""
+FROM_ZERO = 99.0
+"""The change from which the baseline's value is nearly 0, so that no factor tells anything."""
+
+
+def share(change: float) -> str:
+    """Returns a change such as 0.6 as ``+60.0 %``, and 1.24 as ``×2.24``."""
+    return f"×{numbers.three(1 + change)}" if change >= DOUBLED else numbers.change(100 * change, " %")
+
+
+def share_bounds(low: float, high: float, change: float) -> str:
+    """Returns the ends of the interval of a change, in the form in which the change is written."""
+    if change >= DOUBLED:
+        places = numbers.places([1 + low, 1 + high])
+        return f"×{numbers.fixed(1 + low, places)} to ×{numbers.fixed(1 + high, places)}"
+    return numbers.interval(100 * low, 100 * high, numbers.places([100 * low, 100 * high]), " %")
+
+
+def is_from_zero(pair: Pair) -> bool:
+    """Returns whether the baseline's value is 0, or less than a hundredth of the candidate's."""
+    change = _change(pair)
+    return not isfinite(change) or change >= FROM_ZERO
+
+
+def change(pair: Pair) -> str:
+    """Returns the difference such as ``+60.0 %``, ``×2.24`` or, from nearly 0, ``+0.134``."""
+    return numbers.change(pair.paired.mean) if is_from_zero(pair) else share(_change(pair))
+
+
+def bounds(pair: Pair) -> str:
+    """Returns the ends of the corrected interval in the form of ``change``, or why there is no interval."""
+    low, high = pair.judged.corrected.low, pair.judged.corrected.high
+    if not isfinite(low):
+        return wording.bounds(pair)
+    if is_from_zero(pair):
+        return numbers.interval(low, high, numbers.places([low, high]))
+    return share_bounds(pair.percent(low) / 100, pair.percent(high) / 100, _change(pair))
+
+
+def is_in_percent(pair: Pair) -> bool:
+    """Returns whether the difference is written in % of the baseline's value."""
+    return _change(pair) < DOUBLED
+
+
+def rail_change(rail: GuardrailResult) -> str:
+    """Returns a guardrail's change such as ``−21.6 %``, ``×13.3`` or, from nearly 0, ``+0.520``."""
+    if rail.change >= FROM_ZERO:
+        return numbers.change(rail.value - rail.base_value)
+    return share(rail.change)
+
+
+def _change(pair: Pair) -> float:
+    return pair.percent(pair.paired.mean) / 100
