@@ -17,8 +17,8 @@ __all__ = ["Html", "as_label", "html", "join", "markdown"]
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _IN_LABELS = re.compile(r"([\\`*\[\]<>&$:~|^]|(?<![^\W_])_|_(?![^\W_])|-(?=[->])|^[#+\-=])")
-"""Pattern of the characters that are markup in a label. An underscore inside a word, dots and brackets are
-not.
+"""Pattern of the characters that are markup in a label. An underscore inside a word, dots and round
+brackets are not.
 """
 _NUMBERED = re.compile(r"^(\d+)([.)])")
 _AUTOLINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
