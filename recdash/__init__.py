@@ -1,7 +1,8 @@
 """recdash: choose between recommender systems by evidence.
 
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()`` scores
-candidates. ``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test. ``recdash.open()`` returns the
+candidates. ``recdash.inspect("ease.parquet", "run")`` says what would become of a file.
+``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test. ``recdash.open()`` returns the
 workspace that the dashboard shows, with ``.scores.curves(…)`` and ``.comparisons.verdict(…)`` of a query from
 ``.queries.of(…)``; ``recdash.report.reports`` writes reports about it.
 """
@@ -13,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from recdash.version import __version__
 
 if TYPE_CHECKING:
-    from recdash.evaluation import Evaluation, evaluate
+    from recdash.evaluation import Evaluation, evaluate, inspect
     from recdash.online.ab_test import ab_test
     from recdash.online.off_policy.ope import ope
     from recdash.service import Workspace
 
-__all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "ope", "open"]
+__all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "inspect", "ope", "open"]
 
 
 def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
@@ -36,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
     Raises AttributeError for other names.
     """
-    if name in {"evaluate", "Evaluation"}:
+    if name in {"evaluate", "inspect", "Evaluation"}:
         from recdash import evaluation
 
         return getattr(evaluation, name)

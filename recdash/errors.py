@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -17,7 +17,8 @@ Result = TypeVar("Result")
 class Problem:
     """Something wrong or noteworthy: where it is (``place``), what was ``found`` there, and the ``fix``.
 
-    ``code`` is a stable name for programs (``"missing-column"``), ``count`` how often the problem occurs.
+    ``code`` is a stable name for programs (``"missing-column"``), ``count`` how often the problem occurs,
+    ``example`` one occurrence as far as the file alone shows it.
     Problems reject an upload; as notices they accompany an accepted one.
     """
 
@@ -26,6 +27,7 @@ class Problem:
     found: str
     fix: str
     count: int = 1
+    example: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.found.rstrip('.')}. {self.fix}".rstrip()

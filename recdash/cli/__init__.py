@@ -17,6 +17,7 @@ from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
 from recdash.cli.experiments import add, definitions, list_experiments
 from recdash.cli.explain import why
+from recdash.cli.inspect import inspect
 from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
@@ -73,6 +74,6 @@ def main() -> None:
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
     tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
-    check, decide, decisions, review, digest, serve,
+    check, inspect, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -165,7 +165,10 @@ class _Pass:
         if (user[1:] < user[:-1]).any():
             by_user = np.argsort(user, kind="stable")
             user, rank, row = user[by_user], rank[by_user], row[by_user]
-        self.counts.unknown_users = int(self.had_list[self.truth.n_users :].sum())
+        unknown = self.had_list[self.truth.n_users :]
+        self.counts.unknown_users = int(unknown.sum())
+        if self.counts.unknown_users:
+            self.counts.unknown_user = self.users.ids()[self.truth.n_users + int(unknown.argmax())]
         ledger = self._ledger()
         # a repeated item has several positions, so that its ties are not a single range of ranks
         repeats_items = self.plan.duplicates == "keep" and self.counts.duplicates > 0

@@ -23,6 +23,7 @@ class PassCounts:
 
     rows: int = 0
     unknown_users: int = 0
+    unknown_user: str = ""
     duplicates: int = 0
     duplicate_users: int = 0
     tied_rows: int = 0
@@ -74,8 +75,11 @@ def notices(
         (ties == "item_desc" and order != "score", "ties-without-score",
          f"ties=item_desc has no effect: the lists are ordered by {order}", "Use order=score."),
     )  # fmt: skip
+    examples = {"users-without-truth": f"user '{counts.unknown_user}'"}
     problems = [
-        Problem(code, place, finding, fix, int(count)) for count, code, finding, fix in table if count
+        Problem(code, place, finding, fix, int(count), examples.get(code, ""))
+        for count, code, finding, fix in table
+        if count
     ]
     return [*problems, *mixed_spellings(place, met)]
 
@@ -102,6 +106,7 @@ def mixed_spellings(place: str, met: Mapping[str, Mapping[str, str]]) -> list[Pr
             f"mixed id forms in {column}: {len(pairs)} such as '{written}', written '{known}' elsewhere",
             "They count as the same id; write ids in one form to avoid this.",
             len(pairs),
+            f"'{written}'",
         )
         for column, pairs in met.items()
         for written, known in list(pairs.items())[:1]

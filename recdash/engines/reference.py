@@ -106,7 +106,10 @@ def _with_train(reference: Reference, train: Upload) -> Reference:
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
     merged = np.concatenate((both, pairs(owner, truth.item, len(items))))
     merged.sort()
-    leaks = int((~first_of_equals(merged)).sum())  # pairs in both; no side repeats a pair
+    again = ~first_of_equals(merged)  # pairs in both; no side repeats a pair
+    leaks = int(again.sum())
+    leak = int(merged[again.argmax()]) if leaks else 0
+    example = f"user '{truth.users[leak // len(items)]}', item '{items.ids()[leak % len(items)]}'"
     rows_of = np.bincount(user, minlength=truth.n_users)
     return replace(
         reference,
@@ -114,7 +117,9 @@ def _with_train(reference: Reference, train: Upload) -> Reference:
         n_train_users=int((rows_of > 0).sum()),
         history=rows_of[: truth.n_users],
         trained=trained_pairs(user, item, truth.n_users, len(items)),
-        notices=(_leak(train.name, leaks, len(truth.item), repeated),) if leaks else (),
+        notices=(
+            (replace(_leak(train.name, leaks, len(truth.item), repeated), example=example),) if leaks else ()
+        ),
         train_ids=everyone,
     )
 
@@ -133,12 +138,12 @@ def _leak(name: str, count: int, n_truth: int, repeated: int) -> Problem:
     if repeated or share >= MANY_REPEATS:
         fix = (
             f"If users choose the same items again{again}, this is fine. Otherwise the split leaks, "
-            "and candidates may have seen these answers."
+            "and candidates may have seen these answers: no pair belongs in both train and held-out rows."
         )
     else:
         fix = (
-            "A candidate may have seen these answers. Split again without them, unless users choose "
-            "the same items again here."
+            "A candidate may have seen these answers: no pair belongs in both train and held-out rows. "
+            "Split again without them, unless users choose the same items again here."
         )
     finding = f"{count} (user, item) pairs are in both train and truth, {100 * share:.3g} % of the truth"
     return Problem("train-leaks-truth", f"train '{name}'", finding, fix, count)

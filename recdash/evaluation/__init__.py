@@ -3,5 +3,6 @@ stored.
 """
 
 from recdash.evaluation.evaluation import Evaluation, evaluate
+from recdash.evaluation.inspection import inspect
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "evaluate", "inspect"]

@@ -283,7 +283,7 @@ def _spelled(code: str, name: str, known: KnownIds, kind: _Kind, table: str, gai
     column = f"{kind.column} of {listed([side, *alike])}" if alike else kind.column
     fix = respelled.fix.replace("{column}", column).replace("{other}", f"{kind.column} of {in_table}")
     place = f"{kind.whose.format(name)}, column '{kind.column}'"
-    return Problem(code, place, text, _with_way_out(code, fix), gained)
+    return Problem(code, place, text, _with_way_out(code, fix), gained, f"'{ours}'")
 
 
 def _unknown(
@@ -297,7 +297,7 @@ def _unknown(
     text += " …" if known.unknown_ids > len(known.unknown.get(table, ())) else ""
     fix = MAY_BE_RIGHT if are_alike else WRITE_ALIKE
     place = f"{kind.whose.format(name)}, column '{kind.column}'"
-    return Problem(code, place, text, _with_way_out(code, fix), known.unknown_ids)
+    return Problem(code, place, text, _with_way_out(code, fix), known.unknown_ids, example)
 
 
 def _with_way_out(code: str, fix: str) -> str:
@@ -334,7 +334,8 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
     )
     fix = respelled.fix.replace("{column}", f"{kind.column} of the truth")
     fix = fix.replace("{other}", f"{kind.column} of {others}")
-    return Problem(code, f"truth, column '{kind.column}'", text, _with_way_out(code, fix), respelled.rows)
+    fix = _with_way_out(code, fix)
+    return Problem(code, f"truth, column '{kind.column}'", text, fix, respelled.rows, f"'{ours}'")
 
 
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
@@ -355,11 +356,12 @@ def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
                 f"'{theirs}' in {TABLES[table]}"
             )
             fix = fix.replace("{column}", f"{kind.column} of {TABLES[table]}").replace("{other}", kind.column)
-            yield Problem(TABLE_SPELLED, place, text, fix, respelled.rows)
+            yield Problem(TABLE_SPELLED, place, text, fix, respelled.rows, f"'{ours}'")
         elif known.rows >= LEAST_PLACES and rows < LEAST_KNOWN * known.rows:
-            text += f"unknown: {_quoted(known.unknown.get(table, ()))} …"
+            example = _quoted(known.unknown.get(table, ()))
+            text += f"unknown: {example} …"
             fix = f"Write the ids of {TABLES[table]} as the run does; metrics that use it are unavailable."
-            yield Problem(TABLE_UNMET, place, text, fix, known.rows - rows)
+            yield Problem(TABLE_UNMET, place, text, fix, known.rows - rows, example)
 
 
 # ── the truth as a run ───────────────────────────────────────────────────────────────────────
@@ -412,4 +414,4 @@ def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Pr
     example = ", ".join(f"'{hits.exposure.items[int(code)]}'" for code in unknown[:3])
     text = f"{len(unknown)} item ids are not in the catalogue ({example})"
     fix = "They count for accuracy, but not for coverage or Gini; check the ids."
-    return [Problem("unknown-items", place, text, fix, len(unknown))]
+    return [Problem("unknown-items", place, text, fix, len(unknown), example)]

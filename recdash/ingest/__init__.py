@@ -5,6 +5,7 @@ from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
 from recdash.ingest.open_upload import (
     get_ready,
+    inspect_file,
     look,
     preview,
     read_recommendations,
@@ -19,6 +20,7 @@ __all__ = [
     "Sheet",
     "are_replicates",
     "get_ready",
+    "inspect_file",
     "look",
     "preview",
     "read_recommendations",

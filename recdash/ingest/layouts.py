@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
+from recdash.domain.kinds import Ints
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import Columns, plain
 from recdash.ingest.formats.raw_table import RawTable, is_list
@@ -43,6 +44,8 @@ class ColumnBlock:
 
     columns: Mapping[str, pa.Array]
     where: Callable[[int], str]
+    numbers: Callable[[], Ints]
+    """Gives the number in the file [rows] of each row, from 1 and without the header line."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -104,12 +107,13 @@ def blocks_of(
         def where(row: int, first: int = first) -> str:
             return raw.where(first + row)
 
+        whole = ColumnBlock(arrays, where, partial(np.arange, first + 1, first + batch.num_rows + 1))
         if layout == "rows":
-            yield ColumnBlock(arrays, where)
+            yield whole
         elif layout == "lists":
-            yield _lists(arrays, where, columns, findings)
+            yield _lists(whole, columns, findings)
         else:
-            yield _wide(arrays, [batch.column(column) for column in columns.wide], where)
+            yield _wide(whole, [batch.column(column) for column in columns.wide])
         first += batch.num_rows
 
 
@@ -123,21 +127,25 @@ def _sliced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield batch.slice(start, LISTS_AT_ONCE)
 
 
-def _wide(arrays: dict[str, pa.Array], wide: list[pa.Array], where: Callable[[int], str]) -> ColumnBlock:
+def _wide(block: ColumnBlock, wide: list[pa.Array]) -> ColumnBlock:
     """Returns the rows of a wide table; empty cells at the end of a short list give no rows."""
     n_rows, n_places = len(wide[0]), len(wide)
     order = np.arange(n_rows * n_places).reshape(n_places, n_rows).T.ravel()
     stacked = pa.concat_arrays([decoded(cell).cast(pa.string()) for cell in wide]).take(pa.array(order))
     filled = pc.invert(pc.fill_null(is_missing(pc.utf8_trim_whitespace(stacked)), True))
     row = pa.array(np.repeat(np.arange(n_rows), n_places)).filter(filled)
-    spread = {role: array.take(row) for role, array in arrays.items()}
-    return ColumnBlock({**spread, "item_id": stacked.filter(filled)}, lambda i: where(row[i].as_py()))
+    spread = {role: array.take(row) for role, array in block.columns.items()}
+    return _spread({**spread, "item_id": stacked.filter(filled)}, row, block)
 
 
-def _lists(
-    arrays: dict[str, pa.Array], where: Callable[[int], str], columns: Columns, findings: Findings
-) -> ColumnBlock:
-    listed = {role: _as_list(array, role, where, columns, findings) for role, array in arrays.items()}
+def _spread(arrays: Mapping[str, pa.Array], row: pa.Array, block: ColumnBlock) -> ColumnBlock:
+    """Returns the columns of several rows that each row of a block gave; ``row`` is the row of each."""
+    return ColumnBlock(arrays, lambda i: block.where(row[i].as_py()), lambda: block.numbers()[row.to_numpy()])
+
+
+def _lists(block: ColumnBlock, columns: Columns, findings: Findings) -> ColumnBlock:
+    where = block.where
+    listed = {role: _as_list(array, role, where, columns, findings) for role, array in block.columns.items()}
     items = listed["item_id"]
     if not is_list(items.type):  # maps look like lists when shown as text, but have no order
         finding = f"{items.type} values, where a list of items is expected"
@@ -160,7 +168,7 @@ def _lists(
         role: pc.list_flatten(array) if is_list(array.type) else array.take(row)
         for role, array in listed.items()
     }
-    return ColumnBlock(spread, lambda i: where(row[i].as_py()))
+    return _spread(spread, row, block)
 
 
 def _as_list(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from recdash.domain.inputs import Recommendations, Upload, UploadStream
     from recdash.domain.kinds import TableKind
+    from recdash.ingest.inspected import InspectedFile
     from recdash.ingest.limits import Limits
     from recdash.ingest.looks import Look
 
@@ -50,6 +51,18 @@ def preview(
     """Returns the same as :func:`recdash.ingest.reader.preview`, within the limits."""
     outline: reader.Preview = _reader(source, limits).preview(kind, source, limits=limits, **how)
     return outline
+
+
+def inspect_file(
+    kind: TableKind, source: reader.Source, *, limits: Limits | None = None, **how: Any
+) -> InspectedFile:
+    """See :func:`recdash.ingest.inspected.inspect_file`."""
+    from recdash.ingest import inspected
+
+    module = _reader(source, limits)
+    inspect = (inspected if module is reader else module).inspect_file
+    file: InspectedFile = inspect(kind, source, limits=limits, **how)
+    return file
 
 
 def look(source: reader.Source, *, limits: Limits | None = None, **how: Any) -> Look:

@@ -296,6 +296,45 @@ def preview(
     )
 
 
+def checked_rows(
+    kind: TableKind,
+    source: Source,
+    findings: Findings,
+    *,
+    name: str | None = None,
+    mapping: Mapped = None,
+    limits: Limits | None = None,
+) -> tuple[Opened, Iterator[pa.RecordBatch]]:
+    """Returns the opened table and all its rows, checked; of a run with the names of recommenders and
+    replicates.
+
+    What is found on the way is in ``findings``. Raises ``UploadError`` like ``read_upload``, also while the
+    rows are read.
+    """
+    opened = _open(TableRequest(kind, source, name, mapping, limits))
+    if kind != "run":
+        return opened, _of_one_type(_checked(opened, _roles(opened), findings))
+    tables = []
+    for of_model in _by_model(opened):
+        try:
+            table, _ = _split(of_model)
+        except UploadError as error:
+            raise UploadError(error.problems, opened.name) from error
+        tables.append(table)
+    wanted = [
+        [
+            *(role for role in _roles(table)),
+            *(role_named("run", role) for role in SPLITTING if role in table.columns.mapping),
+        ]
+        for table in tables
+    ]
+    return tables[0], _of_one_type(
+        batch
+        for table, roles in zip(tables, wanted, strict=True)
+        for batch in _checked(table, roles, findings)
+    )
+
+
 def look(source: Source, *, name: str | None = None, limits: Limits | None = None) -> Look:
     """Returns the first rows of ``source``, whatever table it is; bad data gives problems in the result."""
     limits = limits or UNLIMITED
@@ -667,13 +706,17 @@ def _checked_block(
             keep_within(opened.limits, "value_chars", longest or 0)
         column = opened.mapping.get(role.name, role.name)
         needed = checked[role.filled].is_valid() if role.filled in checked else None
-        check = ColumnCheck(role, column, findings, block.where, opened.raw.decimal, needed, opened.zone)
+        decimal, zone = opened.raw.decimal, opened.zone
+        check = ColumnCheck(role, column, findings, block.where, decimal, needed, zone, block.numbers)
         checked[role.name] = _read(array, check)
         keep = _rows_kept(checked[role.name], check, keep)
     for role_name, label in part.items():
         of_part = pc.fill_null(pc.equal(checked.pop(role_name), label), False)
         keep = of_part if keep is None else pc.and_(keep, of_part)
     batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
+    if findings.rejects is not None:
+        mask = slice(None) if keep is None else keep.to_numpy(zero_copy_only=False)
+        findings.rejects.kept.append(block.numbers()[mask])
     return batch if keep is None else batch.filter(keep)
 
 
@@ -767,7 +810,8 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     if count := pc.sum(outside).as_py():
         finding = f"predictions outside the rating scale {low:g} to {high:g} in {{rows}}"
         fix = "Bring both to one scale; otherwise RMSE and MAE are meaningless."
-        findings.notice("outside-scale", "column 'prediction'", finding, fix, count)
+        value = table["prediction"].filter(outside)[0].as_py()
+        findings.notice("outside-scale", "column 'prediction'", finding, fix, count, lambda: f"'{value:g}'")
     return table
 
 

@@ -98,11 +98,18 @@ def _gathered(table: pa.Table) -> pa.Table:
 def one_row_each(table: pa.Table, findings: Findings) -> pa.Table:
     """Returns the first row of each id, with a notice about the others."""
     name = next(name for name in ("item_id", "user_id") if name in table.column_names)
-    _, first = np.unique(_codes(table[name]), return_index=True)
+    codes = _codes(table[name])
+    _, first = np.unique(codes, return_index=True)
     if twice := table.num_rows - len(first):
         code = f"duplicate-{name.removesuffix('_id')}s"
         fix = "The first row of each counts."
-        findings.notice(code, f"column '{name}'", f"{twice} duplicate {name}", fix, twice)
+        again = int(np.delete(np.arange(len(codes)), first)[0])
+
+        def example() -> str:
+            return f"'{table[name][again].as_py()}'"
+
+        findings.notice(code, f"column '{name}'", f"{twice} duplicate {name}", fix, twice, example)
+        findings.drop(np.delete(np.arange(len(codes)), first), name, table[name], f"duplicate {name}")
         table = table.take(pa.array(np.sort(first)))
     return table
 

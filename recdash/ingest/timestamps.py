@@ -155,7 +155,8 @@ def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
     written = len(local) - local.null_count
     if check.zone is None:
         fix = "If they are local times, name the time zone, such as Europe/Berlin."
-        check.note("naive-times", "times without a zone in {rows} were taken as UTC", fix, written)
+        example = check.first(local.is_valid(), local)
+        check.note("naive-times", "times without a zone in {rows} were taken as UTC", fix, written, example)
         return local.cast(UTC)
     moments = pc.assume_timezone(local, check.zone, ambiguous="earliest", nonexistent="latest")
     _note_change_of_clocks(local, moments, check)

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.kinds import MISSING
+from recdash.domain.kinds import MISSING, Ints
 from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
+from recdash.ingest.rejects import Reject, Rejects
 
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
 # in a column with commas, 1,200 may have a thousands separator; 900, 0.5 or 1,200,300 prove that it has
@@ -61,7 +62,8 @@ class Findings:
     Problems reject the file.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rejects: Rejects | None = None) -> None:
+        self.rejects = rejects
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
         self.commas: dict[str, Commas] = {}
@@ -75,11 +77,27 @@ class Findings:
         first = earlier or Problem(code, f"column '{column}', {where()}", finding, fix, 0)
         self._problems[code, column] = replace(first, count=first.count + count)
 
-    def notice(self, code: str, place: str, finding: str, fix: str, count: int) -> None:
-        """Adds a notice; ``{rows}`` in ``finding`` becomes '1 row', '5 rows' … once all are counted."""
+    def notice(
+        self,
+        code: str,
+        place: str,
+        finding: str,
+        fix: str,
+        count: int,
+        example: Callable[[], str] = str,
+    ) -> None:
+        """Adds a notice; ``{rows}`` in ``finding`` becomes '1 row', '5 rows' … once all are counted.
+
+        ``example`` gives one of the values, and is called for the first notice of a kind.
+        """
         earlier = self._notices.get((code, place))
-        first = earlier or Problem(code, place, finding, fix, 0)
+        first = earlier or Problem(code, place, finding, fix, 0, example())
         self._notices[code, place] = replace(first, count=first.count + count)
+
+    def drop(self, places: Ints, column: str, values: pa.ChunkedArray, why: str) -> None:
+        """Lists rows of a whole table that are dropped, if rejected rows are wanted."""
+        if self.rejects is not None:
+            self.rejects.add_kept(places, column, values, why)
 
     @property
     def problems(self) -> list[Problem]:
@@ -111,6 +129,7 @@ class ColumnCheck:
     decimal: str = "."
     needed: pa.Array | None = None  # mask [rows] of required values; None for all
     zone: str | None = None  # of timestamps without a zone
+    numbers: Callable[[], Ints] | None = None  # gives the rows' numbers in the file
 
     @property
     def place(self) -> str:
@@ -127,10 +146,42 @@ class ColumnCheck:
             value = python_values(values.slice(row, 1))[0]
             finding = says.replace("{value}", _shown(value))
             self.findings.problem(code, self.column, lambda: self.where(row), finding, fix, count)
+            self.reject(bad, values, says.replace("'{value}'", "the value").replace("{value}", "the value"))
 
-    def note(self, code: str, finding: str, fix: str, count: int) -> None:
+    def reject(self, rows: pa.Array, values: pa.Array, why: str) -> None:
+        """Lists the rows where ``rows`` is true as rejected, if rejected rows are wanted."""
+        rejects = self.findings.rejects
+        if rejects is not None and self.numbers is not None:
+            marked = pc.indices_nonzero(pc.fill_null(rows, False)).to_numpy()
+            listed, rejects.count = marked[: rejects.room], rejects.count + len(marked)
+            numbers = self.numbers() if len(listed) else listed
+            for row in listed:
+                value = _shown(python_values(values.slice(row, 1))[0])
+                rejects.rows.append(Reject(int(numbers[row]), self.column, value, why))
+
+    def note(self, code: str, finding: str, fix: str, count: int, example: Callable[[], str] = str) -> None:
         if count:
-            self.findings.notice(code, self.place, finding, fix, count)
+            self.findings.notice(code, self.place, finding, fix, count, example)
+
+    def first(self, rows: pa.Array, values: pa.Array) -> Callable[[], str]:
+        """Returns what gives the first of the ``values`` whose row is marked, with its place: '12.0' (line
+        5).
+        """
+
+        def example() -> str:
+            row = pc.index(pc.fill_null(rows, False), True).as_py()
+            value = _shown(python_values(values.slice(row, 1))[0])
+            return f"'{value}' ({self.where(row)})" if value else self.where(row)
+
+        return example
+
+    def first_coded(self, entries: pa.Array, array: pa.DictionaryArray) -> Callable[[], str]:
+        """Returns the same for a column of codes, of whose dictionary some ``entries`` are marked."""
+
+        def example() -> str:
+            return self.first(pc.fill_null(entries.take(array.indices), False), array)()
+
+        return example
 
 
 def python_values(array: pa.Array) -> list[Any]:
@@ -218,7 +269,8 @@ def _float_ids(array: pa.Array, check: ColumnCheck, most: int = EXACT_FLOAT) -> 
     fix = "Ids are whole numbers or text; write them as text to keep every digit."
     check.refuse(pc.fill_null(pc.invert(whole), False), array, "bad-id", "{value} is not an id", fix)
     count = len(known) - known.null_count
-    check.note("decimal-ids", "ids are decimals in {rows} and were read as whole numbers", "", count)
+    finding = "ids are decimals in {rows} and were read as whole numbers"
+    check.note("decimal-ids", finding, "", count, check.first(known.is_valid(), array))
     return pc.if_else(whole, known, None).cast(pa.int64())
 
 
@@ -235,10 +287,11 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
     if not (pc.any(padded).as_py() or pc.any(missing).as_py() or pc.any(numeric).as_py()):
         return array
     rows = _rows_per_value(array)
-    check.note("blanks-trimmed", "blanks trimmed around the id in {rows}", "", _weigh(padded, rows))
+    padded_rows, example = _weigh(padded, rows), check.first_coded(padded, array)
+    check.note("blanks-trimmed", "blanks trimmed around the id in {rows}", "", padded_rows, example)
     trimmed = _without_exponents(trimmed, array, rows, check)
     decimal = pc.match_substring_regex(trimmed, WHOLE_DECIMAL)
-    _note_decimals(decimal, missing, rows, check)
+    _note_decimals(decimal, missing, rows, check, check.first_coded(decimal, array))
     clean = pc.if_else(decimal, pc.replace_substring_regex(trimmed, r"\.0+$", ""), trimmed)
     again = pc.if_else(missing, None, clean).dictionary_encode()
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
@@ -262,7 +315,8 @@ def _without_exponents(
     check.refuse(in_rows_rounded, array, "rounded-id", says, AS_TEXT)
     read = _weigh(pc.and_not(scientific, rounded), rows)
     finding = "ids in scientific notation in {rows} were read as whole numbers: no digit is missing"
-    check.note("scientific-ids", finding, "Export ids as text to be sure.", read)
+    example = check.first_coded(pc.and_not(scientific, rounded), array)
+    check.note("scientific-ids", finding, "Export ids as text to be sure.", read, example)
     return pc.if_else(scientific, exact, entries)
 
 
@@ -286,14 +340,16 @@ def _weigh(mask: pa.Array, rows: pa.Array) -> int:
     return int(pc.sum(pc.if_else(mask, rows, 0), min_count=0).as_py() or 0)
 
 
-def _note_decimals(decimal: pa.Array, missing: pa.Array, rows: pa.Array, check: ColumnCheck) -> None:
+def _note_decimals(
+    decimal: pa.Array, missing: pa.Array, rows: pa.Array, check: ColumnCheck, example: Callable[[], str]
+) -> None:
     count = _weigh(decimal, rows)
     mixed = _weigh(pc.invert(pc.or_(decimal, missing)), rows) > 0
     if mixed:
         finding = "mixed id forms: '12.0' beside '12' in {rows}, read as '12'"
-        check.note("mixed-id-forms", finding, "Write each id in one form.", count)
+        check.note("mixed-id-forms", finding, "Write each id in one form.", count, example)
     else:
-        check.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count)
+        check.note("decimal-ids", "ids are decimals in {rows}: '12.0' was read as '12'", "", count, example)
 
 
 def note_missing(array: pa.Array, check: ColumnCheck) -> None:
@@ -302,7 +358,9 @@ def note_missing(array: pa.Array, check: ColumnCheck) -> None:
         " id" if check.role.reading in ("id", "token") else ""
     )
     code = f"missing-{check.role.name.replace('_', '-')}"
-    check.note(code, f"no {word} in {{rows}}", "These rows are ignored.", array.null_count)
+    example = check.first(array.is_null(), array)
+    check.note(code, f"no {word} in {{rows}}", "These rows are ignored.", array.null_count, example)
+    check.reject(array.is_null(), array, f"no {word}")
 
 
 def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
@@ -311,7 +369,8 @@ def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
     An example is an exposed user without a session.
     """
     word = WORDS.get(check.role.name, check.role.name)
-    check.note(f"without-{word}", f"no {word} in {{rows}}", check.role.gaps, array.null_count)
+    example = check.first(array.is_null(), array)
+    check.note(f"without-{word}", f"no {word} in {{rows}}", check.role.gaps, array.null_count, example)
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────
@@ -449,9 +508,12 @@ def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
     fix = "These items are ranked last."
-    check.note("score-nan", "NaN or no score in {rows}", fix, _count(missing))
+    example = check.first(missing, plain(array))
+    check.note("score-nan", "NaN or no score in {rows}", fix, _count(missing), example)
     fix = "They rank first and last."
-    check.note("score-inf", "inf or -inf as score in {rows}", fix, _count(pc.is_inf(scores)))
+    endless = pc.is_inf(scores)
+    example = check.first(endless, plain(array))
+    check.note("score-inf", "inf or -inf as score in {rows}", fix, _count(endless), example)
     return pc.if_else(missing, float("-inf"), scores)
 
 
@@ -482,7 +544,9 @@ def read_predictions(array: pa.Array, check: ColumnCheck) -> pa.Array:
     check.refuse(pc.fill_null(pc.is_inf(values), False), plain(array), "bad-number", "'{value}'", NUMBERS)
     values = pc.fill_null(values, float("nan"))
     fix = "They are excluded from the errors but counted: a model that predicts little may look good."
-    check.note("no-prediction", "no prediction in {rows}", fix, _count(pc.is_nan(values)))
+    missing = pc.is_nan(values)
+    example = check.first(missing, plain(array))
+    check.note("no-prediction", "no prediction in {rows}", fix, _count(missing), example)
     return values
 
 
@@ -510,8 +574,9 @@ def read_relevance(array: pa.Array, check: ColumnCheck) -> pa.Array:
     fix = "Relevance is a number; above 0 is relevant. Or remove the column."
     values = read_floats(array, check, "a relevance", fix)
     refuse_gaps(values, array, check, "a relevance")
-    negative = int((values.to_numpy(zero_copy_only=False) < 0).sum())
-    check.note("negative-relevance", "negative relevance in {rows}", "They count as not relevant.", negative)
+    negative = pa.array(values.to_numpy(zero_copy_only=False) < 0)
+    fix, example = "They count as not relevant.", check.first(negative, array)
+    check.note("negative-relevance", "negative relevance in {rows}", fix, _count(negative), example)
     return values
 
 
@@ -519,7 +584,8 @@ def _without_yes_no(text: pa.Array, check: ColumnCheck) -> pa.Array:
     words = pc.utf8_lower(pc.utf8_trim_whitespace(text))
     answer = pc.index_in(words, pa.array(list(YES_NO)))
     count = len(answer) - answer.null_count
-    check.note("yes-no", "yes/no in {rows}: yes was read as relevant (1), no as not relevant (0)", "", count)
+    finding = "yes/no in {rows}: yes was read as relevant (1), no as not relevant (0)"
+    check.note("yes-no", finding, "", count, check.first(answer.is_valid(), text))
     numbers = pa.array([f"{value:g}" for value in YES_NO.values()]).take(answer)
     return pc.coalesce(numbers, text) if count else text
 
@@ -562,7 +628,8 @@ def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
     """Returns optional times that cannot be read as text, with a notice; refuses required ones."""
     if not check.role.required:
-        check.note("text-times", "times could not be read in {rows} and are kept as text", TIMES, len(text))
+        finding = "times could not be read in {rows} and are kept as text"
+        check.note("text-times", finding, TIMES, len(text), check.first(text.is_valid(), text))
         return text
     good = pc.match_substring_regex(
         text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$"

@@ -123,7 +123,7 @@ class ProblemList(Json):
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Problem):
-        return asdict(value)
+        return {name: fact for name, fact in asdict(value).items() if name != "example"}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, np.generic):

@@ -61,8 +61,8 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "audit": ("admin", ()),
     "check": ("admin", ()),
 }
-NOT_OF_A_STORE = ["presets", "serve"]
-"""The first reads no store; the second starts the server, which asks everybody who they are:
+NOT_OF_A_STORE = ["presets", "inspect", "serve"]
+"""The first two read no store; the last starts the server, which asks everybody who they are:
 tests/server/test_server.py.
 """
 

@@ -25,11 +25,13 @@ from recdash.domain.inputs import Recommendations, Upload, UploadStream
 from recdash.errors import Problem, UploadError
 from recdash.ingest import byte_source, library_errors
 from recdash.ingest.columns import TableMapping
+from recdash.ingest.inspected import InspectedFile
 from recdash.ingest.isolation import channel as messages
 from recdash.ingest.isolation import fork_server, worker
 from recdash.ingest.limits import UNLIMITED, Limits
 from recdash.ingest.looks import Look
 from recdash.ingest.reader import Preview, Source
+from recdash.ingest.rejects import Reject
 
 RAISE = "raise RECDASH_MAX_READ_{}"
 REASON_SECONDS = 5.0
@@ -374,12 +376,27 @@ def preview(kind: Any, source: Source, *, limits: Limits | None = None, **how: A
         file = File(source, worker.open_preview, limits or UNLIMITED, {"kind": kind, **how})
     except UploadError as error:
         return Preview(kind, error.source or how.get("name") or kind, mapping={}, problems=error.problems)
-    facts = {name: value for name, value in file.facts.items() if name != "shared"}
+    return _preview({name: value for name, value in file.facts.items() if name != "shared"})
+
+
+def _preview(facts: dict[str, Any]) -> Preview:
     for name in ("notices", "problems"):
         facts[name] = messages.problems_from(facts[name])
     for name in ("columns", "reversible", "required", "optional", "rows"):
         facts[name] = tuple(facts[name])
     return Preview(**facts)
+
+
+def inspect_file(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> InspectedFile:
+    try:
+        file = File(source, worker.open_inspection, limits or UNLIMITED, {"kind": kind, **how})
+    except UploadError as error:
+        name = error.source or how.get("name") or kind
+        return InspectedFile(Preview(kind, name, mapping={}, problems=error.problems))
+    facts = {name: value for name, value in file.facts.items() if name != "shared"}
+    facts["preview"] = _preview(dict(facts["preview"]))
+    facts["rejects"] = tuple(Reject(**reject) for reject in facts["rejects"])
+    return InspectedFile(**facts)
 
 
 def look(source: Source, *, limits: Limits | None = None, **how: Any) -> Look:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
-from recdash.ingest import reader
+from recdash.ingest import inspected, reader
 from recdash.ingest.byte_source import OpenFile, Sheet
 from recdash.ingest.columns import TableMapping
 from recdash.ingest.isolation import channel as messages
@@ -127,6 +127,10 @@ def _as_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 
 def open_preview(source: Any, **how: Any) -> OpenedFile:
     return OpenedFile(asdict(reader.preview(source=source, **how)))
+
+
+def open_inspection(source: Any, **how: Any) -> OpenedFile:
+    return OpenedFile(asdict(inspected.inspect_file(source=source, **how)))
 
 
 def open_upload(source: Any, **how: Any) -> OpenedFile:

@@ -11,8 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
+from recdash.evaluation.column_choice import ColumnsGiven
+from recdash.evaluation.inspection import Inspection
+from recdash.evaluation.inspection import inspect as inspect_file
 from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Sheet
 from recdash.ingest.spool import Spooled
@@ -106,6 +110,35 @@ class Intake:
             return replace(Planner(services, inputs, read).plan(), make=make)
 
         return make(PlanInputs(tuple(files), experiment_id=experiment_id))
+
+    def inspect(
+        self,
+        source: Any,
+        kind: TableKind | None = None,
+        *,
+        name: str | None = None,
+        columns: ColumnsGiven | None = None,
+        truth: Any = None,
+        train: Any = None,
+        catalogue: Any = None,
+        accept_unknown_ids: bool = False,
+    ) -> Inspection:
+        """Returns what adding a file would find in all its rows; stores nothing.
+
+        The arguments are those of ``recdash.inspect``; the limits are those of uploads.
+        """
+        self._context.must_be_editor()
+        return inspect_file(
+            source,
+            kind,
+            name=name,
+            columns=columns,
+            truth=truth,
+            train=train,
+            catalogue=catalogue,
+            accept_unknown_ids=accept_unknown_ids,
+            limits=self._context.limits,
+        )
 
     def commit(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.domain.kinds import Duplicates, OnlineKind, Replication, TableKind, Users
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem, RecdashError
+from recdash.ingest.actions import Action, action_of
 from recdash.ingest.sorting import SortedFile
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Setup
@@ -131,6 +132,14 @@ class PlannedFile:
         """Returns the number of rows; None if it is unknown until the whole file is read."""
         in_file = self.preview.n_rows if self.preview else None
         return self.rows_seen if in_file is None and not self.has_more else in_file
+
+    @property
+    def action(self) -> Action:
+        """Returns what becomes of the file by its first rows: accept, with a mapping or a warning, or
+        reject.
+        """
+        by_format = self.preview is not None and self.preview.format.startswith("JSON")
+        return action_of(self.problems, self.notices, self.mapping, by_format=by_format)
 
     @property
     def is_usable(self) -> bool:

@@ -1,0 +1,81 @@
+"""``recdash inspect``: say what would become of files, without storing anything."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash.cli.options import ACCEPT_HELP, columns_option
+from recdash.cli.terminal import say, say_json
+
+if TYPE_CHECKING:
+    from recdash.evaluation.inspection import Inspection
+
+KINDS = (
+    "run", "truth", "catalogue", "train", "predictions", "users", "vectors", "similarity", "sessions",
+    "exposures", "events", "served", "aggregates",
+)  # fmt: skip
+STDIN = "-"
+REJECTED = 1
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option("--as", "kind", type=click.Choice(KINDS), help="What the files are (default: recognised).")
+@columns_option
+@click.option("--truth", type=Path, help="Test set with which the files are compared.")
+@click.option("--train", type=Path, help="Training data with which the files are compared.")
+@click.option("--catalogue", type=Path, help="Catalogue with which the files are compared.")
+@click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
+@click.option("--rejects", type=Path, help="Write the rows that are dropped, and why, to this CSV file.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def inspect(
+    context: click.Context, /, files: Sequence[str], rejects: Path | None, form: str, **how: Any
+) -> None:
+    """Say what would become of each FILE, and what is found in it. Nothing is stored.
+
+    A file is accepted, accepted with a mapping (how it is read was guessed), accepted with a warning, or
+    rejected (exit status 1). "-" reads standard input.
+    """
+    from recdash.evaluation.inspection import inspect as inspect_one
+    from recdash.evaluation.inspection import rejects_csv
+    from recdash.ingest import Limits
+    from recdash.settings import settings
+
+    limits = Limits(**settings().limits())
+    inspections = []
+    for file in files:
+        source: Any = sys.stdin.buffer.read() if file == STDIN else Path(file)
+        name = "standard input" if file == STDIN else None
+        inspections.append(inspect_one(source, name=name, limits=limits, **how))
+    if form == "json":
+        facts = [inspection.as_dict() for inspection in inspections]
+        say_json(facts[0] if len(facts) == 1 else facts)
+    else:
+        for inspection in inspections:
+            _say(inspection)
+    if rejects is not None:
+        rejects.write_text(rejects_csv(inspections), encoding="utf-8")
+    if any(inspection.action == "reject" for inspection in inspections):
+        context.exit(REJECTED)
+
+
+def _say(inspection: Inspection) -> None:
+    rows = "" if inspection.rows is None else f"{inspection.rows:,} row{'' if inspection.rows == 1 else 's'}"
+    what = [inspection.action, inspection.kind or "", rows, inspection.format]
+    say(f"{inspection.file}: {' · '.join(filter(None, what))}")
+    for reason in inspection.taken_for:
+        say(f"  {reason}")
+    columns = ", ".join(f"{role} = '{column}'" for role, column in inspection.mapping.items())
+    if columns:
+        say(f"  columns: {columns}")
+    for row in inspection.as_dict()["problems"]:
+        example = f" For example: {row['example']}." if row["example"] else ""
+        say(f"  {row['level']}: {row['place']}: {row['found'].rstrip('.')}. {row['fix']}".rstrip() + example)
+    if inspection.n_rejects:
+        say(f"  rejected rows: {inspection.n_rejects:,} (--rejects FILE lists them)")

@@ -1,0 +1,315 @@
+"""Inspects files before anything is stored: what becomes of each, and everything that is found in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.kinds import TableKind
+from recdash.engines import Reference, match
+from recdash.errors import InputError, Problem
+from recdash.evaluation.candidates import group_by_candidate
+from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
+from recdash.evaluation.known_ids import TRUTH_AS_RUN
+from recdash.evaluation.predictions import prediction_notices
+from recdash.evaluation.reading import TABLES, read_tables, reference_of
+from recdash.evaluation.request import CountingRules, read_question
+from recdash.evaluation.scoring import Scoring, score_run, short_list_notices
+from recdash.evaluation.uploads import read_uploads
+from recdash.formatting.numbers import share
+from recdash.formatting.sanitize import visible
+from recdash.formatting.spreadsheet import safe_cell
+from recdash.ingest.actions import Action, action_of, level_of
+from recdash.ingest.rejects import Reject
+
+if TYPE_CHECKING:
+    from recdash.ingest import Limits
+    from recdash.ingest.inspected import InspectedFile
+
+INSPECTED: tuple[TableKind, ...] = (*TABLES, "sessions", "exposures", "events", "served", "aggregates")
+"""Kinds of tables that can be inspected."""
+METRICS = "ndcg"
+"""The metric with which lists are counted: its curve names the cutoffs of short lists."""
+SHOWN_IDS = 3
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What becomes of a file, and why: its ``problems`` refuse it, its ``notices`` do not.
+
+    ``kind`` is what the file is, None if that must be chosen; ``taken_for`` says why where it was not given.
+    ``mapping`` is {role: column} as read. ``rows`` counts the rows that are read, None for a refused file;
+    ``rejects`` lists the first of ``n_rejects`` rows that are dropped, or that are why the file is refused.
+    """
+
+    file: str
+    kind: TableKind | None
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[Problem, ...] = ()
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    format: str = ""
+    rows: int | None = None
+    rejects: tuple[Reject, ...] = ()
+    n_rejects: int = 0
+    taken_for: tuple[str, ...] = ()
+
+    @property
+    def action(self) -> Action:
+        """Returns accept, accept with mapping, accept with warning, or reject."""
+        return action_of(self.problems, self.notices, self.mapping, by_format=self.format.startswith("JSON"))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the inspection as plain values for JSON."""
+        levels = [(problem, "problem") for problem in self.problems]
+        levels += [(notice, level_of(notice, self.mapping)) for notice in self.notices]
+        return {
+            "file": self.file,
+            "kind": self.kind,
+            "taken_for": list(self.taken_for),
+            "action": self.action,
+            "rows": self.rows,
+            "format": self.format,
+            "mapping": dict(self.mapping),
+            "problems": [_as_dict(problem, level) for problem, level in levels],
+            "rejected_rows": self.n_rejects,
+        }
+
+
+def _as_dict(problem: Problem, level: str) -> dict[str, Any]:
+    return {
+        "level": level,
+        "code": problem.code,
+        "place": problem.place,
+        "found": problem.found,
+        "fix": problem.fix,
+        "count": problem.count,
+        "example": problem.example,
+    }
+
+
+def inspect(
+    source: Any,
+    kind: TableKind | None = None,
+    *,
+    name: str | None = None,
+    columns: ColumnsGiven | None = None,
+    truth: Any = None,
+    train: Any = None,
+    catalogue: Any = None,
+    accept_unknown_ids: bool = False,
+    limits: Limits | None = None,
+) -> Inspection:
+    """Returns what reading a file as ``kind`` would find; stores nothing and never raises for a bad file.
+
+    ``kind`` None lets recdash recognise the file by its columns and values. ``name`` is the file's name where
+    ``source`` has none. With a test set (``truth``), training data or a catalogue the file is also checked
+    against these. ``columns`` and the other arguments are those of ``evaluate``. Raises InputError for a
+    ``truth``, ``train`` or ``catalogue`` that cannot be read.
+    """
+    file_name = name or _file_name(source)
+    taken_for: tuple[str, ...] = ()
+    chosen: Mapping[str, str] | None = None
+    if kind is None:
+        kind, chosen, taken_for, problems = _recognised(
+            source, file_name, limits, has_truth=truth is not None
+        )
+        if kind is None:
+            return Inspection(file_name, None, problems, taken_for=taken_for)
+    choice = read_column_choice(columns, INSPECTED, [file_name])
+    mapping = choice.of(kind, file_name, also=chosen)
+    from recdash import ingest
+
+    named = None if isinstance(source, str | Path) else file_name
+    file = ingest.inspect_file(kind, source, name=named, mapping=mapping, limits=limits)
+    inspection = _of_file(file_name, kind, file, taken_for)
+    if inspection.problems:
+        return inspection
+    tables = read_tables(
+        {table: given for table, given in _given(truth, train, catalogue).items() if table != kind},
+        limits=limits,
+    )
+    try:
+        if kind == "run":
+            runs = read_uploads(source, named, mapping, limits)
+            more = _of_lists(runs, tables, accept_unknown_ids=accept_unknown_ids)
+        else:
+            more = _of_table(kind, _table(kind, source, named, mapping, limits), tables)
+    except InputError as error:
+        return replace(inspection, problems=error.problems, rows=None)
+    examples = {**file.examples, **{notice.code: notice.example for notice in more if notice.example}}
+    more = [replace(notice, example=examples.get(notice.code, "")) for notice in more]
+    return replace(inspection, notices=tuple(dict.fromkeys([*inspection.notices, *more])))
+
+
+def rejects_csv(inspections: Iterable[Inspection]) -> str:
+    """Returns the rejected rows as CSV: file, row (from 1, without the header line), column, value, why.
+
+    Of each file at most ``MOST_REJECTS`` are listed; a last line counts the others.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("file", "row", "column", "value", "why"))
+    for inspection in inspections:
+        name = safe_cell(visible(inspection.file))
+        for reject in inspection.rejects:
+            values = (reject.column, reject.value, reject.why)
+            writer.writerow((name, reject.row, *(safe_cell(visible(value)) for value in values)))
+        more = inspection.n_rejects - len(inspection.rejects)
+        if more > 0:
+            writer.writerow((name, "", "", "", f"{more:,} more rows are not listed"))
+    return text.getvalue()
+
+
+def _table(
+    kind: TableKind, source: Any, name: str | None, mapping: Mapping[str, str] | None, limits: Limits | None
+) -> Upload | None:
+    """Returns the table if it is checked against others; None for the logs of an A/B test."""
+    from recdash import ingest
+
+    if kind not in TABLES:
+        return None
+    return ingest.read_upload(kind, source, name=name, mapping=mapping, limits=limits)
+
+
+def _file_name(source: Any) -> str:
+    own = source if isinstance(source, str | Path) else getattr(source, "name", None)
+    return Path(str(own)).name if own else "file"
+
+
+def _given(truth: Any, train: Any, catalogue: Any) -> dict[TableKind, Any]:
+    tables: dict[TableKind, Any] = {"truth": truth, "train": train, "catalogue": catalogue}
+    return {kind: table for kind, table in tables.items() if table is not None}
+
+
+def _recognised(
+    source: Any, name: str, limits: Limits | None, *, has_truth: bool
+) -> tuple[TableKind | None, Mapping[str, str] | None, tuple[str, ...], tuple[Problem, ...]]:
+    """Returns (kind, columns known by their values, reasons, problems) of a file; kind None if unsure."""
+    from recdash import ingest
+    from recdash.ingest.sorting import Context, sort_files
+
+    look = ingest.look(source, name=name, limits=limits)
+    if look.problems:
+        return None, None, (), look.problems
+    (is_sorted,) = sort_files([look], Context(has_truth=has_truth))
+    if is_sorted.kind is None or is_sorted.confidence == "unsure":
+        kinds = [kind for kind in (is_sorted.kind, *is_sorted.alternatives) if kind]
+        fix = f"Say what it is with --as{': ' + ', '.join(kinds) if kinds else ''}."
+        finding = " ".join(is_sorted.reasons).rstrip(".") or "what the file is cannot be told"
+        problem = Problem("what-is-it", "file", finding, fix)
+        return None, None, is_sorted.reasons, (problem,)
+    return is_sorted.kind, is_sorted.mapping or None, is_sorted.reasons, ()
+
+
+def _of_file(name: str, kind: TableKind, file: InspectedFile, taken_for: tuple[str, ...]) -> Inspection:
+    preview = file.preview
+    return Inspection(
+        name,
+        kind,
+        preview.problems,
+        preview.notices,
+        preview.mapping or {},
+        preview.format,
+        None if preview.problems else file.kept,
+        file.rejects,
+        file.n_rejects,
+        taken_for,
+    )
+
+
+# ── what shows in lists, and when tables meet ────────────────────────────────────────────────
+
+
+def _of_lists(
+    runs: Sequence[Recommendations], tables: Mapping[TableKind, Upload], *, accept_unknown_ids: bool
+) -> list[Problem]:
+    """Returns what scoring the candidates would notice besides what their files say themselves."""
+    of_lists: list[Problem] = []
+    if "truth" in tables:
+        requests, rules = read_question(METRICS)
+        rules = replace(rules, accept_unknown_ids=accept_unknown_ids)
+        scoring = Scoring(reference_of(tables, None), requests, rules)
+        for run in runs:
+            own = {(notice.code, notice.found) for notice in run.notices}
+            notices = score_run(run, scoring).notices
+            own |= {(notice.code, notice.found) for notice in run.notices}  # complete once all was read
+            of_lists += [notice for notice in notices if (notice.code, notice.found) not in own]
+    else:
+        for group in group_by_candidate(runs):
+            for run in group:
+                of_lists += _of_lists_alone(run)
+    return of_lists
+
+
+def _of_lists_alone(run: Recommendations) -> list[Problem]:
+    """Returns what a run's lists show without a test set; the run's own users stand for one."""
+    rules = CountingRules()
+    hits, notices = match(run, _own_reference(run), depth=rules.depth, exposure=False)
+    short = short_list_notices(run.name, hits, read_question(METRICS)[0])
+    return [notice for notice in (*notices, *short) if notice.code != TRUTH_AS_RUN]
+
+
+def _own_reference(run: Recommendations) -> Reference:
+    """Returns a test set with one row for each user of the run."""
+    batches = []
+    for batch in run.batches(columns=("user_id", "item_id")):
+        users = batch.column(0)
+        codes = users.indices if pa.types.is_dictionary(users.type) else users
+        first = np.sort(np.unique(codes.to_numpy(zero_copy_only=False), return_index=True)[1])
+        batches.append(batch.take(pa.array(first)))
+    table = pa.Table.from_batches(batches)
+    return reference_of({"truth": Upload("truth", run.name, table, {})}, None)
+
+
+def _of_table(kind: TableKind, upload: Upload | None, tables: Mapping[TableKind, Upload]) -> list[Problem]:
+    """Returns what shows when a table that is not a run meets the others."""
+    if upload is None:
+        return []
+    together = {**tables, kind: upload}
+    if "truth" not in together:
+        return []
+    if kind == "predictions":
+        reference = reference_of(tables, None)
+        own = {(notice.code, notice.found) for notice in upload.notices}
+        notices = prediction_notices(upload.name, upload, reference)
+        return [notice for notice in notices if (notice.code, notice.found) not in own]
+    reference = reference_of({name: table for name, table in together.items() if name in TABLES}, None)
+    of_kind = [notice for notice in reference.notices if notice.place.startswith(f"{kind} '{upload.name}'")]
+    own = {(notice.code, notice.found) for notice in upload.notices}
+    return [
+        *(notice for notice in of_kind if (notice.code, notice.found) not in own),
+        *_unmet(kind, upload, reference),
+    ]
+
+
+def _unmet(kind: TableKind, upload: Upload, reference: Reference) -> list[Problem]:
+    """Returns a warning of the test set's items (users) that a catalogue (users' attributes) lacks."""
+    column = {"catalogue": "item_id", "users": "user_id"}.get(kind)
+    if column is None:
+        return []
+    of_truth = reference.truth.items if column == "item_id" else reference.truth.users
+    index = reference.items if column == "item_id" else reference.users
+    known = index.codes(upload.table[column].combine_chunks(), grow=False)
+    lacking = np.ones(len(of_truth), dtype=bool)
+    lacking[known[(known >= 0) & (known < len(of_truth))]] = False
+    if not lacking.any():
+        return []
+    ids = [of_truth[int(code)] for code in np.flatnonzero(lacking)[:SHOWN_IDS]]
+    example = ", ".join(f"'{label}'" for label in ids)
+    noun = "items" if column == "item_id" else "users"
+    finding = (
+        f"{share(int(lacking.sum()), len(of_truth))} of the {noun} of the test set are not in this table"
+    )
+    fix = "Check that both write ids alike; these have no attributes."
+    count = int(lacking.sum())
+    return [
+        Problem(f"{noun}-without-row", f"column '{column}'", f"{finding} ({example})", fix, count, example)
+    ]

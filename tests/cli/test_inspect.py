@@ -1,0 +1,47 @@
+"""``recdash inspect``: the words, the exit status, standard input and the table of rejected rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+from terminal import Recdash, as_json
+
+from recdash.cli import main
+
+ROWS = "user_id,item_id,rank\nu1,a,1\nu1,b,2\n,c,1\nu2,a,1\nu2,a,2\n"
+FILES = {"als.csv": ROWS, "bad.csv": "user_id,item_id,score\nu1,a,n/a\n"}
+
+
+def test_a_file_is_told_with_its_action_and_an_example(run: Recdash) -> None:
+    facts = as_json(run, "inspect", "als.csv", "--as", "run")
+    assert (facts["action"], facts["rows"]) == ("accept with warning", 4)
+    told = {problem["code"]: (problem["count"], problem["example"]) for problem in facts["problems"]}
+    assert told["missing-user-id"] == (1, "line 4")
+    assert told["duplicate-pairs"] == (1, "user 'u2', item 'a'")
+
+
+def test_a_rejected_file_exits_with_one(run: Recdash) -> None:
+    result = run("inspect", "bad.csv", "--as", "run")
+    assert result.exit_code == 1
+    assert "bad.csv: reject" in result.stdout
+
+
+def test_rejected_rows_are_written(run: Recdash, folder: Path) -> None:
+    run("inspect", "als.csv", "--as", "run", "--rejects", str(folder / "rejects.csv"))
+    with (folder / "rejects.csv").open() as lines:
+        rows = [(row["file"], row["row"], row["value"]) for row in csv.DictReader(lines)]
+    assert rows == [("als.csv", "3", ""), ("als.csv", "5", "a")]
+
+
+def test_standard_input_is_read_like_a_file() -> None:
+    result = CliRunner().invoke(main, ["inspect", "-", "--as", "run", "--format", "json"], input=ROWS)
+    assert json.loads(result.stdout)["rows"] == 4
+
+
+def test_nothing_is_stored(run: Recdash, folder: Path) -> None:
+    before = sorted(path for path in folder.rglob("*") if path.is_file())
+    run("inspect", "als.csv")
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == before

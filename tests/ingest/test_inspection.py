@@ -1,0 +1,72 @@
+"""``inspect`` says of each file what its manifest expects, with a count and an example of every warning."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recdash
+from recdash.evaluation.inspection import Inspection
+from recdash.ingest import Limits
+
+LIMITS = Limits(inflated_bytes=50_000_000, compression_ratio=200)
+WHOLE_FILES = {"encoding", "gzip"}
+"""Codes of warnings about a file rather than its rows."""
+
+
+def cases(dirty: Path) -> list[dict[str, Any]]:
+    return json.loads((dirty / "manifest.json").read_text())["cases"]
+
+
+def inspected(dirty: Path, case: dict[str, Any]) -> Inspection:
+    """Returns the inspection of a file, of lists and interactions together with the clean tables."""
+    kind, good = case["kind"], dirty / "good"
+    others: dict[str, Any] = {"truth": good / "truth.csv", "catalogue": good / "catalogue.csv"}
+    if "huge_ids" in case["file"]:
+        others: dict[str, Any] = {"truth": dirty / "truth_huge_ids.csv"}
+    if kind in ("catalogue", "truth"):
+        others = {}
+    return recdash.inspect(dirty / case["file"], kind, **others, limits=LIMITS)
+
+
+@pytest.fixture(scope="module")
+def inspections(shared_data: Path) -> dict[str, tuple[dict[str, Any], Inspection]]:
+    dirty = shared_data / "dirty"
+    return {case["file"]: (case, inspected(dirty, case)) for case in cases(dirty)}
+
+
+def test_every_dirty_file_gets_the_action_of_its_manifest(inspections: Any) -> None:
+    wrong = {}
+    for file, (case, inspection) in inspections.items():
+        alt = case.get("alt") or ""
+        due = {case["expected"]["action"]} | {
+            action
+            for action in ("reject", "accept with warning", "accept with mapping")
+            if alt.startswith(action)
+        }
+        if inspection.action not in due:
+            wrong[file] = (inspection.action, due, [str(notice) for notice in inspection.notices])
+    assert wrong == {}
+
+
+def test_every_dirty_file_is_told_in_the_words_of_its_manifest(inspections: Any) -> None:
+    unsaid = {}
+    for file, (case, inspection) in inspections.items():
+        said = json.dumps(inspection.as_dict(), ensure_ascii=False).lower()
+        if missing := [word for word in case["expected"]["must_say"] if word.lower() not in said]:
+            unsaid[file] = (missing, said)
+    assert unsaid == {}
+
+
+def test_each_warning_about_rows_has_a_count_and_an_example(inspections: Any) -> None:
+    bare = [
+        (file, problem)
+        for file, (_, inspection) in inspections.items()
+        for problem in inspection.as_dict()["problems"]
+        if problem["level"] == "warning" and problem["code"] not in WHOLE_FILES
+        if not (problem["count"] and problem["example"])
+    ]
+    assert bare == []
