@@ -135,7 +135,15 @@ def recommend(source: Source, comparison: Comparison, *, intervals: bool = True)
     evidence = _in_question(chosen, comparison).evidence
     if not is_examined(evidence):
         evidence = with_harm(source, evidence)
-    return replace(chosen, evidence=with_intervals(source, evidence) if intervals else evidence)
+    without = replace(chosen, evidence=evidence)
+    return with_guardrail_intervals(source, without) if intervals else without
+
+
+def with_guardrail_intervals(source: Source, recommendation: Recommendation) -> Recommendation:
+    """Returns the recommendation with the intervals that ``recommend`` left out."""
+    if recommendation.action == "not comparable":
+        return recommendation
+    return replace(recommendation, evidence=with_intervals(source, recommendation.evidence))
 
 
 def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:

@@ -11,12 +11,13 @@ import logging
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -27,10 +28,12 @@ from recdash.settings import DATA_FOLDER
 from recdash.store.write_lock import DEADLINE_SECONDS, Gate, busy, gate_of
 
 logger = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
 
 WRITER_BUSY_SECONDS = 30
 READER_BUSY_SECONDS = 5
 N_READERS = 16
+MOST_ANSWERS = 5_000
 PRAGMAS = (
     "synchronous=FULL",
     "foreign_keys=ON",
@@ -48,6 +51,47 @@ NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glust
 ADVISORY_LOCK = 7_238_112_041
 
 
+class UntilCommit:
+    """Remembers answers until anybody commits, this process or another.
+
+    SQLite counts the commits of other connections and tells the number in 4 µs; the shortest query through
+    SQLAlchemy takes 200, a list of runs 600, and a page asks some 60 of them on each click. A database on a
+    server has no such number, so that nothing is remembered.
+    """
+
+    def __init__(self, connect: Callable[[], Any] | None = None) -> None:
+        self._connect = connect
+        self._connection: Any = None
+        self._known: tuple[int, dict[Hashable, Any]] = (0, {})
+        self._lock = Lock()
+
+    def __call__(self, question: Hashable, read: Callable[[], Answer]) -> Answer:
+        """Returns what ``read`` returns, or returned before to the same question. It must not be changed."""
+        if self._connect is None:
+            return read()
+        count = self._count(self._connect)  # before anything is read: answers may be newer, never older
+        known = self._known
+        if known[0] != count or len(known[1]) >= MOST_ANSWERS:
+            self._known = known = count, {}
+        answers = known[1]
+        if question not in answers:
+            answers[question] = read()
+        answer: Answer = answers[question]
+        return answer
+
+    def _count(self, connect: Callable[[], Any]) -> int:
+        with self._lock:
+            if self._connection is None:
+                self._connection = connect()
+            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def dispose(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+
 @dataclass(frozen=True)
 class Database:
     """An open database, whose connections are closed when nothing uses it any more.
@@ -61,19 +105,20 @@ class Database:
     writer: Engine | None
     gate: Gate
     check: Callable[[], None]
+    until_commit: UntilCommit = field(default_factory=UntilCommit)
     notices: tuple[Problem, ...] = ()
 
     def __post_init__(self) -> None:
-        weakref.finalize(self, _dispose, self.reader, self.writer)
+        weakref.finalize(self, _dispose, self.reader, self.writer, self.until_commit)
 
     def close(self) -> None:
-        _dispose(self.reader, self.writer)
+        _dispose(self.reader, self.writer, self.until_commit)
 
 
-def _dispose(*engines: Engine | None) -> None:
-    for engine in engines:
-        if engine is not None:
-            engine.dispose()
+def _dispose(*parts: Engine | UntilCommit | None) -> None:
+    for part in parts:
+        if part is not None:
+            part.dispose()
 
 
 @dataclass(frozen=True)
@@ -168,12 +213,20 @@ def _sqlite(file: Path, read_only: bool) -> Database:
     if not file.is_file():
         raise StoreError(f"There is no database file at {file}.")
     writer = None if read_only else _sqlite_engine(driver, file, 1, _writer_set_up(wal), "BEGIN IMMEDIATE")
+    set_up = _reader_set_up(safe)
+
+    def counting_commits() -> Any:
+        connection = _opened(driver, file)
+        set_up(connection)
+        return connection
+
     return Database(
         place=str(file),
-        reader=_sqlite_engine(driver, file, N_READERS, _reader_set_up(safe), "BEGIN"),
+        reader=_sqlite_engine(driver, file, N_READERS, set_up, "BEGIN"),
         writer=writer,
         gate=gate_of(str(file.resolve()), file.with_name(file.name + ".lock")),
         check=_watch(file),
+        until_commit=UntilCommit(counting_commits),
         notices=() if wal else (_slow_journal(file, driver.sqlite_version, safe),),
     )
 
@@ -218,22 +271,26 @@ def _slow_journal(file: Path, version: str, safe: bool) -> Problem:
 SetUp = Callable[[Any], None]
 
 
-def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str) -> Engine:
-    # With isolation_level=None, ``begin`` below starts transactions, not the driver. With mode=rw, a missing
-    # file is an error rather than a new, empty database.
-    def connection() -> Any:
-        opened = driver.connect(
-            f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-        )
-        # Text that damage made undecodable is returned as bytes: the row's checksum reveals it, and other
-        # rows stay readable.
-        opened.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-        return opened
+def _opened(driver: Any, file: Path) -> Any:
+    """Returns a new connection.
 
+    isolation_level=None: the driver starts no transactions of its own. mode=rw: a missing file is an error,
+    never a new empty database.
+    """
+    opened = driver.connect(
+        f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
+    )
+    # Text that damage made undecodable is returned as bytes: the row's checksum reveals it, and other
+    # rows stay readable.
+    opened.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+    return opened
+
+
+def _sqlite_engine(driver: Any, file: Path, size: int, set_up: SetUp, begin: str) -> Engine:
     engine = create_engine(
         "sqlite://",
         module=driver,
-        creator=connection,
+        creator=partial(_opened, driver, file),
         poolclass=QueuePool,
         pool_size=size,
         max_overflow=0,

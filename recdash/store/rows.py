@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -28,6 +28,7 @@ LOGGED = (
 """The fields of an added or deleted value that the audit log records."""
 
 Value = TypeVar("Value")
+Answer = TypeVar("Answer")
 
 
 class Rows(Generic[Value]):
@@ -35,6 +36,8 @@ class Rows(Generic[Value]):
 
     kind: ClassVar[Kind]
     order: ClassVar[tuple[Any, ...]]
+    is_remembered: ClassVar[bool] = True
+    """Whether values that were read stay in memory until anybody commits."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -45,8 +48,18 @@ class Rows(Generic[Value]):
 
         Raises ``NotFound``, or ``EvidenceDamaged`` if its row is damaged.
         """
+
+        def read(session: Session) -> Value:
+            value: Value = self._damage.checked(self.kind, row_of(session, self.kind, key))
+            return value
+
+        return self._read((key,), read)
+
+    def _read(self, question: tuple[Hashable, ...], read: Callable[[Session], Answer]) -> Answer:
+        if self.is_remembered:
+            return self._transactions.remembered((self.kind.word, *question), read)
         with self._transactions.read() as session:
-            return self._damage.checked(self.kind, row_of(session, self.kind, key))
+            return read(session)
 
     def name_of(self, key: str) -> str:
         """Returns the stored name of a value, even if its row is damaged. Raises ``NotFound``."""
@@ -57,11 +70,13 @@ class Rows(Generic[Value]):
         return self._list(archived, experiment=experiment)
 
     def _list(self, archived: bool = True, **columns: str | None) -> list[Value]:
-        query = select(self.kind.row).filter_by(**columns).order_by(*self.order)
-        if not archived and self.kind.has("archived"):
-            query = query.where(self.kind.row.archived.is_(None))
-        with self._transactions.read() as session:
+        def read(session: Session) -> list[Value]:
+            query = select(self.kind.row).filter_by(**columns).order_by(*self.order)
+            if not archived and self.kind.has("archived"):
+                query = query.where(self.kind.row.archived.is_(None))
             return self._damage.whole(self.kind, session.scalars(query))
+
+        return list(self._read((archived, *columns.items()), read))
 
     def add(self, value: Value) -> Value:
         with self._transactions.write() as session:

@@ -189,6 +189,7 @@ class SqlReports(DeletableRows[Report]):
     """The :class:`recdash.store.protocol.ReportStore` of an SQL database."""
 
     kind = REPORT
+    is_remembered = False  # a report holds its whole document
     order = (ReportRow.created.desc(), ReportRow.id)
 
 
@@ -220,8 +221,7 @@ class SqlAudit:
             return audit.events(session, limit)
 
     def last(self) -> str:
-        with self._transactions.read() as session:
-            return audit.last(session)
+        return self._transactions.remembered("newest line of the log", audit.last)
 
     def altered(self) -> list[str]:
         with self._transactions.read() as session:

@@ -51,15 +51,17 @@ class SqlCurves:
         return curves
 
     def metrics(self, run_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        query = select(CurveRow.run, CurveRow.metric, CurveRow.checksum).where(CurveRow.run.in_(run_ids))
-        metrics: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
-        with self._transactions.read() as session:
+        def read(session: Session) -> dict[str, tuple[str, ...]]:
+            query = select(CurveRow.run, CurveRow.metric, CurveRow.checksum).where(CurveRow.run.in_(run_ids))
+            metrics: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
             for run_id, metric, checksum in session.execute(query):
                 if has_its_key(run_id, metric, checksum) and run_id in metrics:
                     metrics[run_id].append(metric)
                 else:
                     self._transactions.damage.of_a_curve(session, run_id, metric)
-        return {run_id: tuple(sorted(names)) for run_id, names in metrics.items()}
+            return {run_id: tuple(sorted(names)) for run_id, names in metrics.items()}
+
+        return dict(self._transactions.remembered(("metrics", *run_ids), read))
 
 
 class SqlRuns(DeletableRows[Run]):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.orm import Session
@@ -19,6 +19,8 @@ from recdash.store.artifacts import Artifacts
 from recdash.store.connections import Database, spoken
 from recdash.store.damage import Damage
 from recdash.store.tables import ArtifactRow
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,19 @@ class Transactions:
             self.database.check()
             with Session(self.database.reader) as session, session.begin():
                 yield session
+
+    def remembered(self, question: Hashable, read: Callable[[Session], Answer]) -> Answer:
+        """Returns what ``read`` returns; the same question is not read again until anybody commits."""
+
+        def in_session() -> Answer:
+            with self.read() as session:
+                return read(session)
+
+        if self._joined is not None:  # what this transaction has written is not yet for others
+            return in_session()
+        with spoken(self.database.place):
+            self.database.check()
+            return self.database.until_commit(question, in_session)
 
     @contextmanager
     def write(self) -> Iterator[Session]:

@@ -93,7 +93,9 @@ def test_the_verdict_is_the_one_that_the_overview_opens_with(space: Workspace, f
     assert found.verdict is not None
     assert found.verdict.headline == "Ship best"
     asked = (films["poor"], films["good"], films["best"])
-    assert space.comparisons.verdict(ComparisonQuery(tuple(asked), films["poor"], "ndcg", 5)) is found.verdict
+    opened = space.comparisons.verdict(ComparisonQuery(tuple(asked), films["poor"], "ndcg", 5))
+    assert opened.as_dict() == found.verdict.as_dict()
+    assert opened.cases == found.verdict.cases
 
 
 def test_a_row_is_kept_until_something_is_stored(
@@ -104,7 +106,7 @@ def test_a_row_is_kept_until_something_is_stored(
     assert first.verdict.verdict is not None
     assert first.verdict.verdict.headline == "Ship best"
     with monkeypatch.context() as patched:
-        patched.setattr(space.comparisons, "verdict", None)  # nothing is asked again
+        patched.setattr(space.comparisons, "recommendation", None)  # nothing is asked again
         assert space.overview.today(card).verdict is first.verdict
     space.experiments.set_baseline(films["films"], films["best"])
     (changed,) = space.overview.cards()
@@ -147,7 +149,7 @@ def test_an_error_is_not_kept(
 
     (card,) = space.overview.cards()
     with monkeypatch.context() as patched:
-        patched.setattr(space.comparisons, "verdict", refused)
+        patched.setattr(space.comparisons, "recommendation", refused)
         assert "its upload is not kept" in space.overview.today(card).verdict.why_not
     again = space.overview.today(card).verdict.verdict
     assert again is not None
@@ -190,7 +192,7 @@ def test_a_verdict_that_cannot_be_had_says_why_in_the_errors_words(
     def refused(*_: object) -> None:
         raise InputError(Problem("no-upload", "run 'best'", "its upload is not kept", "Upload it again."))
 
-    monkeypatch.setattr(space.comparisons, "verdict", refused)
+    monkeypatch.setattr(space.comparisons, "recommendation", refused)
     assert (
         space.overview.verdict(films["films"]).why_not
         == "run 'best': its upload is not kept. Upload it again"

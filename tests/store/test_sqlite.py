@@ -21,6 +21,7 @@ from store_contract import (
     a_run,
     add_experiment,
     assert_same_curve,
+    counted_queries,
     in_threads,
 )
 
@@ -326,6 +327,75 @@ def child(code: str, database: Path, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", code, f"sqlite:///{database}", *arguments]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+# ── what was read is remembered until anybody commits ────────────────────────────────────────
+
+
+def test_what_was_read_is_not_read_again_until_somebody_writes(open_again: Open) -> None:
+    store = open_again()
+    films = add_experiment(store)
+    run = store.runs.add(a_run(films))
+    before = store.runs.of_experiment(films.id), store.runs.get(run.id), store.audit.last()
+    with counted_queries() as statements:
+        assert (store.runs.of_experiment(films.id), store.runs.get(run.id), store.audit.last()) == before
+    assert statements == []
+    store.runs.update(run.id, name="ease")
+    assert [found.name for found in store.runs.of_experiment(films.id)] == ["ease"]
+    assert store.audit.last() != before[2]
+
+
+RENAME = """
+import sys
+from recdash.store import open_store
+open_store(sys.argv[1]).experiments.update(sys.argv[2], name="Books")
+"""
+
+
+def test_what_another_process_writes_is_seen_at_once(database: Path, open_again: Open) -> None:
+    store = open_again()
+    films = add_experiment(store)
+    before = store.audit.last()
+    assert store.experiments.get(films.id).name == "Films"
+    other = child(RENAME, database, films.id)
+    other.communicate()
+    assert other.returncode == 0
+    assert store.experiments.get(films.id).name == "Books"
+    assert [found.name for found in store.experiments.all()] == ["Books"]
+    assert store.audit.last() != before
+
+
+def test_what_is_changed_in_the_file_without_recdash_is_seen(database: Path, open_again: Open) -> None:
+    store = open_again()
+    films = add_experiment(store)
+    assert store.experiments.all() == [films]
+    with sqlite_driver().connect(database) as raw:
+        raw.execute("UPDATE experiment SET name = 'Books'")
+    raw.close()
+    assert store.experiments.all() == []  # its checksum is wrong
+    assert [problem.code for problem in store.damaged()] == ["damaged"]
+
+
+def test_what_a_transaction_took_back_was_never_remembered(open_again: Open) -> None:
+    store = open_again()
+    films = add_experiment(store)
+
+    def rename_and_fail() -> None:
+        with store.transaction():
+            store.experiments.update(films.id, name="Books")
+            assert [found.name for found in store.experiments.all()] == ["Books"]
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        rename_and_fail()
+    assert store.experiments.all() == [films]
+
+
+def test_a_list_that_was_changed_by_who_got_it_is_as_it_was_for_the_next(open_again: Open) -> None:
+    store = open_again()
+    films = add_experiment(store)
+    store.experiments.all().clear()
+    assert store.experiments.all() == [films]
 
 
 def test_writers_in_two_processes_and_this_one_lose_nothing(open_again: Open, database: Path) -> None:

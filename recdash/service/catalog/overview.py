@@ -196,7 +196,7 @@ class ExperimentCards:
             only = names[query.baseline]
             return CardVerdict(query, None, f"One run, {only}: add another to compare")
         try:
-            verdict = self._comparisons.verdict(query)
+            verdict = self._comparisons.recommendation(query)
         except RecdashError as error:  # one damaged experiment must not hide the others
             return CardVerdict(query, None, why_not(error, query), error)
         return CardVerdict(query, verdict)

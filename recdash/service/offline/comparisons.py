@@ -15,7 +15,16 @@ from recdash.comparison.replicates import replicate_differences
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
 from recdash.domain.records import OnlineTest, Replicated, Run
-from recdash.domain.results import WHOLE, OnlineLift, Scope, Slice, UserValues, common_bound
+from recdash.domain.results import (
+    WHOLE,
+    Curve,
+    OnlineLift,
+    Scope,
+    Slice,
+    Unavailable,
+    UserValues,
+    common_bound,
+)
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
@@ -63,11 +72,13 @@ class Comparisons:
         self._scores, self._replicates = scores, replicates
         self.user_slices = context.cached(self._read_user_slices, most=8)
         self.value = context.cached(self._read_value, most=4096)
+        self._recommendations = context.cached(self._recommend, most=512)
         self._verdicts = context.cached(self._decide, most=256)
         self._changes = context.cached(self._ask_otherwise, most=256)
         self._states = context.cached_until_written(self._read_state, most=256)
         self._tests_against = context.cached_until_written(self._read_tests, most=64)
         self._pulls = context.sized_cache(self._read_pulls, least=4)
+        self._stored_curves = context.sized_cache(self._read_stored_curves, least=64)
 
     def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
         """Returns the data that ``recdash.comparison`` needs about an experiment's runs, limited to
@@ -92,6 +103,10 @@ class Comparisons:
         Raises InputError for a metric without a value per user.
         """
         return self._verdicts(query, self.verdict_state(query.baseline))
+
+    def recommendation(self, query: ComparisonQuery) -> Recommendation:
+        """Returns the verdict without the intervals of its guardrails, for which all lists are read again."""
+        return self._recommendations(query, self.verdict_state(query.baseline))
 
     def changes(self, query: ComparisonQuery) -> list[WhatIf]:
         """Returns what would change the verdict: other cutoffs, metrics, definitions, populations or
@@ -159,9 +174,15 @@ class Comparisons:
         return replicate_differences(self._source_of(query), query)
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
-        """Returns a metric's value at k, over all users of the scope; None if the run lacks the metric."""
-        curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
+        """Returns any metric of a run; None if it lacks it."""
+        curve = self._stored_curves(run_id).get(metric) if scope == WHOLE else None
+        if not isinstance(curve, Curve):
+            curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)
         return None if curve is None else float(frames.score_at(curve, k)["value"])
+
+    def _read_stored_curves(self, run_id: str) -> Mapping[str, Curve | Unavailable]:
+        """Returns all stored curves of a run, with one query: a recommendation asks for ten of each run."""
+        return self._store.curves.of_runs([run_id])[run_id]
 
     def list_pulls(self, run_ids: Sequence[str], metrics: Sequence[str], k: int) -> list[Mapping[str, Pulls]]:
         """Returns for each run and metric how far single users change the run's value at k (see ``Pulls``).
@@ -233,11 +254,16 @@ class Comparisons:
     def _source_of(self, query: ComparisonQuery) -> Source:
         return self.source(self._store.runs.get(query.baseline).experiment, query.scope)
 
-    def _decide(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - for the cache
+    def _recommend(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - for the cache
         from recdash.comparison.recommendation import recommend
 
         source = self._source_of(query)
-        return recommend(source, compare(source, query))
+        return recommend(source, compare(source, query), intervals=False)
+
+    def _decide(self, query: ComparisonQuery, state: Hashable) -> Recommendation:
+        from recdash.comparison.recommendation import with_guardrail_intervals
+
+        return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state))
 
     def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
