@@ -34,7 +34,7 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
         sentences = []
     figures = [_figure(figure) for figure in key_numbers(today.evidence)]
     numbers = html(
-        '<p class="rd-aside">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
+        '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
         whose=whose_numbers(today),
         figures=join(figures),
     )
