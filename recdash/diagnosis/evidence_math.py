@@ -64,7 +64,7 @@ def mean_by(group: Ints, values: Floats) -> Floats:
     return np.bincount(place, values) / np.maximum(np.bincount(place), 1)
 
 
-def turned(lift: OnlineChange) -> OnlineChange:
+def negated(lift: OnlineChange) -> OnlineChange:
     """Returns the change negated, for a metric of which less is better."""
     low = None if lift.high is None else -lift.high
     high = None if lift.low is None else -lift.low

@@ -20,8 +20,10 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
     deleted.
     """
     experiment = context.experiment
-    opening = first_lead(context) if context.format == FIRST_FORMAT else _drawn(lead(context))
-    sections = [_to_be_drawn(section) for name in context.blocks if (section := BLOCKS[name].make(context))]
+    opening = first_lead(context) if context.format == FIRST_FORMAT else _with_rounded_chart(lead(context))
+    sections = [
+        _with_rounded_figures(section) for name in context.blocks if (section := BLOCKS[name].make(context))
+    ]
     tests = context.workspace.online_tests.all(experiment.id)
     if context.test is not None and context.test.id not in {test.id for test in tests}:
         tests = [*tests, context.test]  # the question's test is described, even if it is archived
@@ -44,13 +46,13 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
     )
 
 
-def _drawn(opening: Lead) -> Lead:
+def _with_rounded_chart(opening: Lead) -> Lead:
     """Returns the opening of the report with the numbers of its chart rounded to visible digits."""
     chart = opening.chart
     return replace(opening, chart=replace(chart, data=shortened(chart.data))) if chart else opening
 
 
-def _to_be_drawn(section: Section) -> Section:
+def _with_rounded_figures(section: Section) -> Section:
     """Returns the section with the numbers of its figures rounded to visible digits; their tables keep all
     digits.
     """

@@ -77,7 +77,7 @@ class ReportContext:
         return {run.id: run.name for run in self.all_runs.values()}
 
     @cached_property
-    def brief(self) -> dict[str, str]:
+    def short_names(self) -> dict[str, str]:
         """Returns {run id: name}, with long names shortened, for sentences that name all runs."""
         from recdash.formatting.wording import cut_inside
 

@@ -94,14 +94,14 @@ class Reports:
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
     def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
-        """Returns the online metric with this name; without a name, the one that ``telling_metric`` chooses.
+        """Returns the online metric with this name; without a name, ``default_online_metric``.
 
         Raises UnknownName for a metric that the test lacks.
         """
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises UnknownName
             return online_metric
-        return telling_metric(self._workspace, test, query.metric, query.k)
+        return default_online_metric(self._workspace, test, query.metric, query.k)
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────
 
@@ -288,7 +288,7 @@ class Reports:
         self._workspace.store.artifacts.collect()
 
 
-def telling_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:
+def default_online_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:
     """Returns the first online metric for which a run won offline and lost online or the reverse, else the
     first of all.
     """

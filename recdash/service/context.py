@@ -24,7 +24,7 @@ P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 
-def person_here() -> Person:
+def local_person() -> Person:
     """Returns the local user as an admin, named by the settings or else by the login name."""
     return Person(settings().user or login_name(), "admin", named=False)
 

@@ -99,7 +99,7 @@ class MetricValues:
 
         Raises InputError for a metric without a value per user.
         """
-        definition, run = define(metric), self._data.lasting_run(run_id)
+        definition, run = define(metric), self._data.cached_run(run_id)
         if isinstance(definition.metric, RatingMetric):
             if scope.slice or "predictions" not in run.hits:
                 return None
@@ -135,7 +135,7 @@ class MetricValues:
         For a slice they suffice for accuracy metrics only, as exposure would need another pass over the
         lists.
         """
-        run = self._data.lasting_run(run_id)
+        run = self._data.cached_run(run_id)
         rule = self.rule(run, users)
         reference = self._data.reference_under(run.experiment, scope.threshold)
         hits = replace(self._data.hits(run_id), truth=reference.truth)

@@ -37,9 +37,9 @@ class RunData:
         self._store = context.store
         self.reference = context.cached(self._read_reference, most=4)
         self.hits = context.sized_cache(self._read_hits, least=64)
-        self.lasting_run = context.cached(self._read_run, most=4096)
+        self.cached_run = context.cached(self._read_run, most=4096)
         """Returns a cached run, for data that never changes, such as hits. Its name may be outdated."""
-        self.reference_under = context.cached(self._take_as_relevant, most=8)
+        self.reference_under = context.cached(self._apply_threshold, most=8)
         self.slices_by = context.cached(self._cut_into, most=32)
         self.rated_pairs = context.cached(self._read_rated_pairs, most=4)
         self.replicates_of = context.cached(self._read_replicates, most=4096)
@@ -49,7 +49,7 @@ class RunData:
 
     def reference_of(self, run_id: str) -> Reference:
         """Returns the reference data (test set, training data, catalogue) of the run's experiment."""
-        return self.reference(self.lasting_run(run_id).experiment)
+        return self.reference(self.cached_run(run_id).experiment)
 
     def _read_rated_pairs(self, experiment_id: str) -> reading.RatedPairs:
         return reading.RatedPairs(self.reference(experiment_id))
@@ -110,7 +110,7 @@ class RunData:
     def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
         return tuple(slices_of(self.reference_under(experiment_id, threshold), by))
 
-    def _take_as_relevant(self, experiment_id: str, threshold: float | None) -> Reference:
+    def _apply_threshold(self, experiment_id: str, threshold: float | None) -> Reference:
         """Returns the experiment's reference data with another relevance threshold; unchanged for None.
 
         Raises InputError if the threshold is not above 0, or leaves no relevant row.
@@ -129,7 +129,7 @@ class RunData:
         return replace(reference, truth=truth)
 
     def _read_hits(self, run_id: str) -> Hits:
-        run = self.lasting_run(run_id)
+        run = self.cached_run(run_id)
         if run.is_mean:
             raise InputError(_several_lists(run))
         tables = {

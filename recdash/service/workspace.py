@@ -16,7 +16,7 @@ from recdash.service.catalog.experiments import Experiments
 from recdash.service.catalog.intake import Intake
 from recdash.service.catalog.overview import ExperimentCards
 from recdash.service.catalog.runs import Runs
-from recdash.service.context import ServiceContext, now_in_utc, person_here
+from recdash.service.context import ServiceContext, local_person, now_in_utc
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.journal import Journal
 from recdash.service.decisions.reviews import Reviews
@@ -67,7 +67,7 @@ class Workspace:
         limits: Limits | None = None,
         clock: Callable[[], datetime] = now_in_utc,
     ) -> None:
-        person = person or person_here()
+        person = person or local_person()
         self._wire(ServiceContext(store, person, limits, clock).seen_by(person))
 
     def _wire(self, context: ServiceContext) -> None:
@@ -153,7 +153,7 @@ class Workspace:
 
         ``person`` defaults to the local user. ``found_artifacts``: see ``open_store``.
         """
-        person = person or person_here()
+        person = person or local_person()
         reading = not person.may("editor")
         store = open_store(database_url, artifacts, read_only=reading, found_artifacts=found_artifacts)
         return cls(store, person=person, limits=limits)

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from recdash.domain.access import Person
-from recdash.service.context import person_here
+from recdash.service.context import local_person
 from recdash.settings import Auth, Settings, listed
 from recdash.web.error_pages import Refused
 from recdash.web.hosts import parts_of
@@ -74,7 +74,7 @@ def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
             "This dashboard runs without sign-in, so it is available only on the machine it runs on. "
             "Start it with RECDASH_AUTH=key (or proxy, oidc) to read it from elsewhere.",
         )
-    return Visitor.of(person_here())
+    return Visitor.of(local_person())
 
 
 def _key(request: HTTPConnection, config: AuthConfig) -> Visitor:

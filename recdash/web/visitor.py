@@ -13,7 +13,7 @@ from secrets import token_urlsafe
 
 from recdash.domain.access import AccessRole, Person
 from recdash.errors import Forbidden
-from recdash.service.context import person_here
+from recdash.service.context import local_person
 from recdash.settings import Settings, settings
 
 OURS = b"x-recdash-"
@@ -76,7 +76,7 @@ def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Per
     A script that runs without a web server, such as a test, has no headers and counts as the local user.
     """
     if not headers and settings().auth == "local":
-        return person_here()
+        return local_person()
     return read_visitor(headers.get(VISITOR)).person(guest)
 
 

@@ -115,7 +115,7 @@ def here(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: 
 
 def as_role(role: AccessRole, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (context, workspace):
-        monkeypatch.setattr(place, "person_here", lambda: Person("bob", role))
+        monkeypatch.setattr(place, "local_person", lambda: Person("bob", role))
 
 
 def deeds(folder: Path) -> int:

@@ -59,8 +59,8 @@ def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str
     (card,) = space.overview.cards()
     assert card.experiment.id == films["films"]
     assert card.question == "What 20 users chose after the split; lists to depth 5"
-    assert [run.name for run in card.own] == ["poor", "good", "best"]
-    assert card.stands == ""
+    assert [run.name for run in card.own_runs] == ["poor", "good", "best"]
+    assert card.status_text == ""
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_what_was_done_is_told_the_newest_first_with_its_author(
         "ann created the experiment",
     ]
     assert card.last_change.when == MORNING + timedelta(days=2)
-    assert card.stands == "Needs A/B – best; in review: best, proposed"
+    assert card.status_text == "Needs A/B – best; in review: best, proposed"
 
 
 def test_changes_of_baseline_note_and_name_are_told(
@@ -273,7 +273,7 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
         "unarchived the run fine", "archived the run fine", "added two runs: fine and best",
         "created the experiment",
     ]  # fmt: skip
-    assert [run.name for run in card.own] == ["best"]
+    assert [run.name for run in card.own_runs] == ["best"]
 
 
 def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> None:
@@ -324,4 +324,4 @@ def test_a_guest_sees_the_card_of_one_experiment_and_not_who_uploaded(
     assert card.experiment.name == "films"
     assert [one.by for one in card.history] == ["", ""]
     space.runs.add(films["films"], lists(3), name="third")
-    assert len(guest.overview.cards()[0].own) == 4
+    assert len(guest.overview.cards()[0].own_runs) == 4

@@ -15,7 +15,7 @@ from recdash.errors import InputError, UnknownName
 from recdash.online import OnlineMetric
 from recdash.online.agreement.agreement import DifferenceInterval
 from recdash.service import Workspace
-from recdash.service.online.offline_online import sign_of, turned
+from recdash.service.online.offline_online import oriented, sign_of
 
 WATCH = "session_watch_time"
 FILES: Mapping[str, str] = {}
@@ -208,8 +208,8 @@ def test_of_an_online_metric_of_which_less_is_better_the_lowest_wins(
 
 def test_of_an_offline_metric_of_which_less_is_better_signs_are_turned() -> None:
     assert (sign_of("rmse"), sign_of("ndcg")) == (-1, 1)
-    assert turned(DifferenceInterval(1.0, 2.0), -1) == DifferenceInterval(-2.0, -1.0)
-    assert turned(DifferenceInterval(None, None), -1) == DifferenceInterval(None, None)
+    assert oriented(DifferenceInterval(1.0, 2.0), -1) == DifferenceInterval(-2.0, -1.0)
+    assert oriented(DifferenceInterval(None, None), -1) == DifferenceInterval(None, None)
 
 
 def test_a_metric_without_a_value_per_user_has_an_order_and_no_settled_pair(

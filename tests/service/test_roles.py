@@ -265,7 +265,7 @@ def test_a_guest_reads_nothing_of_what_an_admin_has_read_before(house: House) ->
         lambda of: of._data.reference(home),
         lambda of: of._data.tables(home),
         lambda of: of._data.hits(run),
-        lambda of: of._data.lasting_run(run),
+        lambda of: of._data.cached_run(run),
         lambda of: of._values.inputs(run),
         lambda of: of._values.user_values(run, "ndcg", 2),
     ]

@@ -26,7 +26,7 @@ ABSENT = object()
 """The value that takes the place of a leaf that a document lacks."""
 Path = tuple[Any, ...]
 NUMBERS = re.compile(r"[+−-]?\d[\d.,]*\d|[+−-]?\d")
-PEOPLES = {("lead", "decision", name) for name in ("author", "moment", "reason")}
+HUMAN_INPUT = {("lead", "decision", name) for name in ("author", "moment", "reason")}
 """The paths of what people wrote, and of when they did, which a new wording never changes."""
 BETTER = {"above", "beat", "beats", "best", "better", "gain", "gains", "improves", "raises", "ship", "won"}
 WORSE = {"below", "costs", "keep", "lose", "loses", "lost", "lowers", "worse"}
@@ -121,7 +121,7 @@ def _say_the_same(text: Any, other: Any, path: Path, named: Collection[str]) -> 
     """
     if not (isinstance(text, str) and isinstance(other, str) and _is_content(path)):
         return False
-    if path in PEOPLES or text.startswith("“") or other.startswith("“"):
+    if path in HUMAN_INPUT or text.startswith("“") or other.startswith("“"):
         return False
     return path == ("lead", "why") or _facts(text, named) == _facts(other, named)
 

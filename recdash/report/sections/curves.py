@@ -66,7 +66,7 @@ def _figure(context: ReportContext, rows: pd.DataFrame, metric: str) -> Figure:
     k = context.query.k
     at_k = rows[rows["k"] == k].sort_values("value", ascending=False)
     values = [
-        f"{context.brief[run]} {numbers.three(value)}"
+        f"{context.short_names[run]} {numbers.three(value)}"
         for run, value in zip(at_k["run_id"], at_k["value"], strict=True)
     ]
     drawn = rows[rows["k"].isin({*drawn_k(int(rows["k"].max()) if len(rows) else 1), k})]

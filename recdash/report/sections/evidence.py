@@ -24,7 +24,7 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import CORRECTIONS, listed, shown
 from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Paragraph, Part, Section
-from recdash.report.sections.leader_table import beside
+from recdash.report.sections.leader_table import other_metrics_table
 
 
 def evidence(context: ReportContext) -> Section | None:
@@ -37,7 +37,7 @@ def evidence(context: ReportContext) -> Section | None:
     words = {comparison.names[pair.candidate]: pair.judged.word for pair in comparison.against}
     parts: list[Part] = [_forest(context, comparison)]
     parts += [Paragraph(f"{why}.", "muted") for why in comparison.apart.values()]
-    parts += [beside(context.evidence)] if context.evidence.leader else []
+    parts += [other_metrics_table(context.evidence)] if context.evidence.leader else []
     return Section("evidence", beats(words, context.base), differences_note(comparison), tuple(parts))
 
 
@@ -50,7 +50,7 @@ def forest(context: ReportContext) -> Figure | None:
 def _forest(context: ReportContext, comparison: Comparison) -> Figure:
     pairs = comparison.against
     outcomes = [
-        f"{context.brief[pair.candidate]} {difference.shown} ({shown(pair.judged.word)})"
+        f"{context.short_names[pair.candidate]} {difference.shown} ({shown(pair.judged.word)})"
         for pair in pairs
         for difference in [single(pair.paired.mean, sign=True)]
     ]

@@ -25,7 +25,7 @@ from recdash.metrics.naming import metric_at
 ALL_LISTS = "catalogue-level metric: one value for all lists"
 
 
-def beside(evidence: VerdictEvidence) -> Table:
+def other_metrics_table(evidence: VerdictEvidence) -> Table:
     """Returns a table with a row for each number that the verdict considers; changes are in % of the
     baseline's value.
     """

@@ -45,7 +45,7 @@ NOT_JUDGED = "not judged (SRM)"
 QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
 
 
-class BothSides(NamedTuple):
+class OfflineOnlineResults(NamedTuple):
     """The runs that an A/B test served, with their offline results and one online metric, whose title is
     ``title``.
     """
@@ -61,7 +61,7 @@ class BothSides(NamedTuple):
         return not split_is_broken(self.test.notices)
 
 
-def both_sides(context: ReportContext) -> BothSides | None:
+def offline_online_results(context: ReportContext) -> OfflineOnlineResults | None:
     """Returns the offline and online results; None without an A/B test, and if no variant is linked to a
     run.
     """
@@ -76,12 +76,12 @@ def both_sides(context: ReportContext) -> BothSides | None:
         return None
     results = context.workspace.online_tests.result_frame(test.id)
     title = str(results.loc[results["metric"] == metric, "title"].iloc[0])
-    return BothSides(test, metric, title, rows, results)
+    return OfflineOnlineResults(test, metric, title, rows, results)
 
 
 def online(context: ReportContext) -> Section | None:
     """Returns the section; None without an A/B test with linked runs."""
-    sides = both_sides(context)
+    sides = offline_online_results(context)
     if sides is None:
         return None
     query, (test, metric, title, rows, results) = context.query, sides
@@ -108,7 +108,7 @@ def online(context: ReportContext) -> Section | None:
 # ── offline and online results ───────────────────────────────────────────────────────────────
 
 
-def _figures(context: ReportContext, sides: BothSides) -> list[Part]:
+def _figures(context: ReportContext, sides: OfflineOnlineResults) -> list[Part]:
     table, base = _table(context, sides), _base(context, sides.test)
     heading = f"Online: {sides.title}, lift over {base}, %"
     lifts = _side(context, sides, heading, LIFTS, lifted=True)
@@ -125,7 +125,12 @@ def _base(context: ReportContext, test: OnlineTest) -> str:
 
 
 def _side(
-    context: ReportContext, sides: BothSides, heading: str, names: tuple[str, str, str], *, lifted: bool
+    context: ReportContext,
+    sides: OfflineOnlineResults,
+    heading: str,
+    names: tuple[str, str, str],
+    *,
+    lifted: bool,
 ) -> Figure:
     """Returns the bars of the offline or online results, with their table.
 
@@ -134,7 +139,7 @@ def _side(
     rows = sides.rows
     scale, unit = (100, PERCENT) if lifted else (1, "")
     values_in_words = [
-        f"{context.brief[row['run_id']]} {numbers.three(scale * row[names[0]])}{unit}"
+        f"{context.short_names[row['run_id']]} {numbers.three(scale * row[names[0]])}{unit}"
         for row in records(rows)
         if is_number(row[names[0]])
     ]
@@ -148,16 +153,17 @@ def _side(
     return Figure("bars", heading, "95 % CIs", alt, data, table, wide=False)
 
 
-def quadrants(context: ReportContext, sides: BothSides | None = None) -> Figure | None:
+def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None) -> Figure | None:
     """Returns a scatter chart of offline against online results; None without an A/B test, or offline
     differences.
     """
-    sides = sides or both_sides(context)
+    sides = sides or offline_online_results(context)
     if sides is None or not any(is_number(value) for value in sides.rows["offline_delta"]):
         return None
     rows, judged = sides.rows, sides.is_judged
     outcomes = [
-        f"{context.brief[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}" for row in records(rows)
+        f"{context.short_names[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}"
+        for row in records(rows)
     ]
     titles = axis_titles(context.query.where, _base(context, sides.test), sides.title)
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
@@ -182,7 +188,7 @@ def axis_titles(where: str, base: str, online_title: str) -> list[str]:
     return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %"]
 
 
-def _table(context: ReportContext, sides: BothSides) -> Table:
+def _table(context: ReportContext, sides: OfflineOnlineResults) -> Table:
     """Returns a table with a row for each run: offline result, online result, and how they agree."""
     rows = sides.rows
     offline, below = with_intervals(

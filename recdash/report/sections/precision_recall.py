@@ -44,7 +44,8 @@ def _figure(context: ReportContext, paths: pd.DataFrame, here: pd.DataFrame) -> 
     wanted = {*drawn_k(int(paths["k"].max())), context.query.k}
     drawn = paths[paths["k"].isin(wanted)]
     values = [
-        f"{context.brief[row['run_id']]} {numbers.three(row['precision'])} and {numbers.three(row['recall'])}"
+        f"{context.short_names[row['run_id']]} {numbers.three(row['precision'])} "
+        f"and {numbers.three(row['recall'])}"
         for row in records(here)
     ]
     columns = ["run_id", "k", "precision", "recall"]

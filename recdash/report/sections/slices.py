@@ -63,7 +63,7 @@ def _figure(
         "lines": lines,
         "runs": [{"run_id": run, "dots": [_dot(result, name, run) for name in names]} for run in runs],
     }
-    outcomes = "; ".join(f"{context.brief[run]}: {_outcome(result, run)}" for run in runs)
+    outcomes = "; ".join(f"{context.short_names[run]}: {_outcome(result, run)}" for run in runs)
     title = f"{result.query.where} by segment"
     table = _table(context, result, names, tuple(dict.fromkeys((result.query.baseline, *runs))))
     return Figure("segments", title, note="", alt=f"{title}. {outcomes}.", data=data, table=table)

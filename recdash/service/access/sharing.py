@@ -98,7 +98,7 @@ class Sharing:
         """Returns the share link of a token. Raises LinkDead with the reason if it no longer works."""
         store = self._store
         try:
-            link = store.share_links.get(hashlib.sha256(self._carried(token)).hexdigest())
+            link = store.share_links.get(hashlib.sha256(self._verified_id(token)).hexdigest())
         except (BadSignature, UnicodeError, ValueError, NotFound):
             raise LinkDead("unknown") from None
         state = self.link_state(link)
@@ -109,7 +109,7 @@ class Sharing:
             raise LinkDead("archived")
         return link
 
-    def _carried(self, token: str) -> bytes:
+    def _verified_id(self, token: str) -> bytes:
         """Returns the id that a token contains.
 
         Raises BadSignature or ValueError if recdash did not issue the token.

@@ -194,11 +194,11 @@ class Planner:
             draft.mapping = columns_for(draft.choice.kind, draft.sorted.mapping) or None
         if draft.choice.mapping is not None:
             draft.mapping = draft.choice.mapping
-        elif (twin := _twin(draft, used)) is not None:
-            draft.mapping, draft.same_as = twin.choice.mapping, twin.file.name
+        elif (similar := _similar_file(draft, used)) is not None:
+            draft.mapping, draft.same_as = similar.choice.mapping, similar.file.name
         self._preview(draft)
         if draft.mapping is not None and draft.mapping is draft.sorted.mapping:
-            draft.notices.append(_told_by_values(draft.mapping))
+            draft.notices.append(_columns_by_values(draft.mapping))
         if draft.kind in ("bandit", "policy"):
             fix = "Open it on the page Off-policy, or leave it out here."
             finding = "logs of a policy are not stored with an experiment"
@@ -287,7 +287,7 @@ class Planner:
         if draft.kind != "run" or not draft.reads_well:
             return
         draft.first_ids = self._first_ids(draft, where)
-        if _unmet(draft.first_ids) and draft.choice.mapping is None:
+        if _ids_unknown(draft.first_ids) and draft.choice.mapping is None:
             self._try_swapped(draft, where)
         if _guesses_wrong_item(draft):
             self._without_item(draft)
@@ -309,7 +309,7 @@ class Planner:
         if not swapped.reads_well:
             return
         first = self._first_ids(swapped, where)
-        if not _unmet(first):
+        if not _ids_unknown(first):
             self._swap(draft, swapped, first)
 
     def _without_item(self, draft: Draft) -> None:
@@ -531,7 +531,7 @@ def _sheet_notices(draft: Draft) -> list[Problem]:
     return [Problem("sheet", "file", finding, "Choose another sheet if this is wrong.")]
 
 
-def _told_by_values(mapping: Mapping[str, str]) -> Problem:
+def _columns_by_values(mapping: Mapping[str, str]) -> Problem:
     """Returns the notice that columns were recognised by their values rather than their names."""
     names = {role: plain(column) for role, column in mapping.items()}
     if names.get("user_id") in ITEM_NAMES and names.get("item_id") in USER_NAMES:
@@ -557,7 +557,7 @@ def _stem(draft: Draft) -> str:
     return without_suffixes(name) or name
 
 
-def _unmet(first: FirstIds) -> bool:
+def _ids_unknown(first: FirstIds) -> bool:
     """Returns whether no user of the first rows is in the test set, or so few ids that scoring would stop."""
     return first.overlap is None or bool(stopping(first.problems))
 
@@ -580,7 +580,7 @@ def _unsorted(is_sorted: SortedFile) -> Problem:
     return Problem("what-is-it", "file", " ".join(is_sorted.reasons).rstrip("."), fix)
 
 
-def _twin(draft: Draft, used: Sequence[Draft]) -> Draft | None:
+def _similar_file(draft: Draft, used: Sequence[Draft]) -> Draft | None:
     """Returns another file of the same kind and columns whose mapping a person chose; None if there is
     none.
     """

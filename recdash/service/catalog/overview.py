@@ -63,7 +63,7 @@ class Card:
         return question_of(self.experiment.settings)
 
     @property
-    def own(self) -> tuple[Run, ...]:
+    def own_runs(self) -> tuple[Run, ...]:
         """Returns the runs that are not reference candidates."""
         return tuple(run for run in self.runs if not run.reference)
 
@@ -90,7 +90,7 @@ class Card:
         return next((review for review in reviews(self.entries) if review.is_open), None)
 
     @property
-    def stands(self) -> str:
+    def status_text(self) -> str:
         """Returns the decision and the open review in words, such as ``Needs A/B – ALS v3; in review: ALS v3,
         offline evidence``.
 
@@ -206,9 +206,9 @@ class ExperimentCards:
         stored.
         """
         verdict = self._current_verdict(card.experiment.id)
-        stands = standing(card.decision, verdict.verdict) if card.decision else None
+        state = standing(card.decision, verdict.verdict) if card.decision else None
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
-        return Today(verdict, stands, tuple(self._status(test, card.names) for test in newest_first))
+        return Today(verdict, state, tuple(self._status(test, card.names) for test in newest_first))
 
     def _current_verdict(self, experiment_id: str) -> CardVerdict:
         """Returns the cached verdict of the experiment; an error is not cached, as a missing file may come

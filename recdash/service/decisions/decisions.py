@@ -91,7 +91,7 @@ class Decisions:
             before = superseded.subject.run.id if superseded.subject.run else None
             about = superseded.review if run_id in {None, before} else None
         review = self._to_answer(experiment_id, about, superseded)
-        numbers = self._rests_on(experiment_id, review, superseded, run_id, query)
+        numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
         _check(outcome, review, numbers, run_id, reason)
         if outcome == "ship":
             self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
@@ -124,7 +124,7 @@ class Decisions:
         refuse_closed(review, old)
         return review
 
-    def _rests_on(
+    def _numbers_for(
         self, experiment_id: str, review: Review | None, superseded: Decision | None,
         run_id: str | None, query: ComparisonQuery | None,
     ) -> Numbers:  # fmt: skip

@@ -137,12 +137,12 @@ class Snapshots:
                 str(warning) for warning in results.health.warnings if warning.code != SPLIT_BROKEN
             ),
             lifts=tuple(_lift(row, rows.get((row.metric, results.control))) for row in own_rows),
-            sides=tuple(self._both_ways(test, subject, variant, own_rows, explained=explained)),
+            sides=tuple(self._offline_online(test, subject, variant, own_rows, explained=explained)),
             definitions=tuple(self._online_definitions(test, own_rows)),
             rules=dict(test.rules),
         )
 
-    def _both_ways(
+    def _offline_online(
         self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
     ) -> Iterator[OfflineOnlineSnapshot]:
         """Yields for each goal whether the run won or lost offline and online.

@@ -212,7 +212,7 @@ class OfflineEvidence:
         if own_row is None or own_row.lift is None:
             return None
         lift = OnlineChange(own_row.lift, own_row.low, own_row.high)
-        return evidence_math.turned(lift) if metric.direction == "down" else lift
+        return evidence_math.negated(lift) if metric.direction == "down" else lift
 
 
 def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tuple[Gain, Gain]:

@@ -49,7 +49,7 @@ class OnlineEvidence:
         if not rows or rows[0]["lift"] is None:
             return Missing(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
         lift = OnlineChange(rows[0]["lift"], *judged_by(rows[0]))
-        return evidence_math.turned(lift) if rows[0].get("direction") == "down" else lift
+        return evidence_math.negated(lift) if rows[0].get("direction") == "down" else lift
 
     def case_detectable(self, case: Case) -> float | Missing:
         if case.test.kind == "aggregates":
@@ -122,15 +122,17 @@ class OnlineEvidence:
         metric = self.measure(case)
         overall = {case.variant: whole(users, metric, control)[case.variant]}
         rows: list[tuple[str, SegmentLift]] = []
-        turned = []
+        reversed_segments = []
         for name in users.segments:
             lifts = by_segment(users, metric, control, name)
             own = [lift for lift in lifts if lift.variant == case.variant and lift.lift is not None]
             rows += [(name, lift) for lift in own]
             if any(reversal.all_of_them for reversal in simpson(own, overall)):
-                turned.append(name)
+                reversed_segments.append(name)
         mixes = {name: _mix_p(users, case, name) for name in users.segments}
-        return SegmentsEvidence(_corrected(rows, down=metric.direction == "down"), mixes, tuple(turned))
+        return SegmentsEvidence(
+            _corrected(rows, down=metric.direction == "down"), mixes, tuple(reversed_segments)
+        )
 
 
 def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[SegmentEvidence, ...]:
@@ -144,7 +146,7 @@ def _corrected(rows: Sequence[tuple[str, SegmentLift]], *, down: bool) -> tuple[
     evidence = []
     for name, row in rows:
         lift = OnlineChange(row.lift or 0.0, row.low, row.high)
-        lift = evidence_math.turned(lift) if down else lift
+        lift = evidence_math.negated(lift) if down else lift
         p = None if row.p is None else next(corrected)
         n_users = row.n_control + row.n_variant
         evidence.append(SegmentEvidence(name, row.segment or "(unknown)", n_users, lift, p))

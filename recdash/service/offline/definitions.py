@@ -79,7 +79,7 @@ class PresetResults:
         return worked.of_run(define(convention.spec), hits, k, familiar_of(reference))
 
     def _conventions(self, run_id: str, metric: str) -> dict[str, Convention]:
-        settings = self._context.settings_of(self._data.lasting_run(run_id).experiment)
+        settings = self._context.settings_of(self._data.cached_run(run_id).experiment)
         return conventions.conventions_of(metric, settings)
 
     def _count_at(self, run_id: str, k: int) -> conventions.Count:
@@ -95,7 +95,7 @@ class PresetResults:
         return count
 
     def _count(self, run_id: str, convention: Convention) -> Curve | Unavailable:
-        spec, run = convention.spec, self._data.lasting_run(run_id)
+        spec, run = convention.spec, self._data.cached_run(run_id)
         if run.is_mean:
             return self._count_mean(run_id, convention)
         if not run.has_lists:

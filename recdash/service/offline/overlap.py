@@ -21,10 +21,10 @@ from recdash.stats.list_overlap import ManyLists, overlap, rank_biased_overlap
 if TYPE_CHECKING:
     import pandas as pd
 
-LIKENESS_COLUMNS = (
+LIST_OVERLAP_COLUMNS = (
     "run_id", "run", "overlap", "rbo", "n_users", "n_both", "hits", "unique", "won", "lost",
 )  # fmt: skip
-_NO_LIKENESS = (np.zeros(0), float("nan"), 0)
+_NO_SIMILARITY = (np.zeros(0), float("nan"), 0)
 
 
 class Overlap:
@@ -34,8 +34,8 @@ class Overlap:
         self._context, self._data, self._lists = context, data, lists
         self._store = context.store
         self.found = context.cached(self._find, most=256)
-        self._relevant = context.cached(self._look_for_relevant, most=32)
-        self._alike = context.cached(self._compare_lists, most=1024)
+        self._relevant = context.cached(self._mark_relevant, most=32)
+        self._list_similarity = context.cached(self._compare_lists, most=1024)
 
     def list_overlap(
         self, run_ids: Sequence[str], baseline_id: str, k: int, scope: Scope = WHOLE
@@ -57,13 +57,13 @@ class Overlap:
             zip(masks, hit_overlap.hit_counts(list(masks.values()), masks.get(base.id)), strict=True)
         )
         rows = [
-            [run.id, run.name, *self._likeness(run, base, k, scope), *vars(counts[run.id]).values()]
+            [run.id, run.name, *self._similarity(run, base, k, scope), *vars(counts[run.id]).values()]
             for run in (base, *others)
             if run.id in masks and run.id in run_ids
         ]
-        return pd.DataFrame(rows, columns=list(LIKENESS_COLUMNS))
+        return pd.DataFrame(rows, columns=list(LIST_OVERLAP_COLUMNS))
 
-    def _likeness(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
+    def _similarity(self, run: Run, base: Run, k: int, scope: Scope) -> tuple[float, float, int, int]:
         """Returns mean overlap at k, mean rank-biased overlap, the number of users compared, and the number
         of users with both lists.
 
@@ -74,7 +74,7 @@ class Overlap:
         counted = self._users_in(run.experiment, scope)
         for either in (run, base):
             counted = counted & (self._data.hits(either.id).list_length > 0)
-        overlaps, rbo, n_users = self._alike(run.id, base.id, scope)
+        overlaps, rbo, n_users = self._list_similarity(run.id, base.id, scope)
         return float(overlaps[k - 1]) if n_users else float("nan"), rbo, n_users, int(counted.sum())
 
     def _compare_lists(self, run_id: str, baseline_id: str, scope: Scope) -> tuple[Floats, float, int]:
@@ -83,7 +83,7 @@ class Overlap:
         """
         runs = [self._store.runs.get(run_id), self._store.runs.get(baseline_id)]
         if not all(map(self._lists.has_lists, runs)):
-            return _NO_LIKENESS
+            return _NO_SIMILARITY
         are_small = all(map(self._lists.is_small, runs))
         own, other = map(
             self._lists.small_lists if are_small else self._lists.sampled_lists, (run_id, baseline_id)
@@ -91,7 +91,7 @@ class Overlap:
         counted = np.flatnonzero(self._users_in(runs[0].experiment, scope))
         users = np.intersect1d(np.intersect1d(own.user, other.user), counted)
         if not len(users):
-            return _NO_LIKENESS
+            return _NO_SIMILARITY
         own, other = own.only(users), other.only(users)
         a, b = ManyLists(own.start, own.item), ManyLists(other.start, other.coded_as(own))
         by_k: Floats = overlap(a, b, self._data.hits(run_id).depth).mean(axis=0)
@@ -117,7 +117,7 @@ class Overlap:
         relevant = self._relevant(self._store.runs.get(run_id).experiment, scope)
         return hit_overlap.hit_rows(hits, k, relevant)
 
-    def _look_for_relevant(self, experiment_id: str, scope: Scope) -> Mask:
+    def _mark_relevant(self, experiment_id: str, scope: Scope) -> Mask:
         """Returns a mask [T] of the test set's rows that are relevant and in the scope."""
         truth = self._data.reference_under(experiment_id, scope.threshold).truth
         relevant = truth.relevant()

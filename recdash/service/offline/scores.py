@@ -93,7 +93,7 @@ class Scores:
 
         Without a stored curve only this k is computed, if the users who count are known individually.
         """
-        run = self._data.lasting_run(run_id)
+        run = self._data.cached_run(run_id)
         if curve is None and define(metric).has_user_values and self._values.rule(run, None) != "run":
             values = self._values.user_values(run_id, metric, k, None, scope)
             return None if values is None or not len(values.users) else frames.score_of_values(values)
@@ -257,7 +257,7 @@ class Scores:
         return self._stored_caveats(run.id, run.name) if run.reference is None else ()
 
     def _look_at_ids(self, run_id: str, name: str) -> tuple[Problem, ...]:
-        run = self._data.lasting_run(run_id)
+        run = self._data.cached_run(run_id)
         if run.is_mean:
             return next(filter(None, map(self._id_caveats, self._data.replicates_of(run_id))), ())
         reference = self._data.reference(run.experiment)

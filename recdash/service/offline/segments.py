@@ -37,7 +37,7 @@ class Segments:
         self._context, self._data, self._values = context, data, values
         self._store = context.store
         self._scores, self._slices = scores, slices
-        self._inside = context.cached(self._values_inside, most=256)
+        self._slice_values = context.cached(self._values_by_slice, most=256)
         self._segmented = context.cached(self._cut_and_judge, most=256)
         self._slice_samples = context.cached(self._sample_slices, most=10)  # each takes 45 MB with 162k users
 
@@ -78,13 +78,13 @@ class Segments:
             return replace(empty, cells=self._by_value(query.shown, by, metric, k))
         values: dict[str, dict[str, UserValues | None]] = {segment: {} for segment in (EVERYBODY, *titles)}
         for run_id in query.shown:
-            for segment, own in zip(values, self._inside(run_id, by, metric, k), strict=True):
+            for segment, own in zip(values, self._slice_values(run_id, by, metric, k), strict=True):
                 values[segment][run_id] = own
         return compare_segments(empty, values)
 
     # ── with values per user ───────────────────────────────────────────────────────────────
 
-    def _values_inside(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
+    def _values_by_slice(self, run_id: str, by: str, metric: str, k: int) -> tuple[UserValues | None, ...]:
         """Returns the run's values per user: first of all users, then of each slice of the attribute ``by``.
 
         Each is None if the run lacks the metric, or if no user counts there.

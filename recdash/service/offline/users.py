@@ -98,7 +98,7 @@ class UserResults:
         """
         import pandas as pd
 
-        known = self._beside_each_other(run_id, query)
+        known = self._paired_values(run_id, query)
         if known is None:
             return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
         own, base = known
@@ -115,7 +115,7 @@ class UserResults:
         )  # fmt: skip
         return pd.DataFrame(dict(zip(DECISIVE_COLUMNS, columns, strict=True)))
 
-    def _beside_each_other(self, run_id: str, query: ComparisonQuery) -> tuple[UserValues, UserValues] | None:
+    def _paired_values(self, run_id: str, query: ComparisonQuery) -> tuple[UserValues, UserValues] | None:
         """Returns values per user of the run and the baseline, over the users who count in both; None if
         there are none.
 
@@ -144,7 +144,7 @@ class UserResults:
         """Returns the differences of the users who count in both runs, above 0 if the run is better; None if
         no user does.
         """
-        known = self._beside_each_other(run_id, query)
+        known = self._paired_values(run_id, query)
         return None if known is None else differences(known[0].own, known[1].own)
 
     # ── one user ─────────────────────────────────────────────────────────────────────────────

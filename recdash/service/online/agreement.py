@@ -26,7 +26,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
 from recdash.service.online.analysis import OnlineAnalysis
-from recdash.service.online.offline_online import OfflineOnlineResult, sign_of, turned
+from recdash.service.online.offline_online import OfflineOnlineResult, oriented, sign_of
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric
@@ -119,8 +119,8 @@ class OnlineAgreement:
         intervals: dict[tuple[str, str], DifferenceInterval] = {}
         for row in self._comparisons.pairs(query, among=True).to_dict("records"):
             ends = DifferenceInterval(none_if_nan(row["ci_low"]), none_if_nan(row["ci_high"]))
-            intervals[row["baseline_id"], row["run_id"]] = turned(ends, sign_of(metric))
-            intervals[row["run_id"], row["baseline_id"]] = turned(ends, -sign_of(metric))
+            intervals[row["baseline_id"], row["run_id"]] = oriented(ends, sign_of(metric))
+            intervals[row["run_id"], row["baseline_id"]] = oriented(ends, -sign_of(metric))
         return intervals
 
     def _online_intervals(self, sides: OfflineOnlineResult) -> dict[tuple[str, str], DifferenceInterval]:
@@ -145,7 +145,7 @@ class OnlineAgreement:
         levels = [level for _, level in judgement.family([lift.p for lift, _ in lifts], "holm")]
         for pair, both, level, (_, plain) in zip(pairs, compared, levels, lifts, strict=True):
             lift = compare.lift(metric, *both, level, adjusted=plain is not None)
-            intervals[pair] = turned(DifferenceInterval(lift.low, lift.high), sides.sign)
+            intervals[pair] = oriented(DifferenceInterval(lift.low, lift.high), sides.sign)
         return intervals
 
     def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:

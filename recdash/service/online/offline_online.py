@@ -60,7 +60,7 @@ class OfflineOnlineResult:
 
     def interval(self, variant: str) -> DifferenceInterval:
         """Returns the interval of the variant's lift over control, corrected over the goals of the test."""
-        return turned(DifferenceInterval(*judged_by(self.rows[variant])), self.sign)
+        return oriented(DifferenceInterval(*judged_by(self.rows[variant])), self.sign)
 
 
 def sign_of(metric: str) -> int:
@@ -68,7 +68,7 @@ def sign_of(metric: str) -> int:
     return -1 if naming.lower_is_better(metric) else 1
 
 
-def turned(ends: DifferenceInterval, sign: int) -> DifferenceInterval:
+def oriented(ends: DifferenceInterval, sign: int) -> DifferenceInterval:
     """Returns the interval so that more is better: negated if ``sign`` is −1."""
     low, high = ends
     return ends if sign > 0 or low is None or high is None else DifferenceInterval(-high, -low)

@@ -16,7 +16,7 @@ from recdash.online.agreement.track_record import Point, TrackRecord, track_reco
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.agreement import OnlineAgreement
-from recdash.service.online.offline_online import OfflineOnlineResult, sign_of, turned
+from recdash.service.online.offline_online import OfflineOnlineResult, oriented, sign_of
 from recdash.service.online.tests import OnlineTests
 from recdash.stats import NORMAL_95
 
@@ -98,7 +98,7 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
         return None
     error = (1 + lift) * (math.log1p(high) - math.log1p(low)) / (2 * NORMAL_95)
     corrected = pair.judged.corrected
-    offline = turned(DifferenceInterval(corrected.low, corrected.high), sign)
+    offline = oriented(DifferenceInterval(corrected.low, corrected.high), sign)
     corner = quadrant(*offline, *sides.interval(variant))
     return Point(
         experiment=experiment,

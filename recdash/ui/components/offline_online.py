@@ -15,7 +15,7 @@ from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.join import split_is_broken
-from recdash.report.reports import telling_metric
+from recdash.report.reports import default_online_metric
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -90,9 +90,9 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
         test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
-        telling = telling_metric(state.workspace(), test, view.metric, view.k)
-        links.tell_unknown("om", "online metric", titles, titles.get(telling, telling))
-        metric = widgets.choice("Online metric", "om", titles, telling)
+        default = default_online_metric(state.workspace(), test, view.metric, view.k)
+        links.tell_unknown("om", "online metric", titles, titles.get(default, default))
+        metric = widgets.choice("Online metric", "om", titles, default)
     return test, metric
 
 

@@ -23,7 +23,7 @@ AT_ONCE = 50
 _BY: Mapping[str, Callable[[Card], Any]] = {
     "change": lambda card: -card.last_change.when.timestamp(),
     "name": lambda card: card.experiment.name.casefold(),
-    "size": lambda card: -len(card.own),
+    "size": lambda card: -len(card.own_runs),
 }
 
 

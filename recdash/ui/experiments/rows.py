@@ -99,8 +99,8 @@ def _marks(card: Card) -> Html:
 def _about(card: Card) -> Html:
     """Returns the experiment's owner, note, and numbers of runs and users."""
     owner = card.rules.owner if card.experiment.truth is not None else ""
-    size = many(len(card.own), "run") if card.own else ""
-    users = many(card.experiment.settings.get("truth_users", 0), "user") if card.own else ""
+    size = many(len(card.own_runs), "run") if card.own_runs else ""
+    users = many(card.experiment.settings.get("truth_users", 0), "user") if card.own_runs else ""
     facts = [*([f"Owner: {owner}"] if owner else []), *filter(None, (size, users))]
     lines = [text for text in (" · ".join(facts), card.experiment.note) if text]
     return join([html("<p>{line}</p>", line=line) for line in lines])
@@ -143,7 +143,7 @@ def _tests(card: Card, tests: Sequence[TestStatus]) -> Html:
     """Returns what the newest A/B tests say to do; a single one without runs refers to the recommendation."""
     if not tests:
         return widgets.muted(NONE_YET)
-    if not card.own and len(tests) == 1:
+    if not card.own_runs and len(tests) == 1:
         return widgets.muted("1, see the recommendation")
     lines = [_test(card, test) for test in tests[:MOST_TESTS]]
     if more := len(tests) - MOST_TESTS:
