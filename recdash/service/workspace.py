@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from recdash.domain.access import Person
 from recdash.errors import Problem
 from recdash.service.access.audit import AuditLog
+from recdash.service.access.maintenance import Maintenance
 from recdash.service.access.sharing import Sharing
 from recdash.service.catalog.additions import Additions
 from recdash.service.catalog.demo import DemoExperiment
@@ -84,6 +85,7 @@ class Workspace:
         self.overlap = Overlap(context, self._data, self._lists)
         self.sharing = Sharing(context)
         self.audit = AuditLog(context)
+        self.maintenance = Maintenance(context)
         self._run_curves = RunCurves(context, self._data, self._values, self.slices)
         self.scores = Scores(context, self._data, self._values, self._run_curves)
         self.queries = Queries(context, self.scores)

@@ -16,7 +16,12 @@ from recdash.store.restricted import OneExperiment
 if TYPE_CHECKING:
     import os
 
-__all__ = ["FoundArtifacts", "OneExperiment", "Store", "absolute_url", "new_id", "open_store"]
+    from recdash.store.backup import RestoreSummary
+    from recdash.store.connections import DatabaseUrl
+
+__all__ = [
+    "FoundArtifacts", "OneExperiment", "Store", "absolute_url", "new_id", "open_store", "restore_store",
+]  # fmt: skip
 
 
 def new_id() -> str:
@@ -48,11 +53,44 @@ def open_store(
     cannot be opened.
     """
     from recdash.settings import settings
-    from recdash.store.connections import parse_url
     from recdash.store.sql import SqlStore
+
+    url, root = _place(database_url, artifacts)
+    return SqlStore.open(url, root, read_only, found_artifacts or settings().found_artifacts)
+
+
+def restore_store(
+    backup: Path,
+    database_url: str | None = None,
+    artifacts: str | os.PathLike[str] | None = None,
+    *,
+    replace: bool = False,
+    who: str = "recdash",
+) -> RestoreSummary:
+    """Restores a backup to the place of a store, by default the one in the settings, and upgrades it.
+
+    The place is given as in ``open_store``. A store that holds data is refused unless ``replace``, which
+    keeps it aside. Raises ``StoreError``; then the store is as it was.
+    """
+    from recdash.store.backup import restore_backup
+    from recdash.store.sql import SqlStore
+
+    url, root = _place(database_url, artifacts)
+    summary = restore_backup(backup, url, root, replace=replace)
+    store = SqlStore.open(url, root, found_artifacts="leave")
+    try:
+        store.by(who, "admin").note_restore(summary)
+    finally:
+        store.close()
+    return summary
+
+
+def _place(database_url: str | None, artifacts: str | os.PathLike[str] | None) -> tuple[DatabaseUrl, Path]:
+    """Returns the database's URL and the folder of its files; what is not given is as in the settings."""
+    from recdash.settings import settings
+    from recdash.store.connections import parse_url
 
     if database_url is None:
         database_url, artifacts = settings().database_url, artifacts or settings().artifacts
     url = parse_url(database_url)
-    root = Path(artifacts or url.artifacts)
-    return SqlStore.open(url, root, read_only, found_artifacts or settings().found_artifacts)
+    return url, Path(artifacts or url.artifacts)

@@ -14,7 +14,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
@@ -36,7 +36,7 @@ class HashingFile:
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._file: IO[bytes] = os.fdopen(os.open(path, flags, 0o666), "wb")
+        self._file: IO[bytes] = os.fdopen(os.open(path, flags, 0o600), "wb")
         self._hash = hashlib.sha256()
         self._n_bytes = 0
 
@@ -90,7 +90,7 @@ class Artifacts:
             _write_parquet(table, file)
             return self._keep(temporary, file, ".parquet")
 
-    def put_file(self, source: Path | bytes) -> str:
+    def put_file(self, source: Path | bytes | IO[bytes]) -> str:
         """Stores the bytes of a file unchanged and returns their sha256."""
         with self._new_file() as (temporary, file):
             first = b""
@@ -116,8 +116,8 @@ class Artifacts:
     def _folder(self, name: str) -> Path:
         folder = self.folder / name
         if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            _sync(self.folder)
+            make_private(folder)
+            sync(self.folder)
         if folder.is_symlink():
             raise StoreError(f"{folder} is a symbolic link; the artifacts must be in the folder itself.")
         return folder
@@ -129,7 +129,7 @@ class Artifacts:
             os.link(temporary, target)
         except FileExistsError:
             self._renew(temporary, target, sha256)
-        _sync(target.parent)
+        sync(target.parent)
         return sha256
 
     def _renew(self, temporary: Path, target: Path, sha256: str) -> None:
@@ -232,6 +232,13 @@ class Artifacts:
                 os.link(file, self._folder(file.stem[:2]) / file.name)
 
 
+def make_private(folder: Path) -> None:
+    """Makes a folder and its missing parents, which only their owner can open."""
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def files_in(folder: Path) -> Iterator[Path]:
     """Yields the paths of the stored files in a folder, which are recognised by their names."""
     return (path for path in folder.glob("[0-9a-f][0-9a-f]/*") if SHA256.fullmatch(path.stem))
@@ -261,16 +268,17 @@ def _write_parquet(table: pa.Table | Iterable[pa.RecordBatch], file: HashingFile
             writer.write(batch)
 
 
-def _chunks(source: Path | bytes) -> Iterator[bytes]:
+def _chunks(source: Path | bytes | IO[bytes]) -> Iterator[bytes]:
     if isinstance(source, bytes):
         yield source
         return
-    with source.open("rb") as file:
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
+    """Waits until the names in a folder are on disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

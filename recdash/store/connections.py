@@ -25,6 +25,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from recdash.errors import Problem, StoreError
 from recdash.settings import DATA_FOLDER
+from recdash.store.artifacts import make_private
 from recdash.store.write_lock import DEADLINE_SECONDS, Gate, busy, gate_of
 
 logger = logging.getLogger(__name__)
@@ -107,6 +108,8 @@ class Database:
     check: Callable[[], None]
     until_commit: UntilCommit = field(default_factory=UntilCommit)
     notices: tuple[Problem, ...] = ()
+    file: Path | None = None
+    """The file of an SQLite database; None for a server."""
 
     def __post_init__(self) -> None:
         weakref.finalize(self, _dispose, self.reader, self.writer, self.until_commit)
@@ -228,13 +231,14 @@ def _sqlite(file: Path, read_only: bool) -> Database:
         check=_watch(file),
         until_commit=UntilCommit(counting_commits),
         notices=() if wal else (_slow_journal(file, driver.sqlite_version, safe),),
+        file=file,
     )
 
 
 def _create(file: Path) -> None:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        make_private(file.parent)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except OSError as error:
         raise StoreError(f"The database file {file} cannot be opened: {error.strerror}.") from error
 

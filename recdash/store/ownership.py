@@ -21,7 +21,7 @@ from sqlalchemy import Connection, select
 
 from recdash.errors import StoreError
 from recdash.settings import FoundArtifacts
-from recdash.store.artifacts import Artifacts, files_in
+from recdash.store.artifacts import Artifacts, files_in, make_private
 from recdash.store.connections import Database
 from recdash.store.tables import ArtifactRow, ExperimentRow, StoreRow
 
@@ -62,7 +62,7 @@ def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts
         raise _is_new(database.place, root)
     if hashes is not None or found_artifacts == "adopt":
         artifacts.take(file for file in _files_below(root) if hashes is None or file.stem in hashes)
-    own.mkdir(exist_ok=True)
+    make_private(own)
     return artifacts
 
 
@@ -71,9 +71,10 @@ def note_use(folder: Path, database: str) -> None:
     line = json.dumps([database, str(folder)]) + "\n"
     # No file can be removed from a folder that is not writable.
     with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         if line not in _lines(folder):
-            with (folder / USED_BY).open("a", encoding="utf-8") as file:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            with os.fdopen(os.open(folder / USED_BY, flags, 0o600), "a", encoding="utf-8") as file:
                 file.write(line)
 
 

@@ -19,6 +19,8 @@ from recdash.errors import Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from recdash.store.backup import BackupSummary
+
 UNUSED_FOR = timedelta(hours=24)
 REFERENCE_SLOTS = 1_000_000
 
@@ -315,6 +317,13 @@ class Store(Protocol):
 
         Other writers wait meanwhile, so slow work must be done before. Files are not part of it: store them
         before.
+        """
+
+    def back_up(self, target: Path) -> BackupSummary:
+        """Writes a backup to a new folder, or to a new file that ends in ``.tar``, while others read and
+        write.
+
+        Raises ``StoreError`` if ``target`` exists or cannot be written, and for PostgreSQL.
         """
 
     def secret(self) -> bytes:

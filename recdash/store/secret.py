@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recdash.errors import StoreError
+from recdash.store.artifacts import make_private
 
 NAME, N_BYTES = "secret.key", 32
 
@@ -38,7 +39,7 @@ def _make(file: Path) -> None:
 
     So no process reads half a file, and if several create it, the first one wins.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_private(file.parent)
     aside = file.with_name(f"{NAME}.{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as new:
         new.write(secrets.token_hex(N_BYTES) + "\n")

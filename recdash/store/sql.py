@@ -20,6 +20,7 @@ from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import EvidenceDamaged, Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
+from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, spoken
 from recdash.store.damage import Damage
 from recdash.store.integrity import everything_wrong, structure
@@ -115,6 +116,20 @@ class SqlStore:
     def check(self) -> list[Problem]:
         with self._transactions.read() as session:
             return everything_wrong(session, self._transactions.files)
+
+    def back_up(self, target: Path) -> BackupSummary:
+        transactions = self._transactions
+        transactions.refuse_if_read_only()
+        with spoken(transactions.database.place):
+            summary = write_backup(transactions.database, transactions.files, self._root, target)
+        with transactions.write() as session:
+            transactions.note(session, "back up", "store", files=summary.n_files, bytes=summary.n_bytes)
+        return summary
+
+    def note_restore(self, summary: RestoreSummary) -> None:
+        """Records in the audit log that this store was restored from a backup."""
+        with self._transactions.write() as session:
+            self._transactions.note(session, "restore backup", "store", written=summary.created)
 
     def transaction(self) -> AbstractContextManager[None]:
         return self._transactions.together()

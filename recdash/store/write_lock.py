@@ -107,7 +107,7 @@ def _lock_between_processes(lock_file: Path, until: float, held: ExitStack) -> N
 def _file_lock(path: Path, until: float) -> Iterator[None]:
     # Each call opens a new descriptor, which releases the lock when it is closed, even if the process dies.
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o600)
     except OSError as error:  # the file usually belongs to another user
         raise StoreError(f"The lock file {path} cannot be opened: {error.strerror}. {LOCK_FIX}") from error
     try:

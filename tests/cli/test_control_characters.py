@@ -169,6 +169,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("views",): [FILMS, (*FILMS, "--format", "json")],
     ("audit",): [(), ("--format", "json")],
     ("check",): [(), ("--format", "json")],
+    ("backup",): [(f"{RED}.tar",)],
     ("decide",): [(*FILMS, "--outcome", "inconclusive", "--run", f"{HOSTILE}ease", "--text", HOSTILE)],
     ("decisions",): [FILMS, (*FILMS, "--format", "json")],
     ("review", "propose"): [(*FILMS, "--run", f"{HOSTILE}ease", "--text", HOSTILE)],
@@ -178,8 +179,10 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("review", "show"): [FILMS, (*FILMS, "--format", "json")],
     ("digest",): [("--format", form) for form in ("md", "html", "text", "json")],
 }  # fmt: skip
-SERVES = {("serve",)}
-"""Ends in another program, so that only its refusals are looked at."""
+SERVES = {("serve",), ("restore",)}
+"""The first ends in another program, the second needs a store that nobody has open: only their refusals are
+looked at.
+"""
 
 
 def test_every_command_of_the_parser_is_called() -> None:

@@ -13,6 +13,7 @@ from recdash.cli import main
 from recdash.domain.access import ROLES, AccessRole, Person
 from recdash.report.reports import Reports
 from recdash.service import Workspace, context, workspace
+from recdash.service.access import maintenance
 from recdash.store import open_store
 
 FILES = {
@@ -60,6 +61,8 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "revoke": ("editor", ("LINK",)),
     "audit": ("admin", ()),
     "check": ("admin", ()),
+    "backup": ("admin", ("new.tar",)),
+    "restore": ("admin", ("kept.tar", "--replace")),
 }
 NOT_OF_A_STORE = ["presets", "inspect", "serve"]
 """The first two read no store; the last starts the server, which asks everybody who they are:
@@ -99,6 +102,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     Reports(space).write(question, home / "kept.json")
     (home / "link").write_text(space.sharing.share(films.id).link.id)
+    space.maintenance.back_up(home / "kept.tar")
     store.close()
     return home
 
@@ -114,7 +118,7 @@ def here(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: 
 
 
 def as_role(role: AccessRole, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in (context, workspace):
+    for place in (context, workspace, maintenance):
         monkeypatch.setattr(place, "local_person", lambda: Person("bob", role))
 
 

@@ -77,7 +77,7 @@ CHANGES = [
     "sharing.save_view", "sharing.share", "sharing.links",
 ]  # fmt: skip
 ADMINS = [
-    "audit.altered", "audit.breaks", "audit.events", "audit.check",
+    "audit.altered", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
@@ -166,6 +166,7 @@ GIVEN: dict[str, Any] = {
     "kind": "run", "user_id": "u", "rules": None, "changed": None, "tags": ("t",), "note": "n", "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "facts": (), "addition": None, "staged": (),
+    "target": "no-folder/backup",
 }  # fmt: skip
 
 

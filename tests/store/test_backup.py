@@ -1,0 +1,324 @@
+"""A backup holds what the store had at one moment, and a restore brings it back or changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from store_contract import a_curve, a_run, add_experiment
+
+from recdash.errors import StoreError
+from recdash.store import Store, backup, open_store, restore_store
+
+Opened = Callable[..., Store]
+
+
+@pytest.fixture
+def data(tmp_path: Path, empty_database: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    shutil.copyfile(empty_database, folder / "recdash.db")
+    return folder
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    stores: list[Store] = []
+
+    def open_it(folder: Path) -> Store:
+        stores.append(open_store(url(folder)))
+        return stores[-1]
+
+    yield open_it
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def store(opened: Opened, data: Path) -> Store:
+    """A store with an experiment of two runs."""
+    made = opened(data)
+    fill(made, "Films", 1, 2)
+    return made
+
+
+def url(folder: Path) -> str:
+    return f"sqlite:///{folder / 'recdash.db'}"
+
+
+def fill(store: Store, name: str, *values: int) -> None:
+    home = add_experiment(store, name)
+    for value in values:
+        upload = store.artifacts.put(pa.table({"item_id": [value]}))
+        store.runs.add(a_run(home, f"run {value}", upload), [a_curve()])
+
+
+def content(store: Store) -> list[object]:
+    """Everything that was stored, with the rows of each upload."""
+    homes = store.experiments.all(archived=True)
+    runs = [run for home in homes for run in store.runs.of_experiment(home.id, archived=True)]
+    uploads = [store.artifacts.table(str(run.upload)).to_pydict() for run in runs]
+    return [
+        homes,
+        runs,
+        uploads,
+        [list(curves) for curves in store.curves.of_runs([r.id for r in runs]).values()],
+    ]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The content of all files but those that SQLite and the gate make for themselves."""
+    own = ("-wal", "-shm", ".lock", ".queue")
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith(own)
+    }
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.tar"])
+def test_a_store_is_restored_from_its_backup(store: Store, opened: Opened, tmp_path: Path, name: str) -> None:
+    before, secret = content(store), store.secret()
+    target = tmp_path / "backups" / name
+    done = store.back_up(target)
+    assert (done.path, done.problems) == (target, ())
+    assert store.audit.events(1)[0].action == "back up"
+    restored = restore_store(target, url(tmp_path / "elsewhere"), who="ann")
+    assert (restored.n_files, restored.aside, restored.missing) == (done.n_files, (), ())
+    other = opened(tmp_path / "elsewhere")
+    assert content(other) == before
+    assert (other.check(), other.secret()) == ([], secret)
+    assert [(event.who, event.action) for event in other.audit.events(1)] == [("ann", "restore backup")]
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.tar"])
+def test_only_the_owner_can_read_a_backup_and_a_store(store: Store, tmp_path: Path, name: str) -> None:
+    store.back_up(tmp_path / name)
+    store.secret()
+    restore_store(tmp_path / name, url(tmp_path / "new"))
+    paths = [tmp_path / name, *(tmp_path / name).rglob("*"), *(tmp_path / "new").rglob("*")]
+    loose = [path for path in paths if path.stat().st_mode & 0o077]
+    assert loose == []
+
+
+def test_a_store_is_backed_up_while_it_is_written(store: Store, opened: Opened, tmp_path: Path) -> None:
+    stop, home = threading.Event(), store.experiments.all()[0]
+
+    def write() -> None:
+        number = 100
+        while not stop.is_set():
+            upload = store.artifacts.put(pa.table({"item_id": [number]}))
+            added = store.runs.add(a_run(home, f"run {number}", upload), [a_curve()])
+            if number % 3 == 0:
+                store.runs.delete(added.id)
+            number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(4):
+            store.back_up(tmp_path / f"kept {number}")
+    finally:
+        stop.set()
+        writer.join()
+    for number in range(4):
+        restore_store(tmp_path / f"kept {number}", url(tmp_path / f"new {number}"))
+        other = opened(tmp_path / f"new {number}")
+        assert other.check() == []
+        assert len(content(other)[1]) >= 2  # type: ignore[arg-type]
+
+
+def test_what_is_deleted_while_a_backup_is_written_is_in_it_or_not(
+    store: Store, opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_one = backup._copy_artifact
+    (run, *_) = store.runs.of_experiment(store.experiments.all()[0].id)
+
+    def delete_first(artifacts: Any, sha256: str, folder: Path) -> None:
+        monkeypatch.setattr(backup, "_copy_artifact", copy_one)
+        path = store.artifacts.path(str(run.upload))
+        store.runs.delete(run.id)
+        store.artifacts.collect()
+        path.unlink(missing_ok=True)
+        copy_one(artifacts, sha256, folder)
+
+    monkeypatch.setattr(backup, "_copy_artifact", delete_first)
+    assert store.back_up(tmp_path / "kept").problems == ()
+    restore_store(tmp_path / "kept", url(tmp_path / "new"))
+    other = opened(tmp_path / "new")
+    assert other.check() == []
+    assert len(content(other)[1]) == 1  # type: ignore[arg-type]
+
+
+def test_what_the_store_has_lost_is_named_and_the_rest_is_backed_up(store: Store, tmp_path: Path) -> None:
+    (run, *_) = store.runs.of_experiment(store.experiments.all()[0].id)
+    store.artifacts.path(str(run.upload)).unlink()
+    (problem,) = store.back_up(tmp_path / "kept").problems
+    assert str(run.upload) in str(problem)
+    assert restore_store(tmp_path / "kept", url(tmp_path / "new")).missing == (run.upload,)
+
+
+def test_a_backup_that_cannot_be_written_leaves_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(StoreError, match="exists already"):
+        store.back_up(tmp_path / "there")
+    before = files(tmp_path).keys()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup, "_copy_artifact", full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        store.back_up(tmp_path / "kept")
+    assert files(tmp_path).keys() == before
+    fill(store, "Songs", 3)
+
+
+# ── what is not restored ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_store_that_holds_data_is_replaced_only_if_that_is_asked_for_and_kept_aside(
+    store: Store, opened: Opened, data: Path, tmp_path: Path
+) -> None:
+    store.back_up(tmp_path / "kept")
+    old = content(store)
+    fill(store, "Songs", 3)
+    new = content(store)
+    store.close()
+    before = files(data)
+    with pytest.raises(StoreError, match=r"already holds data.*--replace"):
+        restore_store(tmp_path / "kept", url(data))
+    assert files(data) == before
+    (aside,) = restore_store(tmp_path / "kept", url(data), replace=True).aside
+    assert content(opened(data)) == old
+    assert content(opened(aside)) == new
+    assert opened(aside).check() == opened(data).check() == []
+
+
+def test_another_store_is_replaced_and_kept_aside_with_its_files(
+    store: Store, opened: Opened, tmp_path: Path
+) -> None:
+    store.back_up(tmp_path / "kept")
+    other = opened(tmp_path / "other")
+    fill(other, "Books", 7, 8)
+    theirs = content(other)
+    other.close()
+    (aside,) = restore_store(tmp_path / "kept", url(tmp_path / "other"), replace=True).aside
+    assert content(opened(tmp_path / "other")) == content(store)
+    assert content(opened(aside)) == theirs
+    assert len(list((tmp_path / "other" / "artifacts").glob("store-*"))) == 1
+
+
+def test_a_store_that_is_open_is_not_replaced(store: Store, data: Path, tmp_path: Path) -> None:
+    store.back_up(tmp_path / "kept")
+    with pytest.raises(StoreError, match="Stop the dashboard first"):
+        restore_store(tmp_path / "kept", url(data), replace=True)
+    fill(store, "Songs", 3)
+    assert store.check() == []
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.tar"])
+@pytest.mark.parametrize("kind", ["database", "artifact", "lost artifact"])
+def test_a_damaged_backup_changes_nothing(store: Store, tmp_path: Path, name: str, kind: str) -> None:
+    store.back_up(tmp_path / "whole")
+    folder = tmp_path / "whole"
+    victim = folder / "recdash.db" if kind == "database" else next((folder / "artifacts").rglob("*.parquet"))
+    content = victim.read_bytes()
+    victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    if kind.startswith("lost"):
+        victim.unlink()
+    if name.endswith(".tar"):
+        with tarfile.open(tmp_path / name, "w") as tar:
+            tar.add(folder, ".", recursive=False)
+            for path in folder.rglob("*"):
+                tar.add(path, str(path.relative_to(folder)), recursive=False)
+    else:
+        folder.rename(tmp_path / name)
+    with pytest.raises(StoreError, match=r"is damaged: 1 of its \d files"):
+        restore_store(tmp_path / name, url(tmp_path / "new"))
+    assert not (tmp_path / "new" / "recdash.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": 2}, "newer recdash"),
+        ({"schema": "9999"}, r"newer recdash \(schema 9999"),
+        ({"files": {"../../evil": {"sha256": "0"}}}, "is damaged"),
+        ({"files": {}}, "is damaged"),
+    ],
+)
+def test_a_backup_that_is_newer_or_not_ours_is_refused(
+    store: Store, tmp_path: Path, change: dict[str, object], words: str
+) -> None:
+    store.back_up(tmp_path / "kept")
+    file = tmp_path / "kept" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(StoreError, match=words):
+        restore_store(tmp_path / "kept", url(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("kind", ["nothing", "text", "folder"])
+def test_what_is_no_backup_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "kept"
+    if kind == "text":
+        path.write_text("user_id,item_id\n")
+    if kind == "folder":
+        path.mkdir()
+    with pytest.raises(StoreError, match="is not a backup of recdash"):
+        restore_store(path, url(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_links_in_a_backup_are_not_followed(store: Store, tmp_path: Path) -> None:
+    store.back_up(tmp_path / "kept")
+    victim = next((tmp_path / "kept" / "artifacts").rglob("*.parquet"))
+    victim.rename(tmp_path / "outside")
+    victim.symlink_to(tmp_path / "outside")
+    with pytest.raises(StoreError, match="is damaged"):
+        restore_store(tmp_path / "kept", url(tmp_path / "new"))
+
+
+def test_of_postgresql_it_is_said_what_to_use(store: Store, tmp_path: Path) -> None:
+    store.back_up(tmp_path / "kept")
+    with pytest.raises(StoreError, match="pg_restore"):
+        restore_store(tmp_path / "kept", "postgresql://user@host/name", tmp_path / "artifacts")
+
+
+# ── a process that dies ──────────────────────────────────────────────────────────────────────
+
+
+STEPS = ("_copy", "_keep_aside", "_restore_secret", "sync")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_restore_that_dies_leaves_the_old_store_or_the_new_one(
+    store: Store, opened: Opened, data: Path, tmp_path: Path, step: str
+) -> None:
+    store.secret()
+    store.back_up(tmp_path / "kept")
+    old = content(store)
+    fill(store, "Songs", 3)
+    new = content(store)
+    store.close()
+    process = os.fork()
+    if process == 0:
+        try:
+            setattr(backup, step, lambda *_, **__: os.kill(os.getpid(), 9))
+            restore_store(tmp_path / "kept", url(data), replace=True)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(process, 0)[1]) == 9
+    assert content(opened(data)) == (old if step == "sync" else new)
+    assert opened(data).check() == []
