@@ -28,6 +28,7 @@ if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)
     page.work_on_one(workspace, experiment, runs)
-fallback_offer.offer([run.id for run in runs if run.archived is None])
-reference_offer.offer(workspace, experiment)
+if experiment.truth is not None:
+    fallback_offer.offer([run.id for run in runs if run.archived is None])
+    reference_offer.offer(workspace, experiment)
 forms.online_panel(workspace, experiment)

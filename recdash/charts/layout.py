@@ -18,6 +18,8 @@ LINE, INTERVAL, MARKER, SMALL_MARKER, RIBBON_ALPHA = 2.2, 3, 13, 7, 0.16
 LABEL_PITCH = 19
 OVERLAP = 1000.0
 """The cost of a label's place that covers another label or extends beyond the drawn area."""
+MARK = 8
+"""The number of obstacles that a run's marker counts as."""
 LABEL_SHIFTS = (0, -19, 19, -38, 38, -57, 57, -76, 76)
 FAR_SIDES = (24.0, -24.0, 110.0, -110.0, 200.0, -200.0)
 FAR_SHIFTS = tuple(float(step * LABEL_PITCH) for step in range(-12, 13))
@@ -276,7 +278,7 @@ def place_labels(
 
     ``points`` and ``obstacles`` are px from the top left. Each label takes the place of least cost among some
     places left and right of its point: covering other labels costs most, then covering obstacles, then
-    distance. If all these places would cover a label, it takes a place further away.
+    distance. If all these places would cover a label or a marker, places further away count too.
     """
     taken: list[Box] = []
     placed: dict[int, tuple[float, float]] = {}
@@ -285,8 +287,9 @@ def place_labels(
     for index in sorted(range(len(points)), key=lambda index: -points[index][0]):
         point, width = points[index], 7.0 * len(texts[index]) + 6
         cost, offset, box = _cheapest(point, width, near, taken, obstacles, size)
-        if cost >= OVERLAP:
-            cost, offset, box = _cheapest(point, width, far, taken, (), size)
+        if cost >= MARK:
+            further = _cheapest(point, width, far, taken, obstacles, size)
+            _, offset, box = min((cost, offset, box), further)
         taken.append(box)
         placed[index] = offset
     return [placed[index] for index in range(len(points))]

@@ -9,6 +9,7 @@ from itertools import pairwise
 import plotly.graph_objects as go
 
 from recdash.charts.layout import (
+    MARK,
     MARKER,
     DrawnArea,
     escape,
@@ -141,6 +142,15 @@ def _value(value: float, half: float, decimals: int) -> str:
     return f"{text}, 95 % CI {ends}"
 
 
+def _on_markers(points: Sequence[TradeOffPoint], area: DrawnArea) -> Iterator[tuple[float, float]]:
+    """Yields the centre and the corners of each marker, in px, as often as a marker counts."""
+    half = MARKER / 2
+    for point in points:
+        x, y = area.pixel(point.x, point.y)
+        for across, down in ((0, 0), (half, 0), (-half, 0), (0, half), (0, -half)):
+            yield from [(x + across, y + down)] * MARK
+
+
 def _names(
     points: Sequence[TradeOffPoint],
     steps: Sequence[TradeOffPoint],
@@ -153,9 +163,9 @@ def _names(
     starts = [area.pixel(point.x, point.y) for point in labelled]
     short = short_names(marks, LONGEST_NAME)
     texts = [_label(short[point.run_id], marks[point.run_id]) for point in labelled]
-    obstacles = [(point.x, point.y) for point in points for _ in range(8)]
-    obstacles += [*_along_crosses(points, marks), *_along_front(steps, area)]
-    offsets = area.place_labels(starts, texts, [area.pixel(*obstacle) for obstacle in obstacles])
+    lines = [*_along_crosses(points, marks), *_along_front(steps, area)]
+    obstacles = [*_on_markers(points, area), *(area.pixel(*obstacle) for obstacle in lines)]
+    offsets = area.place_labels(starts, texts, obstacles)
     for point, offset in zip(labelled, offsets, strict=True):
         mark = marks[point.run_id]
         text = escape(short[point.run_id])

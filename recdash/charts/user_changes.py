@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PITCH, THICK = 48, 0.58
 NARROWEST = 6.0
 """A part of a bar that is narrower (in users of 100) has no room for its number."""
-ROOM_FOR_WORD, INDENT = 17.0, 0.9
+ROOM_FOR_WORD, INDENT = 24.0, 0.9
 HEIGHT = 236
 WORDS = ("better", "same", "worse")
 
@@ -53,7 +53,7 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
         "xaxis": axis(palette, 0, 100, showgrid=False, tickvals=[]),
         "yaxis": row_axis(palette, [names[row["run_id"]] for row in rows]),
     }
-    return figure(palette, PITCH * len(rows) + 8, (160, 4, 4, 4), traces, layout)
+    return figure(palette, PITCH * len(rows) + 8, (140, 4, 4, 4), traces, layout)
 
 
 def _share(row: Row, *words: str) -> float:

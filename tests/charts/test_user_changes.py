@@ -47,14 +47,14 @@ def test_the_numbers_of_a_bar_add_up_to_100() -> None:
     texts = [
         trace.text[0] for trace in better_same_worse(thirds, MARKS, LIGHT).data if trace.type == "scatter"
     ]
-    assert texts == ["<b>54</b> better", "<b>22</b> same", "<b>24</b> worse"]
+    assert texts == ["<b>54</b> better", "<b>22</b>", "<b>24</b> worse"]
     rounded_down = thirds.assign(n_users=1999, better=1063, same=450, worse=486)
     texts = [
         trace.text[0]
         for trace in better_same_worse(rounded_down, MARKS, LIGHT).data
         if trace.type == "scatter"
     ]
-    assert texts == ["<b>53</b> better", "<b>23</b> same", "<b>24</b> worse"]
+    assert texts == ["<b>53</b> better", "<b>23</b>", "<b>24</b> worse"]
 
 
 def test_names_are_shown_as_text_and_counts_on_hover() -> None:

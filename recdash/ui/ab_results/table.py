@@ -187,7 +187,7 @@ def lifts_table(ab_test: AbTest) -> Html:
     rule = "" if ab_test.correction == "off" else f"({corrections.TITLES[ab_test.correction]})"
     columns = [
         *text_columns("Metric"),
-        *number_columns(_head("Control", cut_inside(ab_test.names[ab_test.control], 14))),
+        *number_columns(_control_head(ab_test)),
         *text_columns("Variant"),
         *number_columns(_head("Variant", "value"), _head("Lift, %", "95 % CI"), _head("p", rule)),
         *text_columns("Finding"),
@@ -207,6 +207,12 @@ def lifts_table(ab_test: AbTest) -> Html:
             body += _lines(ab_test, list(group), digits)
     kind = "rd-board rd-lifts" + (" rd-grouped" if len(ab_test.challengers) > 1 else "")
     return table_html(columns, body, bands=bands, kind=kind)
+
+
+def _control_head(ab_test: AbTest) -> Html:
+    """Returns the title of the control's column, with the control's name unless that is ``control``."""
+    name = ab_test.names[ab_test.control]
+    return _head("Control", "value" if name.casefold() == "control" else cut_inside(name, 14))
 
 
 def _head(first: str, second: str) -> Html:

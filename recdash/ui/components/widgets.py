@@ -33,7 +33,7 @@ candidates).
 """
 BOX = 330
 """The width in px of a select box next to others."""
-LONGEST_TITLE = 36
+LONGEST_TITLE = 38
 """The number of characters for which the narrowest box with names of runs has room."""
 NARROWEST_PLOT = 160
 """The width in px below which three tick labels of an axis overlap."""

@@ -50,6 +50,8 @@ def finding(view: View, paths: pd.DataFrame) -> str:
     if here.empty:
         return f"No precision and recall at k = {view.k}"
     rows = records(here)
+    if len(rows) == 1:
+        return f"Precision and recall of {view.short(rows[0]['run_id'])} at k = {view.k}"
     precision, recall = (max(float(row[name]) for row in rows) for name in ("precision", "recall"))
     precise = [view.short(row["run_id"]) for row in rows if row["precision"] >= precision - EQUAL]
     complete = [view.short(row["run_id"]) for row in rows if row["recall"] >= recall - EQUAL]
@@ -78,7 +80,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
         chart = eleven_points(paths, view.marks, colours)
     else:
         chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view))
-    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=520)
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths))
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:

@@ -88,7 +88,7 @@ def begin(view: View) -> None:
 def _propose(view: View, wanted: str | None) -> None:
     names = _candidates(view)
     if not names:
-        st.caption("There is no candidate beside the baseline to propose. Add a second run under Upload.")
+        st.caption("There is no candidate beside the baseline to propose. Add a second run under Add data.")
         return
     form = f"propose-{view.experiment.id}"
     with st.form(form, border=False):

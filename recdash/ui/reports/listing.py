@@ -23,6 +23,13 @@ from recdash.ui.components import actions, widgets
 LINK = "recdash.report-link"
 
 
+def _how_to_begin(view: View, *, may_write: bool) -> str:
+    """Returns what to do so that there is a report."""
+    if not view.runs:
+        return "A report compares candidates: add a test set and recommendations first."
+    return "Make one below." if may_write else "An editor can make one."
+
+
 def show(view: View) -> None:
     """Draws the list of reports; the forms that change reports are for editors only."""
     may_write = workspace().person.may("editor")
@@ -32,7 +39,7 @@ def show(view: View) -> None:
         subtitle = "The newest first. A downloaded report is one file and needs no network."
         widgets.title(many(len(active), "report"), subtitle)
     else:
-        widgets.title("No report yet", "Make one below." if may_write else "An editor can make one.")
+        widgets.title("No report yet", _how_to_begin(view, may_write=may_write))
     if active:
         columns = text_columns("Report", "Decision or recommendation", "By", "Numbers", "Download")
         rows = [

@@ -85,9 +85,11 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     """
     only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
     names = parameter_names(runs, only)
+    cells = widgets.run_cells({run.id: _mark(experiment, run) for run in runs})
     rows = []
     for run in runs:
-        name, created = _name_cell(run, _mark(experiment, run)), moment(run.created)
+        name = _name_cell(run, cells[run.id], is_baseline=run.id == experiment.baseline)
+        created = html('<span class="rd-nowrap">{when}</span>', when=moment(run.created))
         rows.append([name, created, _tags(run), run.note, *parameter_row(run, names)])
     baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
     widgets.table(text_columns("Run", "Created", "Tags", "Note", *names), rows, bands=baseline)
@@ -97,11 +99,11 @@ def _mark(experiment: Experiment, run: Run) -> Mark:
     return mark(run, "baseline" if run.id == experiment.baseline else "candidate", theme.palette())
 
 
-def _name_cell(run: Run, look: Mark) -> Html:
+def _name_cell(run: Run, cell: Html, *, is_baseline: bool) -> Html:
     asides = [str(run.replicated)] if run.replicated else []
-    asides += ["archived"] if run.archived else ["baseline"] if look.role == "baseline" else []
+    asides += ["archived"] if run.archived else ["baseline"] if is_baseline else []
     aside = f" ({', '.join(asides)})" if asides else ""
-    return html('{cell}<span class="rd-muted">{aside}</span>', cell=widgets.run_cell(look), aside=aside)
+    return html('{cell}<span class="rd-muted">{aside}</span>', cell=cell, aside=aside)
 
 
 def _tags(run: Run) -> Html:

@@ -13,7 +13,7 @@ from recdash.comparison.headlines import values
 from recdash.comparison.pareto import goal
 from recdash.formatting.html import Html
 from recdash.formatting.tables import RunName, number_columns, text_columns
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import listed, many
 from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
@@ -81,6 +81,8 @@ def finding(view: View, known: Known) -> str:
     first = [run for metric, of in known.items() for run in _best(view, metric, of)]
     if not first:
         return "No chosen run has these metrics"
+    if len(view.verdict_query.shown) == 1:
+        return f"{view.short(first[0])} on {many(len(known), 'metric')}"
     most = max(first.count(run) for run in first)
     names = [view.short(run) for run in dict.fromkeys(first) if first.count(run) == most]
     if len(names) > 3:

@@ -143,7 +143,7 @@ def _show_split(view: View, gains: Gains) -> None:
         for row in rows
     )
     figure = better_same_worse(gains.changes, view.marks, theme.palette())
-    widgets.chart(figure, "users-split", f"{alt}.", narrowest=430)
+    widgets.chart(figure, "users-split", f"{alt}.", narrowest=300)
 
 
 def _show_distribution(view: View, gains: Gains) -> None:
