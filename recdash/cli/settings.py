@@ -14,7 +14,6 @@ from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.service.rules import UNCHANGED
 
 if TYPE_CHECKING:
     from recdash.comparison.rules import DecisionRules
@@ -56,6 +55,8 @@ def settings(experiment: str, *, baseline: str | None, form: str, **changes: Any
 
     The rules are what the recommendation goes by: baseline, primary metric and k, margin, guardrails.
     """
+    from recdash.service.rules import UNCHANGED
+
     workspace, stored = open_experiment(experiment)
     base = UNCHANGED if baseline is None else run_named(run_ids(workspace, stored.id), baseline)
     rules = workspace.rules.of(stored.id)

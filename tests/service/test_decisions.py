@@ -207,7 +207,7 @@ def test_the_numbers_of_every_pair_stand_in_a_decision(space: Workspace, ids: di
         ("ease", "als"): (3 / 8, 7 / 8, -4 / 8, 80, 10, 50, "worse"),
     }
     assert (offline.state, offline.headline) == ("ship", "Ship als")
-    assert offline.sentences[0].startswith("It won offline and online: nDCG@3 is 600 % above popular")
+    assert offline.sentences[0].startswith("It won offline and online: nDCG@3 is 7.0 times that of popular")
     assert offline.own is not None
     assert offline.own.low is not None
     assert offline.own.low > 0.5
