@@ -14,7 +14,8 @@ READINGS = frozenset({
     "columns-guessed", "columns-by-values", "ids-swapped", "no-header", "wide-table", "list-column",
     "list-cells", "split-cells", "file-order", "sheet", "trec", "trec-without-tag", "yes-no", "decimal-comma",
     "several-runs", "several-replicates", "ranks-from-zero", "unread-scores", "columns-unread",
-    "column-left-out", "event-synonym", "score-is-rank",
+    "several-lists", "two-scores", "distance", "comments", "column-left-out", "event-synonym",
+    "score-is-rank",
 })  # fmt: skip
 """Codes of notices that say how a file is read; any other notice is about its data."""
 NOTES = frozenset({"delimiter"})

@@ -522,7 +522,8 @@ def _against_score(columns: Columns, opposite: int, n: int) -> Columns:
         return _doubtful(columns, problem, "rank", "score")
     finding = f"'{rank}' and '{score}' disagree at {opposite:,} of the first {n:,} neighbouring rows"
     fix = f"'{rank}' orders the lists; use --order score if '{score}' should."
-    notice = Problem("rank-against-score", f"column '{rank}'", finding, fix, opposite)
+    example = f"'{rank}' beside '{score}'"
+    notice = Problem("rank-against-score", f"column '{rank}'", finding, fix, opposite, example)
     return replace(columns, notices=(*columns.notices, notice))
 
 

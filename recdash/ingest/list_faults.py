@@ -18,6 +18,8 @@ from recdash.ingest.rejects import Rejects
 MOST_ROWS = 2_000_000
 """Rows of a run in which examples are looked for."""
 LISTED = 10
+FILLED = 0.5
+"""Share of the lists with an item that repeat it at their ends, from which it looks like padding."""
 WHY = {
     "run": "the item is in this list already, at a better position",
     "truth": "the user has the item already, with the same or a higher relevance",
@@ -67,6 +69,34 @@ def list_examples(table: pa.Table, kind: TableKind, rejects: Rejects) -> dict[st
     return {code: example for code, example in examples.items() if example}
 
 
+def padding(table: pa.Table) -> list[Problem]:
+    """Returns the notice of an item that fills up the ends of lists, where it is repeated.
+
+    Only the first rows of a run are looked at.
+    """
+    if not table.num_rows:
+        return []
+    rows = _ordered(table)
+    again = _repeated(rows.of_list, rows.item)
+    ends = np.append(rows.of_list[1:] != rows.of_list[:-1], True)
+    filled = again & ends
+    if not filled.any():
+        return []
+    items, counts = np.unique(rows.item[filled], return_counts=True)
+    item = int(items[counts.argmax()])
+    is_item = rows.item == item
+    n_lists = int(counts.max())
+    if n_lists < max(2, FILLED * len(np.unique(rows.of_list[is_item]))):
+        return []
+    row = int(np.argmax(filled & is_item))
+    name, count = rows.text("item_id", row), int(is_item.sum())
+    finding = f"item {name} fills the ends of {n_lists} lists, {count} rows: it looks like padding"
+    fix = "It is read as an item that is no hit. Remove these rows, or leave their item empty."
+    return [
+        Problem("padded-items", "column 'item_id'", finding, fix, count, f"{rows.user(row)}, item {name}")
+    ]
+
+
 def _ordered(table: pa.Table) -> ListRows:
     of_list = np.zeros(table.num_rows, dtype=np.int64)
     for name in ("run", "replicate", "user_id"):
@@ -88,6 +118,11 @@ def _codes(column: pa.ChunkedArray) -> Ints:
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     codes: Ints = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
+
+
+def repeated_pairs(table: pa.Table) -> Mask:
+    """Returns True [rows] where the pair of user and item occurred before."""
+    return _repeated(_codes(table["user_id"]), _codes(table["item_id"]))
 
 
 def _repeated(a: Ints, b: Ints) -> Mask:

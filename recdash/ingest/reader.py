@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
@@ -49,6 +50,7 @@ from recdash.ingest.formats.registry import read_raw
 from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
 from recdash.ingest.similarity_tables import (
     checked_pairs,
@@ -59,6 +61,7 @@ from recdash.ingest.similarity_tables import (
 )
 from recdash.ingest.timestamps import known_zone
 from recdash.ingest.values import READERS, ColumnCheck, Findings, is_text, note_gaps, note_missing
+from recdash.ingest.values import plain as decoded
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
@@ -329,10 +332,15 @@ def checked_rows(
         for table in tables
     ]
     return tables[0], _of_one_type(
-        batch
+        _of_candidate(batch, table.name) if len(tables) > 1 else batch
         for table, roles in zip(tables, wanted, strict=True)
         for batch in _checked(table, roles, findings)
     )
+
+
+def _of_candidate(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    """Returns the batch with the candidate's name as the column ``run``."""
+    return batch.append_column("run", pa.repeat(name, batch.num_rows))
 
 
 def look(source: Source, *, name: str | None = None, limits: Limits | None = None) -> Look:
@@ -675,7 +683,9 @@ def _checked(
         for block in blocks_of(opened.raw, columns, opened.layout, names, ids, findings):
             n_rows += len(block)
             keep_within(opened.limits, "rows", n_rows)
-            batch = _checked_block(block, roles, opened, findings, part or {})
+            batch = _checked_block(
+                _without_headers(block, opened, findings), roles, opened, findings, part or {}
+            )
             n_kept += batch.num_rows
             if not findings.problems and batch.num_rows:
                 yield batch
@@ -686,6 +696,45 @@ def _checked(
     if not (n_kept or (n_rows and part)):
         finding = "no row has all its ids" if n_rows else "no rows"
         raise UploadError(Problem("no-rows", "file", finding, "Upload a table with rows."), opened.name)
+
+
+HEADER_AGAIN = "the header line occurs again in {rows}"
+
+
+def _without_headers(block: ColumnBlock, opened: Opened, findings: Findings) -> ColumnBlock:
+    """Returns the block without rows that repeat the header line, as joined files have them."""
+    if not opened.raw.header or opened.layout != "rows" or len(block.columns) < 2:
+        return block
+    names = {role: opened.columns.mapping.get(role, role) for role in block.columns}
+    if not all(_may_hold(array, names[role]) for role, array in block.columns.items()):
+        return block
+    again = reduce(pc.and_, (pc.equal(decoded(array), names[role]) for role, array in block.columns.items()))
+    again = pc.fill_null(again, False)
+    count = int(pc.sum(again, min_count=0).as_py() or 0)
+    if not count:
+        return block
+    first = pc.index(again, True).as_py()
+    fix = "These rows are ignored. Write the header once, at the top."
+    findings.notice("header-again", "file", HEADER_AGAIN, fix, count, lambda: block.where(first))
+    numbers, name = block.numbers(), next(iter(names.values()))
+    if findings.rejects is not None:
+        findings.rejects.add(
+            numbers[again.to_numpy(zero_copy_only=False)], name, name, "the header line again"
+        )
+    kept = pc.invert(again)
+    place = np.flatnonzero(kept.to_numpy(zero_copy_only=False))
+    return ColumnBlock(
+        {role: array.filter(kept) for role, array in block.columns.items()},
+        lambda row: block.where(int(place[row])),
+        lambda: numbers[place],
+    )
+
+
+def _may_hold(array: pa.Array, name: str) -> bool:
+    """Returns whether a column of text may have ``name`` among its values."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary
+    return pa.types.is_string(array.type) and pc.index(array, name).as_py() >= 0
 
 
 CODED = ("id", "run", "label", "label name", "event")
@@ -804,6 +853,12 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     if pc.all(pc.is_nan(table["prediction"])).as_py():
         fix = "Choose the column with the predicted ratings."
         raise UploadError(Problem("no-prediction", "column 'prediction'", "no prediction in any row", fix))
+    again = repeated_pairs(table)
+    if count := int(again.sum()):
+        row = int(np.argmax(again))
+        example = f"user '{table['user_id'][row].as_py()}', item '{table['item_id'][row].as_py()}'"
+        finding, fix = f"{count} duplicate (user, item) rows", "Each counts in the errors. Keep one of them."
+        findings.notice("duplicate-predictions", "table", finding, fix, count, lambda: example)
     low, high = pc.min_max(table["rating"]).as_py().values()
     slack = (high - low) / 10
     outside = pc.or_(pc.less(table["prediction"], low - slack), pc.greater(table["prediction"], high + slack))

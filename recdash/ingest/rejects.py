@@ -36,6 +36,11 @@ class Rejects:
     def room(self) -> int:
         return MOST_REJECTS - len(self.rows)
 
+    def add(self, numbers: Ints, column: str, value: str, why: str) -> None:
+        """Adds rows with one value by their numbers in the file."""
+        self.rows += [Reject(int(number), column, value, why) for number in numbers[: self.room]]
+        self.count += len(numbers)
+
     def add_kept(self, places: Ints, column: str, values: pa.ChunkedArray, why: str) -> None:
         """Adds rows that were read and are dropped later, by their places among the rows kept so far."""
         listed = places[: self.room]

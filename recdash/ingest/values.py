@@ -280,6 +280,7 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
     Only the dictionary is changed.
     """
     raw = array.dictionary
+    _note_unicode_forms(array, check)
     trimmed = pc.utf8_trim_whitespace(raw)
     missing = is_missing(trimmed)
     numeric = pc.match_substring_regex(trimmed, f"{WHOLE_DECIMAL}|{SCIENTIFIC}")
@@ -295,6 +296,21 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
     clean = pc.if_else(decimal, pc.replace_substring_regex(trimmed, r"\.0+$", ""), trimmed)
     again = pc.if_else(missing, None, clean).dictionary_encode()
     return pa.DictionaryArray.from_arrays(again.indices.take(array.indices), again.dictionary)
+
+
+def _note_unicode_forms(array: pa.DictionaryArray, check: ColumnCheck) -> None:
+    """Counts the rows of ids that other rows of the block write in another Unicode form, such as é as two
+    signs.
+    """
+    entries = array.dictionary
+    if pc.all(pc.string_is_ascii(entries)).as_py() is not False:
+        return
+    whole = pc.utf8_normalize(entries, form="NFC")
+    other = pc.and_(pc.not_equal(whole, entries), pc.is_in(whole, entries))
+    count = _weigh(other, _rows_per_value(array))
+    finding = "ids that differ only by their Unicode form from others, in {rows}, are read as other ids"
+    fix = "Write ids in one form (NFC), if these are the same."
+    check.note("unicode-forms", finding, fix, count, check.first_coded(other, array))
 
 
 def _without_exponents(

@@ -457,3 +457,10 @@ def test_a_program_may_end_while_a_text_table_is_still_read_ahead(tmp_path: Path
         [sys.executable, "-c", SLOW_END, str(path)], check=False, capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_blank_lines_before_the_header_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("\n\nuser_id,item_id\nu1,a\nu1,b\n")
+    (run,) = read_recommendations(path)
+    assert [row for batch in run.batches() for row in batch.column(0).to_pylist()] == ["u1", "u1"]

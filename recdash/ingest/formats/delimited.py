@@ -22,6 +22,7 @@ from recdash.ingest.formats.dialect import (
     sample_lines,
     without_header,
 )
+from recdash.ingest.formats.preamble import blank_lines_before
 from recdash.ingest.formats.raw_table import BLOCK_BYTES, SAMPLE_ROWS, RawTable
 from recdash.ingest.formats.text_rows import (
     PreparedText,
@@ -132,6 +133,7 @@ def _arrow_blocks(
         use_threads=False,
         block_size=BLOCK_BYTES,
         column_names=list(dialect.names),
+        skip_rows=blank_lines_before(text.content),
         skip_rows_after_names=int(dialect.header),
     )
     parse = csv.ParseOptions(

@@ -10,7 +10,7 @@ from typing import Any
 
 from recdash.errors import Problem
 from recdash.ingest.byte_source import HEAD, Content
-from recdash.ingest.columns import is_known
+from recdash.ingest.columns import PREDICTION, RATING, RELEVANCE, SCORE, is_known, names_of, plain
 from recdash.ingest.formats.raw_table import unique_names
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "'|'", "::": "'::'", " ": "blank"}
@@ -20,6 +20,13 @@ NUMBER = re.compile(r"[+-]?(\d+([.]\d*|,\d+)?|\.\d+)([eE][+-]?\d+)?")
 
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+
+
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+
+
+NUMBERS = {name for role in (SCORE, RELEVANCE, RATING, PREDICTION) for name in names_of(role)}
+"""Names of columns that hold numbers."""
 
 
 SAMPLE_LINES = 60
@@ -69,8 +76,24 @@ def dialect_of(content: Content) -> Dialect:
     header = has_header(chosen[0])
     names = unique_names(chosen[0]) if header else numbered(len(chosen[0]))
     has_comma = any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in chosen for cell in row)
-    decimal = "," if delimiter != "," and has_comma else "."
+    if delimiter == ",":
+        has_comma = header and _has_quoted_decimals(names, chosen[1:])
+    decimal = "," if has_comma else "."
     return Dialect(delimiter, names, header, decimal, quoted=delimiter not in ("::", " "))
+
+
+def _has_quoted_decimals(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Returns whether a column named like a number has decimal commas only, in quotes: "0,75".
+
+    Three digits after each comma may be thousands.
+    """
+    for place, name in enumerate(names):
+        values = [row[place].strip() for row in rows if len(row) > place and row[place].strip()]
+        if plain(name) not in NUMBERS or not values:
+            continue
+        if all(map(DECIMAL_COMMA.fullmatch, values)) and not all(map(THOUSANDS.fullmatch, values)):
+            return True
+    return False
 
 
 def without_header(dialect: Dialect) -> Dialect:

@@ -18,6 +18,10 @@ MARKS = (
 )
 
 
+FIRST_BYTES, FEWEST_BYTES = 64, 16
+"""How many bytes are looked at for UTF-16 without a mark, and how many it takes at least."""
+
+
 CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 0x1B, 0})
 
 
@@ -27,7 +31,7 @@ def as_utf8(content: Content) -> Content:
     Raises ``UploadError`` for NUL bytes, binary data and invalid text.
     """
     head = content.head
-    encoding = next((name for mark, name in MARKS if head.startswith(mark)), None)
+    encoding = next((name for mark, name in MARKS if head.startswith(mark)), None) or _unmarked(content)
     if encoding:
         notice = Problem("encoding", "file", f"the text is {encoding}, not UTF-8", "It was converted.")
         try:
@@ -40,6 +44,17 @@ def as_utf8(content: Content) -> Content:
         finding = "not a text file: it holds binary data"
         raise UploadError(Problem("binary", "file", finding, "Upload CSV, Parquet, JSON or a TREC file."))
     return content if _is_utf8(content) else _from_western(content)
+
+
+def _unmarked(content: Content) -> str | None:
+    """Returns the kind of UTF-16 that has no byte-order mark: every second byte of its first line is 0."""
+    head = content.head[:FIRST_BYTES]
+    if content.size % 2 or len(head) < FEWEST_BYTES:
+        return None
+    for name, zeros, others in (("UTF-16-LE", head[1::2], head[::2]), ("UTF-16-BE", head[::2], head[1::2])):
+        if not zeros.strip(b"\0") and b"\0" not in others:
+            return name
+    return None
 
 
 def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, BinaryIO], None]:

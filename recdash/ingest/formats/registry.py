@@ -14,6 +14,7 @@ from recdash.ingest.formats.excel import is_excel, read_excel
 from recdash.ingest.formats.json import is_json, read_json
 from recdash.ingest.formats.json_lines import is_json_lines, read_json_lines
 from recdash.ingest.formats.parquet import is_parquet, read_parquet
+from recdash.ingest.formats.preamble import without_preamble
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.trec import (
     is_qrels,
@@ -72,7 +73,7 @@ def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTabl
     chosen = next((f for f in FORMATS if f.recognise(content)), None)
     if chosen is None:
         _refuse_known_binary(content)
-        content = as_utf8(content)
+        content = without_preamble(as_utf8(content))
         chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
     table = chosen.read(content, kind, limits)
     return replace(table, notices=content.notices + table.notices)
