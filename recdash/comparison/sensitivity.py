@@ -60,8 +60,8 @@ def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
     if any(what_if.matters for what_if in what_ifs):
         return f"What would change {what}"
     if any(what_if.is_open for what_if in what_ifs):
-        return f"Nothing below is known to change {what}"
-    return f"Nothing below would change {what}"
+        return f"Nothing here is known to change {what}"
+    return f"Nothing here would change {what}"
 
 
 def changes(source: Source, today: Recommendation, depth: int, users: Users) -> list[WhatIf]:

@@ -29,6 +29,7 @@ from recdash.comparison.sensitivity import WhatIf, brief, changes, title_of
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
+from recdash.report.reproduce.compare_documents import BETTER, WORSE
 
 
 def verdict(source: Table, terms: Terms | None = None) -> OfflineVerdict:
@@ -595,13 +596,14 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
 @pytest.mark.parametrize(
     ("answers", "title"),
     [
-        ([UNCHANGED], "Nothing below would change it"),
-        ([UNCHANGED, UNSETTLED], "Nothing below is known to change it"),
+        ([UNCHANGED], "Nothing here would change it"),
+        ([UNCHANGED, UNSETTLED], "Nothing here is known to change it"),
         ([UNCHANGED, UNSETTLED, CHANGED], "What would change it"),
     ],
 )
 def test_the_heading_of_the_answers_claims_no_more_than_they_say(answers: list[WhatIf], title: str) -> None:
     assert title_of(answers, "it") == title
+    assert not {*title.lower().split()} & (BETTER | WORSE)  # it has no direction: older reports are confirmed
 
 
 def test_a_slice_with_too_few_users_leaves_its_question_open() -> None:
