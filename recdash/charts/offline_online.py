@@ -13,7 +13,6 @@ import plotly.graph_objects as go
 from recdash.charts.layout import (
     INTERVAL,
     DrawnArea,
-    bare_row_axis,
     escape,
     figure,
     marker,
@@ -56,7 +55,6 @@ class Side:
     low: str
     high: str
     unit: str = ""
-    names: bool = True
     judged: bool = True
 
 
@@ -80,11 +78,10 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
     traces.append(zero_line(palette, [0.0, 0.0], y_ends[::-1]))
     layout = {
         "xaxis": value_axis(palette, span(bounds, zero=True), 5, sign=True),
-        "yaxis": row_axis(palette, names) if side.names else bare_row_axis(palette, len(rows)),
+        "yaxis": row_axis(palette, names),
         "annotations": texts,
     }
-    margin = (128 if side.names else 16, 122, 0, AXIS_ROOM)
-    return figure(palette, PITCH * len(rows) + AXIS_ROOM, margin, traces, layout)
+    return figure(palette, PITCH * len(rows) + AXIS_ROOM, (128, 122, 0, AXIS_ROOM), traces, layout)
 
 
 def _bar(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OFFLINE = Side("offline_delta", "offline_low", "offline_high")
-ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", names=False)
+ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %")
 
 
 def show_broken_split(test: OnlineTest) -> None:
