@@ -114,6 +114,10 @@ class NotFound(StoreError):
     """The experiment, run, online test or artifact does not exist."""
 
 
+class MissingFile(NotFound):
+    """A stored file is not in the store's folder."""
+
+
 def no_experiment(name: str, known: Iterable[str]) -> NotFound:
     """Returns the error for a name that no experiment has, with the names of all experiments."""
     names = ", ".join(f"'{known_name}'" for known_name in known) or "none"

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from recdash.cli.agreement import agree
-from recdash.cli.backup import backup, restore
+from recdash.cli.backup import backup, gc, restore
 from recdash.cli.check import check
 from recdash.cli.compare import compare
 from recdash.cli.decide import decide, decisions
@@ -75,6 +75,6 @@ def main() -> None:
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
     tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
-    check, backup, restore, inspect, decide, decisions, review, digest, serve,
+    check, backup, restore, gc, inspect, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

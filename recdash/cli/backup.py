@@ -1,4 +1,4 @@
-"""``recdash backup`` and ``restore``: copies of a store."""
+"""``recdash backup``, ``restore`` and ``gc``: copies of a store, and files that it no longer needs."""
 
 from __future__ import annotations
 
@@ -42,6 +42,23 @@ def restore(source: Path, *, replace: bool) -> None:
         say(f"missing, as when the backup was written: file {sha256}", err=True)
     files = f"{many(done.n_files, 'file')} ({_size(done.n_bytes)})"
     say(f"Restored {files} from the backup of {done.created:%Y-%m-%d %H:%M} UTC.")
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only count the files.")
+@click.pass_context
+def gc(context: click.Context, *, dry_run: bool) -> None:
+    """Remove stored files that nothing needs and that are older than a day (garbage collection).
+
+    Such files are left by uploads that failed. A deletion removes its own files at once. Exits with 1 if it
+    cannot tell which files are needed.
+    """
+    garbage = open_workspace().maintenance.collect_garbage(dry_run=dry_run)
+    if garbage.refused:
+        say(f"Nothing was removed: {garbage.refused}.", err=True)
+        context.exit(1)
+    verb = "Would remove" if dry_run else "Removed"
+    say(f"{verb} {many(garbage.n_files, 'file')} ({_size(garbage.n_bytes)}).")
 
 
 def _size(n_bytes: int) -> str:

@@ -285,7 +285,6 @@ class Reports:
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
         self._workspace.store.reports.delete(report_id)
-        self._workspace.store.artifacts.collect()
 
 
 def default_online_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:

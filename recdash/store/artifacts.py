@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from recdash.errors import EvidenceDamaged, NotFound, StoreError
+from recdash.errors import EvidenceDamaged, MissingFile, NotFound, StoreError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -187,7 +187,7 @@ class Artifacts:
         for path in (place / sha256[:2] / name for place in self._places for name in names):
             if os.path.lexists(path):
                 return path
-        raise NotFound(f"The stored file {sha256} is missing from {self.folder}.")
+        raise MissingFile(f"The stored file {sha256} is missing from {self.folder}.")
 
     def _check(self, path: Path, sha256: str) -> None:
         if path.parent.is_symlink():
@@ -206,17 +206,30 @@ class Artifacts:
 
     # collecting ────────────────────────────────────────────────────────────────────────────────
 
-    def remove_unused(self, used: frozenset[str], older_than: timedelta) -> int:
-        """Removes files that are older than ``older_than`` and not in ``used``, and returns their number.
+    def remove(self, hashes: Iterable[str]) -> None:
+        """Removes these files, if they are in the store's own folder."""
+        for sha256 in hashes:
+            for suffix in SUFFIXES:
+                with suppress(OSError):
+                    (self.folder / sha256[:2] / (sha256 + suffix)).unlink()
+
+    def remove_unused(
+        self, used: frozenset[str], older_than: timedelta, *, dry_run: bool = False
+    ) -> tuple[int, int]:
+        """Removes files that are older than ``older_than`` and not in ``used``, and returns their number and
+        bytes; with ``dry_run`` only counts them.
 
         Old temporary files of interrupted writers are removed, too, but not counted.
         """
         before = time.time() - older_than.total_seconds()
-        old = [path for path in self._files() if path.lstat().st_mtime < before]
-        unused = [path for path in old if path.stem not in used]
-        for path in unused:
+        files = [(path, path.lstat()) for path in self._files()]
+        unused = [
+            (path, status) for path, status in files if status.st_mtime < before and path.stem not in used
+        ]
+        for path, _ in unused if not dry_run else ():
             path.unlink()
-        return sum(path.parent.name != "tmp" for path in unused)
+        sizes = [status.st_size for path, status in unused if path.parent.name != "tmp"]
+        return len(sizes), sum(sizes)
 
     def _files(self) -> Iterator[Path]:
         yield from self.folder.glob("tmp/*")

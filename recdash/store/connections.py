@@ -33,6 +33,7 @@ Answer = TypeVar("Answer")
 
 WRITER_BUSY_SECONDS = 30
 READER_BUSY_SECONDS = 5
+CHECKPOINT_SECONDS = 1
 N_READERS = 16
 MOST_ANSWERS = 5_000
 PRAGMAS = (
@@ -40,6 +41,7 @@ PRAGMAS = (
     "foreign_keys=ON",
     "trusted_schema=OFF",
     "cell_size_check=ON",
+    "secure_delete=ON",
     "temp_store=MEMORY",
     "cache_size=-16000",
     "mmap_size=0",
@@ -113,6 +115,18 @@ class Database:
 
     def __post_init__(self) -> None:
         weakref.finalize(self, _dispose, self.reader, self.writer, self.until_commit)
+
+    def truncate_wal(self) -> None:
+        """Moves the write-ahead log into the database file and empties it; only for SQLite.
+
+        Readers may delay that by a second; if they still read, it is left to the next deletion.
+        """
+        if self.file is None or self.writer is None:
+            return
+        with self.writer.connect() as connection:
+            driver: Any = connection.connection.driver_connection
+            _set(driver, (f"busy_timeout={CHECKPOINT_SECONDS * 1000}", "wal_checkpoint(TRUNCATE)"))
+            _set(driver, (f"busy_timeout={WRITER_BUSY_SECONDS * 1000}",))
 
     def close(self) -> None:
         _dispose(self.reader, self.writer, self.until_commit)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -25,6 +26,15 @@ UNUSED_FOR = timedelta(hours=24)
 REFERENCE_SLOTS = 1_000_000
 
 Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """Files that nothing needs. ``refused`` says why none is removed; empty if they are."""
+
+    n_files: int = 0
+    n_bytes: int = 0
+    refused: str = ""
 
 
 class ValueStore(Protocol[Value]):
@@ -113,7 +123,7 @@ class RunStore(ValueStore[Run], Protocol):
         """Deletes a run with its curves and replicates, and all references to it (as baseline, in online
         tests).
 
-        Its files stay until ``ArtifactStore.collect``.
+        Files that nothing else needs are removed with it, as with every deletion.
         """
 
 
@@ -239,6 +249,13 @@ class ArtifactStore(Protocol):
 
     def table(self, sha256: str) -> pa.Table:
         """Returns a stored table. Raises ``EvidenceDamaged`` if its hash does not match."""
+
+    def garbage(self, older_than: timedelta = UNUSED_FOR, *, dry_run: bool = False) -> Garbage:
+        """Removes files that nothing needs and that are older than ``older_than``, and returns how many and
+        how large they are; with ``dry_run`` only counts them.
+
+        A file may be needed soon by a row that is not stored yet; hence the age.
+        """
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         """Removes files that nothing needs and that are older than ``older_than``, and returns their

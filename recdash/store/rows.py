@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from recdash.errors import NameTaken, NotFound
 from recdash.store import audit
+from recdash.store.garbage import deleting, needed_by
 from recdash.store.tables import (
     EXPERIMENT,
-    KINDS,
     RUN,
     SAVED_VIEW,
     ExperimentRow,
@@ -91,7 +91,7 @@ class Rows(Generic[Value]):
         if kind is not EXPERIMENT:
             row_of(session, EXPERIMENT, value.experiment)
         _refuse_conflicts(session, kind, value)
-        self._transactions.register(session, _needed(kind, value), value.created)
+        self._transactions.register(session, needed_by(kind, value), value.created)
         row = kind.to_row(value)
         session.add(row)
         # A hash of the fields that must not change, with which the log shows whether they did.
@@ -118,7 +118,9 @@ class Rows(Generic[Value]):
                 if name in fields:
                     setattr(row, name, column)
             _refuse_conflicts(session, kind, after)
-            self._transactions.register(session, _needed(kind, after) - _needed(kind, before), row.created)
+            self._transactions.register(
+                session, needed_by(kind, after) - needed_by(kind, before), row.created
+            )
             changed = {
                 name: _news(getattr(before, name), new)
                 for name, new in fields.items()
@@ -141,7 +143,7 @@ class DeletableRows(Rows[Value]):
     """The stored values of a kind whose values can be deleted one by one."""
 
     def delete(self, key: str) -> None:
-        with self._transactions.write() as session:
+        with deleting(self._transactions) as session:
             row = row_of(session, self.kind, key)
             self._transactions.note(session, f"delete {self.kind.word}", key, **_logged(self.kind, row))
             session.delete(row)
@@ -172,21 +174,6 @@ def stored(session: Session, kind: Kind, row: Any) -> Any:
     session.flush()
     session.refresh(row)
     return kind.to_value(row)
-
-
-def used_files(session: Session) -> frozenset[str]:
-    """Returns the sha256 of every file that any stored value needs.
-
-    Raises ``EvidenceDamaged`` if a row is damaged, as its files are unknown then.
-    """
-    return frozenset().union(
-        *(_needed(kind, kind.to_value(row)) for kind in KINDS for row in session.scalars(select(kind.row)))
-    )
-
-
-def _needed(kind: Kind, value: Any) -> frozenset[str]:
-    """Returns the sha256 of every file that a value needs."""
-    return frozenset(sha256 for sha256 in kind.needs(value) if sha256 is not None)
 
 
 def _news(before: Any, after: Any) -> Any:

@@ -12,21 +12,22 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest
-from recdash.errors import EvidenceDamaged, Problem
+from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, spoken
 from recdash.store.damage import Damage
+from recdash.store.garbage import collect, deleting
 from recdash.store.integrity import everything_wrong, structure
-from recdash.store.ownership import artifacts_of, is_shared, note_use, refuse_lost
-from recdash.store.protocol import UNUSED_FOR
-from recdash.store.rows import DeletableRows, Rows, row_of, used_files
+from recdash.store.ownership import artifacts_of, note_use, refuse_lost
+from recdash.store.protocol import UNUSED_FOR, Garbage
+from recdash.store.rows import DeletableRows, Rows, row_of
 from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret
 from recdash.store.sql_runs import SqlCurves, SqlRuns
@@ -38,7 +39,6 @@ from recdash.store.tables import (
     REPORT,
     SAVED_VIEW,
     SHARE_LINK,
-    ArtifactRow,
     EntryRow,
     ExperimentRow,
     OnlineTestRow,
@@ -158,7 +158,7 @@ class SqlExperiments(DeletableRows[Experiment]):
         return next(iter(self._list(name=name)), None)
 
     def delete(self, key: str) -> None:
-        with self._transactions.write() as session:
+        with deleting(self._transactions) as session:
             row = row_of(session, EXPERIMENT, key)
             deleted = {}
             for kind in KINDS:
@@ -264,18 +264,7 @@ class SqlArtifacts:
         return self._files.table(sha256)
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
-        # Files are removed while no other writer can start to need one of them.
-        with self._transactions.write() as session:
-            if is_shared(self._files.folder, self._transactions.database.place):
-                return 0
-            try:
-                used = used_files(session)
-            except EvidenceDamaged:  # a damaged row may need any of the files, so all stay
-                return 0
-            registered = session.scalars(select(ArtifactRow.sha256)).all()
-            if not registered:
-                # This database never needed a file: it is new, or was created in place of a lost one.
-                return 0
-            unused = [sha256 for sha256 in registered if sha256 not in used]
-            session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))
-            return self._files.remove_unused(used, older_than)
+        return self.garbage(older_than).n_files
+
+    def garbage(self, older_than: timedelta = UNUSED_FOR, *, dry_run: bool = False) -> Garbage:
+        return collect(self._transactions, older_than, dry_run=dry_run)

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from recdash.domain.records import Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
+from recdash.store.garbage import deleting
 from recdash.store.protocol import REFERENCE_SLOTS
 from recdash.store.rows import DeletableRows, row_of, stored, whole_row_of
 from recdash.store.tables import (
@@ -162,7 +163,7 @@ class SqlRuns(DeletableRows[Run]):
             self._replace(session, row, run)
 
     def delete(self, key: str) -> None:
-        with self._transactions.write() as session:
+        with deleting(self._transactions) as session:
             run: RunRow = row_of(session, RUN, key)
             experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
             if experiment.baseline == key:

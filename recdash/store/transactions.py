@@ -86,8 +86,11 @@ class Transactions:
             return self.database.until_commit(question, in_session)
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self, then: Callable[[], None] | None = None) -> Iterator[Session]:
         """Yields a session that writes, while no other writer can.
+
+        ``then`` is called after the commit and before the next writer; not within ``together``, as its
+        transaction is not complete yet.
 
         Raises ``Forbidden`` for a read-only store.
         """
@@ -101,6 +104,8 @@ class Transactions:
             self.database.check()
             with Session(self.database.writer) as session, session.begin():
                 yield session
+            if then is not None:
+                then()
 
     def refuse_if_read_only(self) -> None:
         if self.read_only:

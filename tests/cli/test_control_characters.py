@@ -169,6 +169,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("views",): [FILMS, (*FILMS, "--format", "json")],
     ("audit",): [(), ("--format", "json")],
     ("check",): [(), ("--format", "json")],
+    ("gc",): [(), ("--dry-run",)],
     ("backup",): [(f"{RED}.tar",)],
     ("decide",): [(*FILMS, "--outcome", "inconclusive", "--run", f"{HOSTILE}ease", "--text", HOSTILE)],
     ("decisions",): [FILMS, (*FILMS, "--format", "json")],
@@ -213,6 +214,7 @@ def test_a_command_that_works_writes_no_control_character(
         ("revoke",),
         ("audit",),
         ("check",),
+        ("gc",),
         ("review", "comment"),
     }
     assert r"\u" in message or words in names_nothing

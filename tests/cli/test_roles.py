@@ -62,6 +62,7 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "audit": ("admin", ()),
     "check": ("admin", ()),
     "backup": ("admin", ("new.tar",)),
+    "gc": ("admin", ()),
     "restore": ("admin", ("kept.tar", "--replace")),
 }
 NOT_OF_A_STORE = ["presets", "inspect", "serve"]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import killed_adds
@@ -84,3 +85,22 @@ def test_a_process_killed_at_any_of_200_moments_leaves_all_or_nothing(
     assert len(there) == 201
     assert all(found in ([], COMPLETE) for found in there)
     assert there.count([]) > 20
+
+
+def test_a_file_that_is_deleted_with_other_data_meanwhile_is_stored_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_adds.add(workspace)
+    (films,) = workspace.experiments.all()
+    transaction = workspace.store.transaction
+
+    def later() -> AbstractContextManager[None]:
+        monkeypatch.undo()
+        workspace.store.experiments.delete(films.id)
+        return transaction()
+
+    monkeypatch.setattr(workspace.store, "transaction", later)
+    killed_adds.add(workspace)
+    assert what_is_there(workspace) == COMPLETE
+    assert [experiment.id for experiment in workspace.experiments.all()] != [films.id]
+    assert workspace.audit.check() == []

@@ -78,6 +78,7 @@ CHANGES = [
 ]  # fmt: skip
 ADMINS = [
     "audit.altered", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",
+    "maintenance.collect_garbage",
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [

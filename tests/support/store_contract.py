@@ -471,19 +471,27 @@ class StoreContract:
             store.experiments.add(experiment)
         assert store.experiments.all() == []
 
-    def test_files_of_a_deleted_run_stay_until_collected(self, store: Store) -> None:
+    def test_files_of_a_deleted_run_go_with_it(self, store: Store) -> None:
         experiment = add_experiment(store)
         upload, hits = put_table(store, 5), put_table(store, 6)
         run = store.runs.add(dataclasses.replace(a_run(experiment, upload=upload), hits={"hits": hits}), [])
-        assert store.artifacts.collect(older_than=timedelta(seconds=-60)) == 0
+        other = store.runs.add(a_run(experiment, "other", upload), [])
+        young = put_table(store, 7)
+        assert store.artifacts.garbage(timedelta(seconds=-60), dry_run=True).n_files == 1
         store.runs.delete(run.id)
-        assert store.artifacts.path(upload).exists()
-        assert store.artifacts.collect() == 0, "they are younger than a day"
-        assert store.artifacts.collect(older_than=timedelta(seconds=-60)) == 2
+        assert store.artifacts.table(upload).num_rows == 1, "another run needs it"
+        store.runs.delete(other.id)
+        assert store.artifacts.table(young).num_rows == 1, "its row may be stored any moment"
         for sha256 in (upload, hits):
             with pytest.raises(NotFound):
                 store.artifacts.path(sha256)
         assert store.artifacts.table(experiment.truth).num_rows == 2
+        store.experiments.delete(experiment.id)
+        with pytest.raises(NotFound):
+            store.artifacts.table(experiment.truth)
+        (garbage, none) = (store.artifacts.garbage(timedelta(seconds=-60)) for _ in range(2))
+        assert (garbage.n_files, garbage.n_bytes > 100, garbage.refused) == (1, True, "")
+        assert (none.n_files, none.n_bytes) == (0, 0)
 
     # several at once ───────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""Backup and restore of a store, for admins."""
+"""Backup, restore and garbage collection of a store, for admins."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from recdash.domain.access import Person
 from recdash.service.context import ServiceContext, local_person
 from recdash.store import restore_store
 from recdash.store.backup import BackupSummary, RestoreSummary
+from recdash.store.protocol import Garbage
 
 
 class Maintenance:
-    """Backs up a store."""
+    """Backs up a store, and collects its garbage."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -25,6 +26,14 @@ class Maintenance:
         """
         self._context.person.must_be("admin")
         return self._store.back_up(target)
+
+    def collect_garbage(self, *, dry_run: bool = False) -> Garbage:
+        """Removes files that nothing needs and that are older than a day; with ``dry_run`` only counts them.
+
+        Raises Forbidden unless the person is an admin.
+        """
+        self._context.person.must_be("admin")
+        return self._store.artifacts.garbage(dry_run=dry_run)
 
 
 def restore(

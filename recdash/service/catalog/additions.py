@@ -8,7 +8,7 @@ from typing import Any
 
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest
-from recdash.errors import UnknownName
+from recdash.errors import MissingFile, UnknownName
 from recdash.evaluation.candidates import PreparedRun
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Experiments, Setup
@@ -87,8 +87,13 @@ class Additions:
         """Stores an addition. If it raises, or the process dies, nothing of it is stored."""
         store = self._context.writable_store()
         staged = self._stage(addition, progress or quiet)
-        with store.transaction():
-            return self._stored(addition, staged)
+        try:
+            with store.transaction():
+                return self._stored(addition, staged)
+        except MissingFile:  # the same file was deleted with other data in the meantime
+            staged = self._stage(addition, quiet)
+            with store.transaction():
+                return self._stored(addition, staged)
 
     def _stage(self, addition: Addition, tell: Progress) -> Staged:
         setup = addition.setup

@@ -146,4 +146,3 @@ class DemoExperiment:
         for experiment in self._store.experiments.all(archived=True):
             if experiment.demo:
                 self._context.writable_store().experiments.delete(experiment.id)
-        self._context.writable_store().artifacts.collect()

@@ -303,7 +303,6 @@ class Experiments:
             self._context.person.must_be("admin")
         check_typed(typed_name, experiment.name)
         self._context.writable_store().experiments.delete(experiment_id)
-        self._store.artifacts.collect()
 
 
 def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mapping[TableKind, str]) -> bool:

@@ -590,7 +590,6 @@ class Runs:
         self._context.must_be_editor()
         check_typed(typed_name, self._store.runs.name_of(run_id))
         self._context.writable_store().runs.delete(run_id)
-        self._store.artifacts.collect()
 
 
 def _name_taken(run: Run) -> str:

@@ -1,0 +1,103 @@
+"""Garbage collection: removes files that no stored value needs, at once after a deletion and later by age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from recdash.errors import EvidenceDamaged
+from recdash.store.ownership import is_shared
+from recdash.store.protocol import UNUSED_FOR, Garbage
+from recdash.store.tables import KINDS, ArtifactRow, AuditEventRow, Kind
+from recdash.store.transactions import Transactions
+
+SHARED = "another database uses the same files; recdash check names it in the file 'databases'"
+DAMAGED = "a damaged row does not say which files it needs; recdash check names it"
+NEW = "nothing was ever stored in this database, so the files may be those of a lost one"
+
+
+def needed_by(kind: Kind, value: Any) -> frozenset[str]:
+    """Returns the sha256 of every file that a value needs."""
+    return frozenset(sha256 for sha256 in kind.needs(value) if sha256 is not None)
+
+
+def used_files(session: Session) -> frozenset[str]:
+    """Returns the sha256 of every file that any stored value needs.
+
+    Raises ``EvidenceDamaged`` if a row is damaged, as its files are unknown then.
+    """
+    return frozenset().union(
+        *(needed_by(kind, kind.to_value(row)) for kind in KINDS for row in session.scalars(select(kind.row)))
+    )
+
+
+def collect(transactions: Transactions, older_than: timedelta, *, dry_run: bool = False) -> Garbage:
+    """Removes files that nothing needs and that are older than ``older_than``, while no other writer can
+    start to need one; with ``dry_run`` only counts them.
+    """
+    collected: list[Garbage] = []
+
+    def finish() -> None:
+        if not dry_run:
+            transactions.database.truncate_wal()
+
+    with transactions.write(then=finish) as session:
+        used, why = _used(session, transactions)
+        if used is None:
+            return Garbage(refused=why)
+        if not session.scalar(select(func.count()).select_from(AuditEventRow)):
+            return Garbage(refused=NEW)
+        if not dry_run:
+            _forget(session, used)
+        n_files, n_bytes = transactions.files.remove_unused(used, older_than, dry_run=dry_run)
+        collected.append(Garbage(n_files, n_bytes))
+        if n_files and not dry_run:
+            transactions.note(session, "collect garbage", "store", files=n_files, bytes=n_bytes)
+    return collected[0]
+
+
+@contextmanager
+def deleting(transactions: Transactions) -> Iterator[Session]:
+    """Yields a session that deletes rows. Files that only they needed are removed after the commit, before
+    any other writer can start to need one.
+
+    Nothing of what was deleted stays in the write-ahead log.
+    """
+    gone: list[str] = []
+    used: frozenset[str] | None = None
+
+    def finish() -> None:
+        transactions.files.remove(gone)
+        if used is not None:
+            transactions.files.remove_unused(used, UNUSED_FOR)
+        transactions.database.truncate_wal()
+
+    with transactions.write(then=finish) as session:
+        yield session
+        session.flush()
+        used, _ = _used(session, transactions)
+        if used is not None:
+            gone += _forget(session, used)
+
+
+def _used(session: Session, transactions: Transactions) -> tuple[frozenset[str] | None, str]:
+    """Returns the files that are needed, or None and why that is not known."""
+    if is_shared(transactions.files.folder, transactions.database.place):
+        return None, SHARED
+    try:
+        return used_files(session), ""
+    except EvidenceDamaged:
+        return None, DAMAGED
+
+
+def _forget(session: Session, used: frozenset[str]) -> list[str]:
+    """Deletes the rows of files that nothing needs any more, and returns their sha256."""
+    registered = session.scalars(select(ArtifactRow.sha256)).all()
+    unused = [sha256 for sha256 in registered if sha256 not in used]
+    session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))
+    return unused

@@ -1,0 +1,156 @@
+"""What was deleted is gone, from tables and files; what nothing needs is collected, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from store_contract import a_curve, a_run, a_test, add_experiment
+
+from recdash.domain.journal import Report
+from recdash.errors import StoreError
+from recdash.store import Store, open_store
+
+WORD = "Zebrafink"
+"""A word that occurs in nothing but what is deleted."""
+
+
+@pytest.fixture
+def store(tmp_path: Path, empty_database: Path) -> Iterator[Store]:
+    shutil.copyfile(empty_database, tmp_path / "recdash.db")
+    opened = open_store(f"sqlite:///{tmp_path / 'recdash.db'}")
+    yield opened
+    opened.close()
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted((folder / "artifacts").rglob("*.*"))
+
+
+def places_of(word: str, folder: Path) -> list[str]:
+    """The files in which the word occurs."""
+    return [path.name for path in folder.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+
+
+def age(folder: Path, hours: float) -> None:
+    for path in files(folder):
+        os.utime(path, (time.time() - hours * 3600,) * 2)
+
+
+def test_nothing_of_a_deleted_run_stays_in_any_file(store: Store, tmp_path: Path) -> None:
+    home = add_experiment(store)
+    upload = store.artifacts.put_file(WORD.encode() * 100)
+    for number in range(20):
+        run = replace(a_run(home, f"run {number}", upload), note=WORD, params={"by": WORD})
+        store.runs.add(run, [a_curve()])
+    before = len(files(tmp_path))
+    assert set(places_of(WORD, tmp_path)) == {"recdash.db-wal", f"{upload}.bin"}
+    for run in store.runs.of_experiment(home.id):
+        store.runs.delete(run.id)
+    assert places_of(WORD, tmp_path) == []
+    assert len(files(tmp_path)) == before - 1
+    assert store.check() == []
+
+
+def test_the_files_of_the_last_experiment_go_with_it(store: Store, tmp_path: Path) -> None:
+    home = add_experiment(store)
+    store.online_tests.add(a_test(store, home))
+    store.runs.add(a_run(home, upload=store.artifacts.put(pa.table({"item_id": [3]}))), [])
+    assert len(files(tmp_path)) == 3
+    store.experiments.delete(home.id)
+    assert files(tmp_path) == []
+
+
+def test_the_files_of_tests_and_reports_go_with_them(store: Store, tmp_path: Path) -> None:
+    home = add_experiment(store)
+    before = files(tmp_path)
+    test = store.online_tests.add(a_test(store, home))
+    document = store.artifacts.put_file(b"numbers")
+    store.reports.add(Report("r", home.id, home.created, "ann", "Spring", document=document))
+    store.online_tests.delete(test.id)
+    store.reports.delete("r")
+    assert files(tmp_path) == before
+
+
+def test_what_a_failed_upload_left_is_collected_after_a_day(store: Store, tmp_path: Path) -> None:
+    add_experiment(store)
+    needed = files(tmp_path)
+    store.artifacts.put_file(b"x" * 1000)
+    assert store.artifacts.garbage().n_files == 0
+    age(tmp_path, 25)
+    counted = store.artifacts.garbage(dry_run=True)
+    assert (counted.n_files, counted.n_bytes) == (1, 1000)
+    assert store.artifacts.garbage() == counted
+    assert files(tmp_path) == needed
+    (event,) = store.audit.events(1)
+    assert (event.action, dict(event.details)) == ("collect garbage", {"files": 1, "bytes": 1000})
+
+
+def test_a_process_that_dies_between_rows_and_files_leaves_them_to_the_collection(
+    store: Store, tmp_path: Path
+) -> None:
+    home = add_experiment(store)
+    upload = store.artifacts.put(pa.table({"item_id": [3]}))
+    run = store.runs.add(a_run(home, upload=upload), [])
+    store.close()
+    process = os.fork()
+    if process == 0:
+        try:
+            mine = open_store(f"sqlite:///{tmp_path / 'recdash.db'}")
+            mine._transactions.files.remove = lambda _: os.kill(os.getpid(), 9)  # type: ignore[attr-defined]
+            mine.runs.delete(run.id)
+        finally:
+            os._exit(1)
+    assert os.WTERMSIG(os.waitpid(process, 0)[1]) == 9
+    again = open_store(f"sqlite:///{tmp_path / 'recdash.db'}")
+    assert (again.runs.of_experiment(home.id), again.check()) == ([], [])
+    assert again.artifacts.path(upload).exists()
+    age(tmp_path, 25)
+    assert again.artifacts.garbage().n_files == 1
+    again.close()
+
+
+def test_a_new_database_collects_nothing_beside_files_of_a_lost_one(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'recdash.db'}")
+    store.artifacts.put_file(b"x")
+    age(tmp_path, 25)
+    assert "nothing was ever stored" in store.artifacts.garbage().refused
+    assert len(files(tmp_path)) == 1
+    store.close()
+
+
+def test_a_copy_of_the_database_keeps_its_files(store: Store, tmp_path: Path) -> None:
+    home = add_experiment(store)
+    upload = store.artifacts.put(pa.table({"item_id": [3]}))
+    run = store.runs.add(a_run(home, upload=upload), [])
+    store.close()
+    shutil.copyfile(tmp_path / "recdash.db", tmp_path / "copy.db")
+    copy, original = (open_store(f"sqlite:///{tmp_path / name}") for name in ("copy.db", "recdash.db"))
+    original.runs.delete(run.id)
+    assert copy.artifacts.table(str(copy.runs.get(run.id).upload)).num_rows == 1
+    assert "another database" in original.artifacts.garbage().refused
+    for opened in (copy, original):
+        opened.close()
+
+
+def test_a_deletion_that_fails_removes_no_file(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = add_experiment(store)
+    run = store.runs.add(a_run(home, upload=store.artifacts.put(pa.table({"item_id": [3]}))), [])
+    before = files(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr("recdash.store.garbage._forget", full)
+    with pytest.raises(StoreError, match="disk is full"):
+        store.runs.delete(run.id)
+    assert files(tmp_path) == before
+    assert store.runs.get(run.id) == run
