@@ -29,8 +29,12 @@ def values(scores: pd.DataFrame, metric: str) -> dict[str, float]:
     """Returns {run id: value of ``metric``} in the scoreboard's order, which is best first. Runs without a
     value are left out.
     """
-    rows = records(scores[scores["metric"] == metric])
-    return {row["run_id"]: float(row["value"]) for row in rows if is_number(row["value"])}
+    columns = (scores[name].tolist() for name in ("run_id", "metric", "value"))
+    return {
+        run_id: float(value)
+        for run_id, of, value in zip(*columns, strict=True)
+        if of == metric and is_number(value)
+    }
 
 
 def some(names: Sequence[str], noun: str = "runs") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,8 +12,22 @@ Row = dict[str, Any]
 
 
 def records(frame: pd.DataFrame) -> list[Row]:
-    """Returns one dict per row: {column name: value}."""
-    return cast("list[Row]", frame.to_dict("records"))
+    """Returns one dict per row: {column name: value}, with Python's own numbers."""
+    # Column by column, as pandas reads a frame of text and numbers row by row six times as long: it was a
+    # fifth of a page's time.
+    columns = [_plain_values(frame[name]) for name in frame]
+    return [dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _plain_values(column: pd.Series[Any]) -> list[Any]:
+    import pandas as pd
+
+    values: list[Any] = column.tolist()
+    if column.dtype == object:
+        return [value.item() if hasattr(value, "item") else value for value in values]
+    if getattr(column.dtype, "na_value", None) is pd.NA:
+        return [None if value is pd.NA else value for value in values]
+    return values
 
 
 def by_run(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

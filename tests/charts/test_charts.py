@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recdash.charts import layout as layout_of_charts
 from recdash.charts.curves import metric_curve, with_interval
 from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest
 from recdash.charts.layout import LABEL_PITCH, escape, place_labels, spread
@@ -287,6 +289,17 @@ def test_figures_put_together_unchecked_hold_what_plotly_checks(palette: Palette
 
 
 # ── who leads ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_figure_is_sent_as_plotly_would_send_it() -> None:
+    traces = [{"type": "scatter", "x": [1, 2], "y": [0.5, None], "mode": "lines", "name": "als"}]
+    layout = {"xaxis": {"range": [1, 2]}, "annotations": [{"text": "als", "x": 2, "y": 0.5}]}
+    plain = layout_of_charts.figure(LIGHT, 100, (1, 2, 3, 4), traces, layout)
+    sent = json.loads(plain.to_json())
+    assert plain.layout.annotations[0].text == "als"  # from here on it is Plotly's own
+    assert sent == json.loads(plain.to_json()) == json.loads(plain.whole().to_json())
+    plain.layout.height = 50
+    assert plain.to_dict()["layout"]["height"] == 50
 
 
 def test_cutoffs_with_the_same_runs_in_front_are_one_stretch() -> None:

@@ -52,7 +52,7 @@ def names_by_length(document: Document) -> list[str]:
 def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
     """Returns a figure as plain values: the ``data`` (traces) and ``layout`` of Plotly."""
     chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
-    plain = json.loads(chart.to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
+    plain = json.loads(chart.whole().to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     plain["layout"].pop("template", None)
     return {"data": plain["data"], "layout": plain["layout"]}
 

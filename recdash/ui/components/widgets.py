@@ -349,8 +349,8 @@ def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None
     """
     from recdash.charts.layout import CONFIG
 
-    margin = figure.layout.margin  # the space for names and values
-    width = int((margin.l or 0) + (margin.r or 0) + NARROWEST_PLOT) if narrowest is None else narrowest
+    margin = figure.to_dict()["layout"]["margin"]  # the space for names and values
+    width = int(margin["l"] + margin["r"] + NARROWEST_PLOT) if narrowest is None else narrowest
     with st.container(key=f"chart-{math.ceil(width / 100)}-{key}"):
         st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
 
