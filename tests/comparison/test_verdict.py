@@ -29,7 +29,7 @@ from recdash.comparison.sensitivity import WhatIf, brief, changes, title_of
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
-from recdash.report.reproduce.compare_documents import BETTER, WORSE
+from recdash.report.reproduce.facts import BETTER, WORSE
 
 
 def verdict(source: Table, terms: Terms | None = None) -> OfflineVerdict:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from math import isclose
 from typing import Any
 
 from recdash.formatting.tables import Table, shown
 from recdash.report.document import Document, Figure, Section
 from recdash.report.formats.json import KIND, to_plain
+from recdash.report.reproduce.facts import states_the_same
 
 RELATIVE, ABSOLUTE, DRAWN = 1e-12, 1e-15, 1.1e-5
 """The relative and absolute differences up to which numbers count as equal, as sums in another order differ
@@ -25,12 +24,8 @@ LAYOUT = ("decimals", "scale")
 ABSENT = object()
 """The value that takes the place of a leaf that a document lacks."""
 Path = tuple[Any, ...]
-NUMBERS = re.compile(r"[+−-]?\d[\d.,]*\d|[+−-]?\d")
 HUMAN_INPUT = {("lead", "decision", name) for name in ("author", "moment", "reason")}
 """The paths of what people wrote, and of when they did, which a new wording never changes."""
-BETTER = {"above", "beat", "beats", "best", "better", "gain", "gains", "improves", "raises", "ship", "won"}
-WORSE = {"below", "costs", "keep", "lose", "loses", "lost", "lowers", "worse"}
-"""Words that say that something is better (BETTER) or worse (WORSE), and so give a sentence its direction."""
 
 
 @dataclass(frozen=True)
@@ -123,22 +118,7 @@ def _say_the_same(text: Any, other: Any, path: Path, named: Collection[str]) -> 
         return False
     if path in HUMAN_INPUT or text.startswith("“") or other.startswith("“"):
         return False
-    return path == ("lead", "why") or _facts(text, named) == _facts(other, named)
-
-
-def _facts(text: str, named: Collection[str]) -> tuple[list[str], list[str], int, int]:
-    """Returns the numbers in a text, the names in it, and how many words mean better and how many mean
-    worse.
-    """
-    names = []
-    for name in sorted(named, key=len, reverse=True):  # a name may contain another one
-        parts = text.split(name)
-        if any(not (left[-1:].isalnum() or right[:1].isalnum()) for left, right in pairwise(parts)):
-            names.append(name)
-            text = " ".join(parts)
-    words = re.findall(r"[a-z]+", text.lower())
-    n_better, n_worse = (sum(word in kind for word in words) for kind in (BETTER, WORSE))
-    return sorted(NUMBERS.findall(text)), names, n_better, n_worse
+    return path == ("lead", "why") or states_the_same(text, other, named)
 
 
 def _written(value: Any) -> str:
