@@ -9,8 +9,8 @@ from recdash.errors import Problem
 HOW_READ = frozenset(
     {
         "column-left-out", "columns-guessed", "columns-unread", "decimal-comma", "delimiter", "encoding",
-        "gzip", "list-column", "no-header", "ranks-from-zero", "sheet", "trec", "trec-without-tag",
-        "wide-table",
+        "gzip", "list-column", "metrics-proposed", "no-header", "ranks-from-zero", "sheet", "trec",
+        "trec-without-tag", "wide-table",
     }
 )  # fmt: skip
 

@@ -257,3 +257,22 @@ def test_an_ab_test_beside_runs_is_linked_by_their_names(workspace: Workspace) -
     assert dict(done.test.links) == {"a": ids["popular"], "b": ids["als"]}
     exposures = b"user_id,variant,ts\nu1,a,2026-01-01\nu2,b,2026-01-02\nu3,b,2026-01-02\n"
     assert problems(planned(workspace, {"seen.csv": exposures})) == {"incomplete-test"}
+
+
+def test_the_variant_named_like_the_baseline_is_the_control(workspace: Workspace) -> None:
+    """Of als and popular no name says which is the control; the first by name would be als."""
+    done = workspace.intake.commit(planned(workspace, bookshop.files()))
+    rows = [(f"u{n}", ("popular", "als")[n % 2], n % 3) for n in range(60)]
+    shop = {"shop.csv": bookshop.csv(["user", "variant", "orders"], rows)}
+    plan = planned(workspace, shop, done.experiment.id)
+    assert plan.test is not None
+    assert (plan.test.control, "guessed-control" in {notice.code for notice in plan.test.notices}) == (
+        "popular",
+        False,
+    )
+    chosen = plan.with_settings(control="als").test
+    assert chosen is not None
+    assert chosen.control == "als"
+    alone = planned(workspace, shop).test
+    assert alone is not None
+    assert alone.control == "popular"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from recdash import ingest
-from recdash.domain.defaults import baseline_by_name
+from recdash.domain.defaults import baseline_by_name, default_baseline
 from recdash.domain.kinds import DEFAULT_DEPTH, OnlineKind, TableKind
 from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem
@@ -452,30 +452,45 @@ class Planner:
         plan = TestPlan(name, kind, files, problems=tuple(problems))
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
-        trial = self._remember(
-            (
-                "test",
-                str(self._settings.rules_in_zone),
-                self._settings.control,
-                *(d.reading for d in tables.values()),
-            ),
-            lambda: self._trial(cast("Any", tables)),
-        )
+        trial = self._counted(cast("Any", tables), self._settings.control)
+        if not isinstance(trial, InputError) and (control := self._served_baseline(used, trial)):
+            trial = self._counted(cast("Any", tables), control)
         if isinstance(trial, InputError):
             return replace(plan, problems=tuple(trial.placed()))
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
         notices = tuple(notice for notice in trial.notices if (notice.code, notice.place) not in of_files)
         return replace(plan, variants=tuple(trial.variants), control=trial.control, notices=notices)
 
-    def _trial(self, tables: Mapping[TableKind, Draft]) -> OnlineResults | InputError:
+    def _counted(self, tables: Mapping[TableKind, Draft], control: str | None) -> OnlineResults | InputError:
+        reading = (draft.reading for draft in tables.values())
+        key = ("test", str(self._settings.rules_in_zone), control, *reading)
+        return self._remember(key, lambda: self._trial(tables, control))
+
+    def _served_baseline(self, used: Sequence[Draft], trial: OnlineResults) -> str | None:
+        """Returns the variant that is named like the baseline, if no name says which variant is the control.
+
+        Without a baseline, it is the variant whose name suggests one, such as ``popular``.
+        """
+        if all(notice.code != "guessed-control" for notice in trial.notices):
+            return None
+        baseline = self._stored_baseline() or self._baseline(used)
+        by_name = {variant.casefold(): variant for variant in trial.variants}
+        return by_name.get(baseline.casefold()) or baseline_by_name(trial.variants)
+
+    def _stored_baseline(self) -> str:
+        """Returns the name of the run that is the experiment's baseline; "" without one."""
+        experiment = self._experiment
+        runs = self._services.runs.all(experiment.id) if experiment is not None else []
+        return default_baseline(experiment, runs).name if experiment is not None and runs else ""
+
+    def _trial(self, tables: Mapping[TableKind, Draft], control: str | None) -> OnlineResults | InputError:
         """Returns the A/B test's results, with what the rules exclude as notices; the error if it cannot be
         counted.
         """
         data: dict[str, Any] = {kind: draft.source for kind, draft in tables.items()}
-        rules, control = self._settings.rules_in_zone, self._settings.control
         try:
             results = self._services.online_tests.preview(
-                data, control=control, rules=rules, mappings=_mappings(tables)
+                data, control=control, rules=self._settings.rules_in_zone, mappings=_mappings(tables)
             )
         except InputError as error:
             return error

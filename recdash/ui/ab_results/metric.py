@@ -22,7 +22,8 @@ def show(ab_test: AbTest) -> None:
     titles = ab_test.titles
     wanted = state.params().get("om", "")
     links.tell_unknown("om", "online metric", titles)
-    first = wanted if wanted in titles else next(iter(titles))
+    deciding = [step.lift.metric for step in ab_test.steps]
+    first = wanted if wanted in titles else next(iter([*deciding, *titles]))
     metric = widgets.select("Metric in depth", "om", titles, first, "ab-metric", 420)
     over_time.show(ab_test, metric)
     segments.show(ab_test, metric)

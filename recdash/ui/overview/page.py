@@ -275,7 +275,7 @@ def notes(view: View) -> Html:
     notices = [
         *broken,
         *online_tests.disagreements(view),
-        *others,
+        *without_how_read(others),
         *replicate_spread.notices(view),
         *headlines.merge_problems(of_runs, headlines.named_places),
     ]
