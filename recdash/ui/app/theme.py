@@ -11,8 +11,10 @@ from recdash.charts import mark_html
 from recdash.charts.mark_html import glyph, variables
 from recdash.charts.marks import DARK, LIGHT, Mark, Palette
 from recdash.formatting.html import Html, html
+from recdash.formatting.wording import cut_inside
 
 PAGE_SCRIPT, _HEARD = "page-script-state", "recdash.heard"
+LONGEST_ON_A_CHIP = 32
 HERE = Path(__file__).parent
 RULES = mark_html.RULES + "".join(
     (HERE / name).read_text(encoding="utf-8") for name in ("style.css", "narrow.css")
@@ -30,7 +32,8 @@ def chip(mark: Mark, short: str = "") -> Html:
     is_base = mark.role == "baseline"
     look = 'class="rd-chip rd-chip-base"' if is_base else 'class="rd-chip" style="--run:{colour}"'
     template = f'<span {look} title="{{name}}">{{glyph}}<bdi>{{short}}</bdi></span>'
-    return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name, short=short or mark.name)
+    shown = short or cut_inside(mark.name, LONGEST_ON_A_CHIP)
+    return html(template, colour=mark.colour, glyph=glyph(mark), name=mark.name, short=shown)
 
 
 def show(

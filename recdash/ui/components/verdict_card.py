@@ -67,7 +67,7 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
         way=way,
         tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
         sign="✓" if standing.agrees else "≠" if standing.agrees is False else "?",
-        today=standing.text,
+        today=widgets.unbroken(standing.text),
     )
 
 
@@ -79,7 +79,9 @@ def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
         return Html("")
     texts = []
     for words in sentences:
-        parts = [links.link(view, part.text, part.page, part.params, part.hint) for part in words]
+        parts = [
+            links.link(view, widgets.unbroken(part.text), part.page, part.params, part.hint) for part in words
+        ]
         texts.append(join(parts))
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 

@@ -21,8 +21,10 @@ from recdash.ui.shell import first_run, header, iframe, scope_picker
 
 Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
-NAME_LENGTH = 28
-"""The maximum length of a name on a button of the frame; a longer one is shortened in the middle."""
+NAME_LENGTH, BASE_LENGTH = 28, 18
+"""The maximum length of a name and of the baseline's on a button of the frame; a longer one is shortened in
+the middle.
+"""
 
 
 def show(
@@ -108,7 +110,9 @@ def _draw(
                 _choose_metric(view)
                 _choose_k(view)
         if "baseline" in parts:
-            with st.popover(f"vs {_short(view.base_name) or 'no baseline'}", key="frame-against"):
+            with st.popover(
+                f"vs {_short(view.base_name, BASE_LENGTH) or 'no baseline'}", key="frame-against"
+            ):
                 _choose_baseline(view)
         if "candidates" in parts:
             with st.popover(how_many(view), key="frame-runs"):
@@ -133,10 +137,10 @@ def how_many(view: View) -> str:
     return many(n_all, "candidate") if n_shown == n_all else f"{n_shown} of {many(n_all, 'candidate')}"
 
 
-def _short(name: str) -> str:
+def _short(name: str, longest: int = NAME_LENGTH) -> str:
     """Returns the name as Markdown for a button, shortened in the middle if it is long."""
-    if len(name) > NAME_LENGTH:
-        end = NAME_LENGTH // 2
+    if len(name) > longest:
+        end = longest // 2
         name = f"{name[:end].rstrip()}…{name[1 - end :].lstrip()}"
     return markdown(name)
 
