@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -161,6 +161,19 @@ class Settings(BaseSettings):
 
     def embedders(self) -> tuple[str, ...]:
         return tuple(name.lower() for name in listed(self.embed_from))
+
+    def limit_rows(self) -> list[dict[str, Any]]:
+        """Returns a row per limit of a file: its setting, what it counts, the value, and the default."""
+        fields = {name: field for name, field in type(self).model_fields.items() if name.startswith("max_")}
+        return [
+            {
+                "setting": f"{PREFIX}{name.upper()}",
+                "counts": (field.description or "").rstrip("."),
+                "limit": getattr(self, name),
+                "default": field.default,
+            }
+            for name, field in fields.items()
+        ]
 
     def limits(self) -> dict[str, int]:
         """Returns the upload limits as keyword arguments of ``ingest.Limits``, named without ``max_``."""

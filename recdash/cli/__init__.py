@@ -19,6 +19,7 @@ from recdash.cli.evaluate import evaluate
 from recdash.cli.experiments import add, definitions, list_experiments
 from recdash.cli.explain import why
 from recdash.cli.inspect import inspect
+from recdash.cli.limits import limits
 from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
@@ -75,6 +76,6 @@ def main() -> None:
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
     tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
-    check, backup, restore, gc, inspect, decide, decisions, review, digest, serve,
+    check, backup, restore, gc, inspect, limits, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -153,10 +153,15 @@ def tell(notices: Iterable[Problem]) -> None:
 
 
 def open_workspace() -> Workspace:
-    """Returns the configured workspace. If its data is damaged, this is reported when the command ends."""
-    from recdash.service import Workspace
+    """Returns the configured workspace, with the same limits of files as in the dashboard.
 
-    workspace = Workspace.open()
+    If its data is damaged, this is reported when the command ends.
+    """
+    from recdash.ingest import Limits
+    from recdash.service import Workspace
+    from recdash.settings import settings
+
+    workspace = Workspace.open(limits=Limits(**settings().limits()))
 
     def report_damage() -> None:
         for problem in workspace.damaged():

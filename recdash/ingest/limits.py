@@ -42,15 +42,18 @@ def of_archive(limits: Limits) -> Limits:
 
 # (unit that a limit counts, advice on exceeding it)
 WORDS = {
-    "upload_bytes": ("bytes in the file", "Upload a smaller file, or compress it."),
+    "upload_bytes": ("bytes in the file", "Compress the file, or raise RECDASH_MAX_UPLOAD_BYTES."),
     "inflated_bytes": ("bytes of unpacked size", "Split the file, or raise RECDASH_MAX_INFLATED_BYTES."),
     "compression_ratio": (
         "times its compressed size",
         "Decompress it first, or raise RECDASH_MAX_COMPRESSION_RATIO.",
     ),
-    "rows": ("rows", "Keep only the top of each list, or raise the limit."),
-    "columns": ("columns", "Keep only the columns that are needed."),
-    "value_chars": ("characters in one value", "Shorten the value, or check the delimiter and the quotes."),
+    "rows": ("rows", "Keep only the top of each list, or raise RECDASH_MAX_ROWS."),
+    "columns": ("columns", "Keep only the columns that are needed, or raise RECDASH_MAX_COLUMNS."),
+    "value_chars": (
+        "characters in one value",
+        "Check the delimiter and the quotes, shorten the value, or raise RECDASH_MAX_VALUE_CHARS.",
+    ),
 }
 
 

@@ -65,8 +65,8 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "gc": ("admin", ()),
     "restore": ("admin", ("kept.tar", "--replace")),
 }
-NOT_OF_A_STORE = ["presets", "inspect", "serve"]
-"""The first two read no store; the last starts the server, which asks everybody who they are:
+NOT_OF_A_STORE = ["presets", "inspect", "limits", "serve"]
+"""The first three read no store; the last starts the server, which asks everybody who they are:
 tests/server/test_server.py.
 """
 
