@@ -59,7 +59,7 @@ def inspect_file(
         if kind in FINISH:
             FINISH[kind](held, findings)
         elif kind in LISTS:
-            examples = list_examples(held, kind, rejects)
+            examples = list_examples(held, kind, rejects, opened.mapping.get("item_id", "item_id"))
             of_lists = padding(held) if kind == "run" else []
     except UploadError as error:
         outline = replace(outline, problems=error.problems)

@@ -49,7 +49,9 @@ class ListRows:
         return f"user {self.text('user_id', row)}"
 
 
-def list_examples(table: pa.Table, kind: TableKind, rejects: Rejects) -> dict[str, str]:
+def list_examples(
+    table: pa.Table, kind: TableKind, rejects: Rejects, item_column: str = "item_id"
+) -> dict[str, str]:
     """Returns {code: example} of the faults in the lists of ``table``, the first rows of a run or a test set.
 
     Its columns are ``user_id``, ``item_id``, and, if the run has them, ``rank``, ``score``, ``run`` and
@@ -61,7 +63,7 @@ def list_examples(table: pa.Table, kind: TableKind, rejects: Rejects) -> dict[st
     again = _repeated(rows.of_list, rows.item)
     if again.any():
         places = np.sort(rows.order[again])
-        rejects.add_kept(places, "item_id", table["item_id"], WHY[kind])
+        rejects.add_kept(places, item_column, table["item_id"], WHY[kind])
     if kind == "truth":
         example = _duplicate_pairs(rows)
         return {"duplicate-truth": example} if example else {}

@@ -171,6 +171,9 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("check",): [(), ("--format", "json")],
     ("gc",): [(), ("--dry-run",)],
     ("backup",): [(f"{RED}.tar",)],
+    ("inspect",): [("als.csv", "--as", "run", "--truth", "truth.csv", "--format", form)
+                   for form in ("text", "json")],
+    ("limits",): [(), ("--format", "json")],
     ("decide",): [(*FILMS, "--outcome", "inconclusive", "--run", f"{HOSTILE}ease", "--text", HOSTILE)],
     ("decisions",): [FILMS, (*FILMS, "--format", "json")],
     ("review", "propose"): [(*FILMS, "--run", f"{HOSTILE}ease", "--text", HOSTILE)],
@@ -215,6 +218,8 @@ def test_a_command_that_works_writes_no_control_character(
         ("audit",),
         ("check",),
         ("gc",),
+        ("inspect",),
+        ("limits",),
         ("review", "comment"),
     }
     assert r"\u" in message or words in names_nothing

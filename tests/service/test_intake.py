@@ -59,6 +59,20 @@ def test_a_large_upload_is_written_once_for_all_reading_processes(workspace: Wor
     assert not path.parent.exists()
 
 
+def test_rejected_rows_of_a_planned_file_are_listed(workspace: Workspace) -> None:
+    run = b"who,what,position\nu1,a,1\n,b,2\nu1,a,3\n"
+    plan = planned(workspace, {"als.csv": run})
+    plan = plan.with_choice(
+        "als.csv", kind="run", mapping={"user_id": "who", "item_id": "what", "rank": "position"}
+    )
+    lines = workspace.intake.rejects(plan, "als.csv").splitlines()
+    assert lines[0] == "file,row,column,value,why"
+    assert [line.split(",")[:4] for line in lines[1:]] == [
+        ["als.csv", "2", "who", ""],
+        ["als.csv", "3", "what", "a"],
+    ]
+
+
 def test_a_plan_stores_nothing(workspace: Workspace) -> None:
     planned(workspace, bookshop.files())
     assert workspace.experiments.all(archived=True) == []

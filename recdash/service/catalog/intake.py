@@ -15,7 +15,7 @@ from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.column_choice import ColumnsGiven
-from recdash.evaluation.inspection import Inspection
+from recdash.evaluation.inspection import Inspection, rejects_csv
 from recdash.evaluation.inspection import inspect as inspect_file
 from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Sheet
@@ -139,6 +139,19 @@ class Intake:
             accept_unknown_ids=accept_unknown_ids,
             limits=self._context.limits,
         )
+
+    def rejects(self, plan: IntakePlan, key: str) -> str:
+        """Returns the rejected rows of one file of a plan as CSV, read as planned; see ``rejects_csv``."""
+        self._context.must_be_editor()
+        file = next(file for file in plan.files if file.key == key)
+        inspection = inspect_file(
+            _source(plan, file),
+            file.kind,
+            name=file.file_name,
+            columns=file.columns,
+            limits=self._context.limits,
+        )
+        return rejects_csv([inspection])
 
     def commit(
         self,

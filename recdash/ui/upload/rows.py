@@ -122,6 +122,16 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
             st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in file.problems))
         if notices := [notice for notice in file.notices if notice.code != "columns-guessed"]:
             widgets.notices(notices)
+        if file.kind is not None and not file.left_out and upload.plan is not None:
+            plan, intake = upload.plan, workspace().intake
+            widgets.download(
+                "Download rejected rows",
+                lambda: intake.rejects(plan, file.key),
+                f"{file.run or file.file_name} rejected rows.csv",
+                "text/csv",
+                f"rejects_{file.key}",
+                help="Rows that are not read, with their numbers and why, as CSV.",
+            )
         if file.kind in LISTS and not file.left_out:
             _describe_candidate(upload, file)
 
