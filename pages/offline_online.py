@@ -11,7 +11,7 @@ from recdash.ui.components import comparability_banner, offline_online, online_t
 from recdash.ui.offline_online import agreement, page
 from recdash.ui.shell import frame
 
-links.follow("why", instead_of=("v",))  # the reasons of a variant were shown here once
+links.redirect("why", instead_of=("v",))  # the reasons of a variant were shown here once
 view = frame.show()
 tests = online_tests.tests(view)
 if not tests:

@@ -6,7 +6,7 @@ from recdash.ui.app import links
 from recdash.ui.reports import builder, listing
 from recdash.ui.shell import frame
 
-links.follow("review", instead_of=("dec", "rev"))  # decisions and reviews were shown here once
+links.redirect("review", instead_of=("dec", "rev"))  # decisions and reviews were shown here once
 view = frame.show(without_runs=True)
 listing.show(view)
 builder.show(view)

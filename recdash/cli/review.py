@@ -48,7 +48,7 @@ def propose(
     workspace, stored = open_experiment(experiment)
     run_id = run_named(run_ids(workspace, stored.id, archived=True), run)
     query = query_wanted(workspace, stored.id, run_id, baseline, metric)
-    _tell(workspace.reviews.propose(stored.id, run_id, query, text=text, author=author))
+    _say_state(workspace.reviews.propose(stored.id, run_id, query, text=text, author=author))
 
 
 @review.command()
@@ -60,7 +60,7 @@ def offline(experiment: str, wanted: str | None, text: str, author: str) -> None
     """Attach the current verdict and its numbers."""
     workspace, stored = open_experiment(experiment)
     review_ = review_wanted(workspace, stored.id, wanted)
-    _tell(workspace.reviews.add_offline_evidence(review_.id, text, author=author))
+    _say_state(workspace.reviews.add_offline_evidence(review_.id, text, author=author))
 
 
 @review.command()
@@ -74,7 +74,7 @@ def online(experiment: str, wanted: str | None, test: str | None, text: str, aut
     workspace, stored = open_experiment(experiment)
     review_ = review_wanted(workspace, stored.id, wanted)
     chosen = workspace.online_tests.named(stored.id, test)
-    _tell(workspace.reviews.add_online_evidence(review_.id, chosen.id, text, author=author))
+    _say_state(workspace.reviews.add_online_evidence(review_.id, chosen.id, text, author=author))
 
 
 @review.command()
@@ -108,7 +108,7 @@ def show(experiment: str, wanted: str | None, form: str) -> None:
         say_lines(text or f"'{stored.name}' has no review yet.")
 
 
-def _tell(review_: Review) -> None:
+def _say_state(review_: Review) -> None:
     say(f"{review_.about}: {review_.state} ({review_.id})")
     if review_.missing:
         say(f"next: {review_.missing}", err=True)

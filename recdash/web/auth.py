@@ -67,7 +67,7 @@ def cookie(name: str, request: HTTPConnection) -> str:
 
 
 def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
-    if not _is_here(request) or FORWARDED & set(request.headers.keys()):
+    if not _is_local(request) or FORWARDED & set(request.headers.keys()):
         raise Refused(
             403,
             "Only for this machine",
@@ -79,7 +79,7 @@ def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
 
 def _key(request: HTTPConnection, config: AuthConfig) -> Visitor:
     given = request.cookies.get(cookie(KEY, request), "")
-    return Visitor.of(key_holder(config.rules)) if same(given, config.key) else Visitor()
+    return Visitor.of(key_holder(config.rules)) if secrets_match(given, config.key) else Visitor()
 
 
 def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
@@ -89,7 +89,9 @@ def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
     """
     secret = config.rules.proxy_secret.get_secret_value() if config.rules.proxy_secret else ""
     names = request.headers.getlist(config.rules.proxy_user_header)
-    vouched = same(request.headers.get(PROXY_SECRET, ""), secret) and _is_trusted(request, config.rules)
+    vouched = secrets_match(request.headers.get(PROXY_SECRET, ""), secret) and _is_trusted(
+        request, config.rules
+    )
     return _named(_utf8(names[0]), config.rules) if vouched and len(names) == 1 else Visitor()
 
 
@@ -142,12 +144,12 @@ def _utf8(text: str) -> str:
         return text
 
 
-def same(given: str, wanted: str) -> bool:
+def secrets_match(given: str, wanted: str) -> bool:
     """Returns whether both texts are equal and not empty; compares them in constant time."""
     return bool(wanted) and compare_digest(given.encode(), wanted.encode())
 
 
-def _is_here(request: HTTPConnection) -> bool:
+def _is_local(request: HTTPConnection) -> bool:
     """Returns whether the request comes from this machine, and not from elsewhere through a proxy on it."""
     address = _peer(request)
     return address is not None and address.is_loopback

@@ -40,7 +40,7 @@ def report_policy(origins: Sequence[str]) -> str:
     return f"{_REPORT}; {framed_by(origins)}"
 
 
-def of_every_answer(origins: Sequence[str]) -> Headers:
+def security_headers(origins: Sequence[str]) -> Headers:
     """Returns the security headers of every response.
 
     Only pages of these ``origins`` may show the dashboard in a frame. The older header X-Frame-Options cannot

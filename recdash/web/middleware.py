@@ -12,12 +12,12 @@ from recdash.web import upload_quota
 from recdash.web import visitor as identity
 from recdash.web.auth import AuthConfig, visitor_of
 from recdash.web.error_pages import Refused
-from recdash.web.headers import Application, Receive, Scope, Send, of_every_answer, with_headers
+from recdash.web.headers import Application, Receive, Scope, Send, security_headers, with_headers
 from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.login_redirect import return_cookie, wanted, way_back
 from recdash.web.offered_files import OfferedFiles
-from recdash.web.route_policy import Place, place_of
-from recdash.web.socket_limits import Sockets, converse
+from recdash.web.route_policy import AddressClass, address_class_of
+from recdash.web.socket_limits import Sockets, run_with_inbox
 from recdash.web.visitor import Visitor
 
 HOSTS_VARIABLE = f"{PREFIX}ALLOWED_HOSTS"
@@ -44,7 +44,7 @@ class AuthMiddleware:
         self.app, self.config, self.quota = app, config, quota
         self.hosts = config.rules.hosts()
         self.sockets, self.offered = Sockets(config.rules), OfferedFiles()
-        self.headers = of_every_answer(config.rules.embedders())
+        self.headers = security_headers(config.rules.embedders())
         self.signs_in_on_pages = config.rules.auth == "oidc"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,22 +61,22 @@ class AuthMiddleware:
         """Serves a request. Raises Refused with a reason if it is not admitted."""
         self.refuse_foreign(request)
         path: str = request.scope["path"]
-        place = place_of(path, self.config.rules.auth)
-        if place == "hidden":
+        address_class = address_class_of(path, self.config.rules.auth)
+        if address_class == "hidden":
             raise Refused(404, "Not found", "This page does not exist.")
-        if place == "open":
+        if address_class == "open":
             await self.app(with_visitor(request.scope, None), receive, send)
             return
         visitor = visitor_of(request, self.config)
-        person = await self.person(visitor, place)
-        if place == "upload" and request.scope.get("method") != "OPTIONS":
+        person = await self.person(visitor, address_class)
+        if address_class == "upload" and request.scope.get("method") != "OPTIONS":
             receive = self.counting(request, path, person, receive)
-        if place == "page" and self.signs_in_on_pages and request.scope.get("method") == "GET":
+        if address_class == "page" and self.signs_in_on_pages and request.scope.get("method") == "GET":
             await self.page(request, visitor, receive, send)
             return
         self.refuse_foreign_file(request, visitor)
         if request.scope["type"] == "websocket":
-            await self.converse(request, visitor, receive, send)
+            await self.serve_websocket(request, visitor, receive, send)
             return
         await self.app(with_visitor(request.scope, visitor), receive, send)
 
@@ -86,12 +86,14 @@ class AuthMiddleware:
         if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
             raise Refused(404, "Not found", "This file is not on any page you have open.")
 
-    async def converse(self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send) -> None:
+    async def serve_websocket(
+        self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send
+    ) -> None:
         """Serves the websocket of a page while it is open."""
         named = HTTPConnection(with_visitor(request.scope, visitor))
         with self.sockets.one_more(request, visitor):
-            noting = self.offered.noting(send, visitor)
-            await converse(self.app, named, receive, noting, self.config.is_needed)
+            recording_send = self.offered.recording(send, visitor)
+            await run_with_inbox(self.app, named, receive, recording_send, self.config.is_needed)
 
     def refuse_foreign(self, request: HTTPConnection) -> None:
         """Raises Refused unless the Host is known, and the Origin, if there is one, is the same as the
@@ -108,12 +110,12 @@ class AuthMiddleware:
         name = parts_of(f"//{host}").hostname or ""
         return is_loopback(name) or name in self.hosts or "*" in self.hosts
 
-    async def person(self, visitor: Visitor, place: Place) -> Person | None:
+    async def person(self, visitor: Visitor, address_class: AddressClass) -> Person | None:
         """Returns the visitor as a person; None if they can still sign in on the page.
 
         Raises Refused for others.
         """
-        asks_later = place == "page" and self.signs_in_on_pages
+        asks_later = address_class == "page" and self.signs_in_on_pages
         try:
             person = await run_in_threadpool(visitor.person, self.config.guest)
         except Forbidden as refusal:
@@ -134,7 +136,7 @@ class AuthMiddleware:
     def counting(
         self, request: HTTPConnection, path: str, person: Person | None, receive: Receive
     ) -> Receive:
-        sender = upload_quota.refuse_stranger(self.quota, path, person)
+        sender = upload_quota.require_uploader(self.quota, path, person)
         length = request.headers.get("content-length", "")
         return upload_quota.within(receive, self.quota, sender.name, length, self.config.rules)
 
@@ -144,12 +146,12 @@ class AuthMiddleware:
         The page that they request before is stored in a cookie, and opened after sign-in.
         """
         is_known = visitor.name is not None or visitor.share is not None
-        place = wanted(request, self.config.pages)
+        wanted_page = wanted(request, self.config.pages)
         if is_known and (onwards := way_back(request, self.config.pages)):
             await onwards(request.scope, receive, send)
             return
-        if not is_known and place:
-            send = with_headers(send, return_cookie(request, place))
+        if not is_known and wanted_page:
+            send = with_headers(send, return_cookie(request, wanted_page))
         await self.app(with_visitor(request.scope, visitor), receive, send)
 
 

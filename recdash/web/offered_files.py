@@ -28,17 +28,17 @@ class OfferedFiles:
     def __init__(self) -> None:
         self._names: OrderedDict[Visitor, OrderedDict[str, None]] = OrderedDict()
 
-    def noting(self, send: Send, visitor: Visitor) -> Send:
+    def recording(self, send: Send, visitor: Visitor) -> Send:
         """Returns a ``send`` that records the files named in messages to this visitor."""
 
-        async def send_noted(message: Message) -> None:
+        async def recording_send(message: Message) -> None:
             content = message.get("bytes") or b""
             if b"/media/" in content:
                 for name in _FILE.findall(content):
                     self.offer(visitor, name.decode())
             await send(message)
 
-        return send_noted
+        return recording_send
 
     def offer(self, visitor: Visitor, name: str) -> None:
         names = self._names.setdefault(visitor, OrderedDict())

@@ -7,13 +7,13 @@ from typing import Literal
 
 from recdash.settings import Auth
 
-Place = Literal["open", "page", "upload", "private", "hidden"]
+AddressClass = Literal["open", "page", "upload", "private", "hidden"]
 """What an address serves. open: needs no authentication, or has its own · page: parts of a page without data
 · upload: receives files · private: data · hidden: nothing, for anyone.
 """
 
 _SIGNING_IN = ("/auth/login", "/auth/logout", "/oauth2callback")
-_PLACES: Sequence[tuple[Place, tuple[str, ...]]] = (
+_CLASSES: Sequence[tuple[AddressClass, tuple[str, ...]]] = (
     ("open", ("/_stcore/health", "/s/", "/key/")),
     ("page", ("/_stcore/host-config", "/_stcore/stream", "/_stcore/bidi-components/")),
     ("upload", ("/_stcore/upload_file/",)),
@@ -22,14 +22,17 @@ _PLACES: Sequence[tuple[Place, tuple[str, ...]]] = (
 )
 
 
-def place_of(path: str, auth: Auth) -> Place:
-    """Returns what an address serves: the first match in ``_PLACES``, else "page".
+def address_class_of(path: str, auth: Auth) -> AddressClass:
+    """Returns what an address serves: the first match in ``_CLASSES``, else "page".
 
-    A name in ``_PLACES`` that ends in / includes everything below it.
+    A name in ``_CLASSES`` that ends in / includes everything below it.
     """
     if path in _SIGNING_IN:
         return "open" if auth == "oidc" else "hidden"
-    return next((place for place, names in _PLACES if any(_fits(path, name) for name in names)), "page")
+    return next(
+        (address_class for address_class, names in _CLASSES if any(_fits(path, name) for name in names)),
+        "page",
+    )
 
 
 def _fits(path: str, name: str) -> bool:

@@ -15,9 +15,9 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
 from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
-from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, same
+from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
 from recdash.web.error_pages import Refused
-from recdash.web.headers import of_every_answer, report_policy
+from recdash.web.headers import report_policy, security_headers
 from recdash.web.middleware import closed_link
 from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
 from recdash.web.visitor import VISITOR, person_of, read_visitor
@@ -55,7 +55,7 @@ def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]
             "administrator if it persists."
         )
         response = Refused(500, "Something went wrong", words).response(request.headers)
-        response.raw_headers.extend(of_every_answer(config.rules.embedders()))
+        response.raw_headers.extend(security_headers(config.rules.embedders()))
         return response
 
     return answer
@@ -104,7 +104,7 @@ class KeyRoute:
         self.config = config
 
     def open(self, request: Request) -> Response:
-        if self.config.rules.auth != "key" or not same(request.path_params["key"], self.config.key):
+        if self.config.rules.auth != "key" or not secrets_match(request.path_params["key"], self.config.key):
             words = "This key is wrong. Open the address printed when the dashboard started."
             return Refused(403, "Wrong key", words).response(request.headers)
         return with_cookie(RedirectResponse("../", 303), request, KEY, self.config.key, KEY_DAYS * 24 * 3600)

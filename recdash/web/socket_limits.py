@@ -56,7 +56,7 @@ class Sockets:
         return f"person {visitor.name}", self._rules.sockets_per_person
 
 
-async def converse(
+async def run_with_inbox(
     app: Application,
     request: HTTPConnection,
     receive: Receive,

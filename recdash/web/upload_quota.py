@@ -29,7 +29,7 @@ class UploadQuota:
         self._editors: OrderedDict[str, str] = OrderedDict()
         self._sent: dict[str, tuple[int, int]] = {}
 
-    def seat(self, session: str, person: Person | None) -> None:
+    def record_session(self, session: str, person: Person | None) -> None:
         """Records the person of a session if it is an editor; else removes the session."""
         self._editors.pop(session, None)
         if person is not None and person.may("editor"):
@@ -37,7 +37,7 @@ class UploadQuota:
             while len(self._editors) > MOST_SESSIONS:
                 self._editors.popitem(last=False)
 
-    def seats(self, session: str, person: Person) -> bool:
+    def has_session(self, session: str, person: Person) -> bool:
         return person.may("editor") and self._editors.get(session) == person.name
 
     def sent(self, name: str) -> int:
@@ -58,13 +58,13 @@ quota = UploadQuota()
 """The quota of this process, in which pages record sessions and which the middleware checks."""
 
 
-def refuse_stranger(quota: UploadQuota, path: str, person: Person | None) -> Person:
+def require_uploader(quota: UploadQuota, path: str, person: Person | None) -> Person:
     """Returns the person who sends a file.
 
     Raises Refused unless it is an editor and the session is their own.
     """
     match = _PATH.fullmatch(path)
-    if person is None or match is None or not quota.seats(match[1], person):
+    if person is None or match is None or not quota.has_session(match[1], person):
         raise Refused(403, "Upload not allowed", "Only editors can upload files, from a page of their own.")
     return person
 

@@ -395,7 +395,7 @@ def test_the_dashboards_own_address_is_known_from_any_page(
     ],
 )
 def test_whoever_copies_a_link_of_this_machine_is_told(address: str, *, is_own: bool) -> None:
-    assert links.reach(address) == (
+    assert links.local_only_warning(address) == (
         " recdash runs locally, so it opens on this computer only." if is_own else ""
     )
 

@@ -23,7 +23,7 @@ def told(offered: OfferedFiles, visitor: Visitor, content: bytes) -> list[Messag
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(offered.noting(send, visitor)({"type": "websocket.send", "bytes": content}))
+    asyncio.run(offered.recording(send, visitor)({"type": "websocket.send", "bytes": content}))
     return sent
 
 

@@ -37,7 +37,7 @@ def put(
 def desk() -> UploadQuota:
     """Of one editor, who has session-1."""
     found = UploadQuota(Clock())
-    found.seat("session-1", MARA)
+    found.record_session("session-1", MARA)
     return found
 
 
@@ -82,7 +82,7 @@ def test_without_the_key_goes_nothing(desk: UploadQuota, method: str) -> None:
     ids=["a viewer", "a guest", "another editor", "nobody"],
 )
 def test_a_page_that_somebody_else_reads_takes_no_file(desk: UploadQuota, person: Person | None) -> None:
-    desk.seat("session-1", person)
+    desk.record_session("session-1", person)
     assert put(desk, b"rows").status == 403
 
 
@@ -96,15 +96,15 @@ def test_an_editor_who_turned_guest_sends_nothing(desk: UploadQuota) -> None:
 @pytest.mark.parametrize(("role", "has_a_seat"), [("viewer", False), ("editor", True), ("admin", True)])
 def test_editors_have_a_seat(role: AccessRole, *, has_a_seat: bool) -> None:
     desk, person = UploadQuota(), Person("kim", role)
-    desk.seat("session-1", person)
-    assert desk.seats("session-1", person) is has_a_seat
+    desk.record_session("session-1", person)
+    assert desk.has_session("session-1", person) is has_a_seat
 
 
 def test_the_oldest_of_too_many_sessions_is_forgotten(desk: UploadQuota) -> None:
     for number in range(MOST_SESSIONS):
-        desk.seat(f"later-{number}", MARA)
-    assert not desk.seats("session-1", MARA)
-    assert desk.seats("later-0", MARA)
+        desk.record_session(f"later-{number}", MARA)
+    assert not desk.has_session("session-1", MARA)
+    assert desk.has_session("later-0", MARA)
 
 
 # ── how much ─────────────────────────────────────────────────────────────────────────────────
@@ -134,7 +134,7 @@ def test_more_than_the_hours_bytes_are_not_taken(desk: UploadQuota) -> None:
 def test_the_next_hour_has_a_budget_of_its_own() -> None:
     clock = Clock()
     desk = UploadQuota(clock)
-    desk.seat("session-1", MARA)
+    desk.record_session("session-1", MARA)
     desk.count("key holder", BUDGET)
     assert put(desk, b"x").status == 429
     clock.now = 3600

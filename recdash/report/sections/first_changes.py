@@ -25,7 +25,7 @@ from recdash.metrics.naming import metric_title, row_of
 from recdash.report.context import ReportContext
 from recdash.report.document import Answer, Answers, Section
 
-MOST_UNLIKE = ("worse", "better", "tie", "not settled")
+FINDING_PRIORITY = ("worse", "better", "tie", "not settled")
 
 
 def first_changes(context: ReportContext) -> Section | None:
@@ -139,7 +139,7 @@ def _most_unlike_slice(evidence: VerdictEvidence) -> Iterator[Answer]:
     leader = evidence.leader
     unlike = [part for part in evidence.slices if leader and part.pair.judged.word != leader.judged.word]
     if unlike:
-        part = min(unlike, key=lambda part: MOST_UNLIKE.index(part.pair.judged.word))
+        part = min(unlike, key=lambda part: FINDING_PRIORITY.index(part.pair.judged.word))
         word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
         answer = f"{capital(word)}{_users_needed(part.pair)} (n = {n_users})"
         yield Answer(f"Only {slice_title(part)}", answer, word != "not settled")

@@ -90,7 +90,7 @@ def no_test() -> None:
         "Upload its sessions, its exposures and events, or aggregated results. The demo has one too.",
     )
     with st.container(horizontal=True):
-        links.offer("Upload an A/B test", "upload")
+        links.page_button("Upload an A/B test", "upload")
         if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
             state.show_experiment(state.workspace().demo.load().id)
             st.rerun()

@@ -65,7 +65,7 @@ def _effect() -> float:
             f'Effect "{markdown(text)}" isn\'t between {LEAST_EFFECT:g} and {MOST_EFFECT:g} %; '
             f"showing {USUAL_EFFECT:g} %."
         )
-    box = widgets.bound("eff", "ab-effect", wanted or USUAL_EFFECT, "{:g}".format)
+    box = widgets.bound_to_url("eff", "ab-effect", wanted or USUAL_EFFECT, "{:g}".format)
     ends = (LEAST_EFFECT, MOST_EFFECT)
     effect = st.number_input("Minimum detectable effect, %", *ends, step=0.5, format="%g", width=180, **box)
     state.write("eff", f"{effect:g}")

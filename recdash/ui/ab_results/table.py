@@ -262,7 +262,7 @@ def _value_cell(row: OnlineRow, decimals: int) -> Html:
     low, high = (numbers.fixed(_written(row, end), decimals) for end in (row.ci_low, row.ci_high))
     value = f"{numbers.fixed(_written(row, row.value), decimals)}{unit}"
     cell = html('<span title="95 % CI {low} to {high}">{value}</span>', low=low, high=high, value=value)
-    return widgets.above(cell, counts(row))
+    return widgets.two_lines(cell, counts(row))
 
 
 def counts(row: OnlineRow) -> str:
@@ -277,7 +277,7 @@ def _lift_cell(row: OnlineRow, digits: int) -> Html:
     low, high = map(percent, interval_of(row))
     lift = numbers.signed(percent(row.lift), digits)
     cell = html('<b title="{plain}">{lift}</b>', plain=plain, lift=lift)
-    return widgets.above(cell, numbers.interval(low, high, digits))
+    return widgets.two_lines(cell, numbers.interval(low, high, digits))
 
 
 def _finding_cell(row: OnlineRow) -> Html:
@@ -287,7 +287,7 @@ def _finding_cell(row: OnlineRow) -> Html:
         f"needs ≈ {brief(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
     )
     tone = TONES.get(row.word, "same")
-    return widgets.above(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
+    return widgets.two_lines(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
 
 
 def values_table(ab_test: AbTest) -> Html:

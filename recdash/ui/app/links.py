@@ -47,17 +47,17 @@ def first_page() -> str:
     return f"./?{_query(carried() | embedded())}"
 
 
-def here() -> str:
+def current_url() -> str:
     """Returns the address of the current view, with all its parameters."""
     return f"{_address()}?{_query(state.shown())}"
 
 
-def here_so_far(view: View) -> str:
+def url_of_view(view: View) -> str:
     """Returns the address of this page with the parameters that are known before the page is drawn."""
     return f"{_address()}?{_query(of_view(view) | state.params())}"
 
 
-def reach(address: str) -> str:
+def local_only_warning(address: str) -> str:
     """Returns a warning if the address only works on this computer; else empty."""
     return (
         " recdash runs locally, so it opens on this computer only."
@@ -105,7 +105,7 @@ def title(page: str) -> str:
     return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
 
 
-def offer(label: str, page: str) -> None:
+def page_button(label: str, page: str) -> None:
     """Draws a button that opens another page; nothing for people who cannot open that page."""
     if is_there(page) and st.button(label, type="primary", key=f"go-{page}"):
         go(page)
@@ -116,7 +116,7 @@ def go(page: str) -> NoReturn:
     st.switch_page(st.session_state["recdash.pages"][page])
 
 
-def clicked(path: str, query: str) -> None:
+def record_click(path: str, query: str) -> None:
     """Takes over the view's parameters from a link in a text that was clicked: see :func:`follow_click`."""
     page = path.rsplit("/", 1)[-1] or "overview"
     if is_there(page):
@@ -131,7 +131,7 @@ def follow_click() -> None:
         go(page)
 
 
-def follow(page: str, *, instead_of: Collection[str]) -> None:
+def redirect(page: str, *, instead_of: Collection[str]) -> None:
     """Opens ``page`` if the URL has one of the parameters ``instead_of``.
 
     These are parameters that this page had in earlier releases and that ``page`` has now.

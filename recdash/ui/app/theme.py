@@ -56,20 +56,22 @@ def show(
             key=PAGE_SCRIPT,
             data={"drawn": st.context.theme.type, "page": page, "place": place, "tab": tab},
             on_scheme_change=lambda: None,
-            on_address_change=lambda: _tell("address", lambda told: on_history(told["query"])),
-            on_link_change=lambda: _tell("link", lambda told: on_link(told["path"], told["query"])),
+            on_address_change=lambda: _on_message("address", lambda message: on_history(message["query"])),
+            on_link_change=lambda: _on_message(
+                "link", lambda message: on_link(message["path"], message["query"])
+            ),
         )
 
 
-def _tell(name: str, act: Callable[[Mapping[str, str]], None]) -> None:
+def _on_message(name: str, act: Callable[[Mapping[str, str]], None]) -> None:
     """Calls ``act`` once with each message of page.js with this name; page.js repeats its message after a
     change of page.
     """
-    told = st.session_state[PAGE_SCRIPT][name]
+    message = st.session_state[PAGE_SCRIPT][name]
     heard: dict[str, int] = st.session_state.setdefault(_HEARD, {})
-    if told["number"] > heard.get(name, 0):
-        heard[name] = told["number"]
-        act(told)
+    if message["number"] > heard.get(name, 0):
+        heard[name] = message["number"]
+        act(message)
 
 
 def style_sheet(colours: Palette) -> str:

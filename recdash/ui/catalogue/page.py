@@ -109,7 +109,7 @@ def show_nothing(view: View) -> None:
     else:
         widgets.empty("These runs have no lists", "Choose a run with recommendations above.")
         return
-    links.offer("Upload", "upload")
+    links.page_button("Upload", "upload")
 
 
 # ── catalogue-level metrics ──────────────────────────────────────────────────────────────────

@@ -72,7 +72,7 @@ def no_test() -> None:
         "Upload the sessions or aggregated results of an A/B test, and choose the run that each variant "
         "served. Offline and online results are then shown side by side.",
     )
-    links.offer("Upload an A/B test", "upload")
+    links.page_button("Upload an A/B test", "upload")
 
 
 def no_link() -> None:

@@ -82,7 +82,7 @@ def muted(text: object) -> Html:
     return toned(text, "muted")
 
 
-def above(text: object, small: object) -> Html:
+def two_lines(text: object, small: object) -> Html:
     """Returns a cell with two lines: ``text``, and below it ``small`` in grey."""
     return html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
 
@@ -104,7 +104,7 @@ def paragraphs(lines: Iterable[object]) -> Html:
     return join([html("<p>{line}</p>", line=line) for line in lines])
 
 
-def quiet(lines: Iterable[object]) -> Html:
+def small_paragraphs(lines: Iterable[object]) -> Html:
     """Returns the lines as small grey paragraphs."""
     return join([html('<p class="rd-quiet">{line}</p>', line=line) for line in lines])
 
@@ -263,7 +263,7 @@ def pick(label: str, options: Mapping[Any, str], value: object, key: str, *, wid
     return st.selectbox(label, **titled(options), index=index, key=key, width=width)
 
 
-def bound(
+def bound_to_url(
     name: str,
     key: str,
     value: object,
@@ -291,7 +291,9 @@ def choice(label: str, name: str, options: Mapping[str, str], default: str) -> s
     """
     value = state.option(name, default, list(options))
     titles = {slug: markdown(title) for slug, title in options.items()}
-    st.segmented_control(label, **titled(titles), required=True, **bound(name, f"choice-{name}", value))
+    st.segmented_control(
+        label, **titled(titles), required=True, **bound_to_url(name, f"choice-{name}", value)
+    )
     state.write(name, value)
     return value
 
@@ -310,7 +312,9 @@ def select(
 
     A change resets the parameters in ``reset`` to their defaults.
     """
-    chosen: str = st.selectbox(label, **titled(options), width=width, **bound(name, key, value, reset=reset))
+    chosen: str = st.selectbox(
+        label, **titled(options), width=width, **bound_to_url(name, key, value, reset=reset)
+    )
     state.write(name, chosen)
     return chosen
 
@@ -325,7 +329,7 @@ def search(
     reset: Sequence[str] = (),
 ) -> str:
     """Draws a box for search words and returns them; the URL keeps them as ``name``."""
-    box = bound(name, key, state.params().get(name, ""), reset=reset)
+    box = bound_to_url(name, key, state.params().get(name, ""), reset=reset)
     text: str = st.text_input(label, placeholder=placeholder, width=width, **box)
     if text or name in state.params():
         state.write(name, text)
@@ -336,7 +340,9 @@ def several(label: str, name: str, options: Mapping[str, str], default: Sequence
     """Draws a multiselect and returns its values, which the URL keeps as ``name``, joined by ``~``."""
     wanted = state.params().get(name, state.SEPARATOR.join(default)).split(state.SEPARATOR)
     values = [slug for slug in wanted if slug in options]
-    st.multiselect(label, **titled(options), **bound(name, f"choice-{name}", values, state.SEPARATOR.join))
+    st.multiselect(
+        label, **titled(options), **bound_to_url(name, f"choice-{name}", values, state.SEPARATOR.join)
+    )
     state.write(name, state.SEPARATOR.join(values))
     return values
 

@@ -14,7 +14,7 @@ from recdash.formatting.wording import capital, day, moment
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components.decision_links import outcome_badge
-from recdash.ui.components.widgets import badge, quiet, show_errors, toned
+from recdash.ui.components.widgets import badge, show_errors, small_paragraphs, toned
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.wording import lines, prose, signature
@@ -50,7 +50,7 @@ def _card(view: View, decision: Decision, later: Decision | None) -> Html:
         headline=decision.headline,
         prose=prose(decision.text),
         although=_although(decision),
-        notes=quiet(notes),
+        notes=small_paragraphs(notes),
         checks=checks(decision.checklist, "When it was decided"),
     )
 

@@ -16,7 +16,7 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 from recdash.ui.decisions import wording
 
-NOBODY = ""
+NO_CHOICE = ""
 """The value of a choice for a decision that is about no single run, or supersedes no other."""
 SAME = "same"
 """The value of a choice for the earlier decision about the run that is chosen in the same form."""
@@ -39,7 +39,7 @@ def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | No
     """
     if not held:
         return None
-    labels = {SAME: "The one about the same run, if any", NOBODY: "No earlier decision"}
+    labels = {SAME: "The one about the same run, if any", NO_CHOICE: "No earlier decision"}
     labels |= {decision.id: wording.label(decision) for decision in held}
     chosen = idempotent_form.pick(form, "Supersedes", labels, name="instead")
     if chosen != SAME:
@@ -114,8 +114,8 @@ def _candidates(view: View) -> dict[str, str]:
 
 
 def _decide(view: View, wanted: str | None) -> None:
-    names = {NOBODY: "No single run", **{run.id: run.name for run in view.runs}}
-    first = next(iter(_candidates(view)), NOBODY)
+    names = {NO_CHOICE: "No single run", **{run.id: run.name for run in view.runs}}
+    first = next(iter(_candidates(view)), NO_CHOICE)
     form = f"decide-{view.experiment.id}"
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
@@ -223,7 +223,7 @@ def _answer(view: View, review: Review) -> None:
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS)
         text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
-        run_id = review.subject.run.id if review.subject.run else NOBODY
+        run_id = review.subject.run.id if review.subject.run else NO_CHOICE
         instead = _superseded_id(form, _held(view), run_id)
 
         def decide(sent: idempotent_form.Sent) -> None:

@@ -64,7 +64,7 @@ def _offline(offline: Offline) -> None:
 
 def _notes(lines: Sequence[str]) -> None:
     if lines:
-        st.html(widgets.quiet(lines))
+        st.html(widgets.small_paragraphs(lines))
 
 
 def _differences(first: str, rows: Sequence[tuple[str, Difference]]) -> None:
@@ -141,7 +141,7 @@ def _value_cell(lift: Lift, value: float | None, *, counts: bool = False) -> Htm
     text = online_value(lift, value)
     if not counts or lift.numerator is None or lift.denominator is None:
         return html("{text}", text=text)
-    return widgets.above(text, f"{numbers.count(lift.numerator)} / {numbers.count(lift.denominator)}")
+    return widgets.two_lines(text, f"{numbers.count(lift.numerator)} / {numbers.count(lift.denominator)}")
 
 
 # ── what they mean, where they come from ─────────────────────────────────────────────────────

@@ -24,9 +24,9 @@ from recdash.ui.components.online_tests import SHARE
 from recdash.ui.components.tiles import Strip, Tile
 
 TILES = 4
-TELLING = ("worse", "not settled", "tie", "better")
+FINDING_PRIORITY = ("worse", "not settled", "tie", "better")
 """Findings in the order in which they deserve a tile: those against the candidate come first."""
-ONLINE_TELLING = ("worse", "broken", "better", "holds", "not settled", "not judged", "")
+ONLINE_PRIORITY = ("worse", "broken", "better", "holds", "not settled", "not judged", "")
 
 
 def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
@@ -39,11 +39,11 @@ def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
     goals = sorted((lift for test in online for lift in test.of_role("goal")), key=_online_rank)
     chosen = [_of_difference(offline.own), *map(_of_lift, goals[:2])]
     if offline.metrics and not goals:
-        chosen.append(_of_difference(_telling(offline.metrics)))
+        chosen.append(_of_difference(_most_important(offline.metrics)))
     if offline.guardrails:
         chosen.append(_of_rail(min(offline.guardrails, key=lambda rail: gain_of(rail) or 0.0)))
     if offline.slices:
-        chosen.append(_of_difference(_telling(offline.slices)))
+        chosen.append(_of_difference(_most_important(offline.slices)))
     return chosen[:TILES]
 
 
@@ -62,12 +62,15 @@ def mark_of(view: View, run: Named) -> Mark:
     return Mark(run.id, run.name, known.colour, known.shape, known.role)
 
 
-def _telling(differences: Sequence[Difference]) -> Difference:
-    return min(differences, key=lambda row: (TELLING.index(row.word) if row.word in TELLING else 0, -row.n))
+def _most_important(differences: Sequence[Difference]) -> Difference:
+    return min(
+        differences,
+        key=lambda row: (FINDING_PRIORITY.index(row.word) if row.word in FINDING_PRIORITY else 0, -row.n),
+    )
 
 
 def _online_rank(lift: Lift) -> int:
-    return ONLINE_TELLING.index(lift.word) if lift.word in ONLINE_TELLING else len(ONLINE_TELLING)
+    return ONLINE_PRIORITY.index(lift.word) if lift.word in ONLINE_PRIORITY else len(ONLINE_PRIORITY)
 
 
 # ── one tile ─────────────────────────────────────────────────────────────────────────────────

@@ -247,7 +247,7 @@ def _difference(row: Row, default: float, decimals: int) -> Cell:
 def _who_counts(row: Row) -> Html:
     users = f"n = {numbers.count(row['n_users'])}" if row["n_users"] else ""
     rule = html('<span class="rd-nowrap">{rule}</span>', rule=who_counts(row["spec"], row["users"]))
-    return widgets.above(rule, users)
+    return widgets.two_lines(rule, users)
 
 
 def code(spec: str) -> Html:

@@ -96,7 +96,7 @@ def subtitle(cards: Listed) -> str:
 
 
 def _search() -> str:
-    box = widgets.bound(SEARCH, "experiments-search", state.params().get(SEARCH, ""), reset=(PAGE,))
+    box = widgets.bound_to_url(SEARCH, "experiments-search", state.params().get(SEARCH, ""), reset=(PAGE,))
     placeholder = "name, run, tag or note"
     text = st.text_input("Search", type="search", width=300, placeholder=placeholder, **box)
     words = (text or "").strip()
@@ -107,7 +107,7 @@ def _search() -> str:
 def _archived_too() -> bool:
     """Draws the switch for archived experiments, and returns whether it is on."""
     chosen = state.option(ARCHIVED, "hide", ("hide", "show"))
-    box = widgets.bound(
+    box = widgets.bound_to_url(
         ARCHIVED, "experiments-archived", chosen == "show", lambda shown: "show" if shown else None
     )
     is_on = st.toggle("Show archived", **box)

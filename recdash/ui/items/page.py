@@ -37,21 +37,21 @@ class Items:
     run_ids: tuple[str, ...]
 
     @cached_property
-    def missed(self) -> int:
+    def n_missed(self) -> int:
         return int((self.frame["finders"] == 0).sum())
 
     @cached_property
-    def never(self) -> int:
+    def n_never_shown(self) -> int:
         return int((self.frame["showers"] == 0).sum())
 
-    def found(self, run_id: str) -> int:
+    def n_found(self, run_id: str) -> int:
         """Returns the number of items that the run hits for at least one user."""
         return int((self.frame[f"found {run_id}"] > 0).sum())
 
-    def shown(self, run_id: str) -> int:
+    def n_shown(self, run_id: str) -> int:
         return int((self.frame[f"shown {run_id}"] > 0).sum())
 
-    def only(self, run_id: str) -> pd.DataFrame:
+    def unique_hits(self, run_id: str) -> pd.DataFrame:
         """Returns the items that this run hits and no other run does."""
         return self.frame[(self.frame[f"found {run_id}"] > 0) & (self.frame["finders"] == 1)]
 
@@ -71,23 +71,23 @@ def finding(view: View, items: Items) -> str:
     Of fewer than 100 items it gives the number rather than the share.
     """
     total = len(items.frame)
-    if items.missed == 0:
+    if items.n_missed == 0:
         return f"Every one of {numbers.counted(total, 'test item')} is a hit of at least one run"
-    of = f"{items.missed} of {numbers.counted(total, 'test item')}"
+    of = f"{items.n_missed} of {numbers.counted(total, 'test item')}"
     if total >= 100:
-        of = f"{numbers.of_100(items.missed, total)} % of {numbers.count(total)} test items"
+        of = f"{numbers.of_100(items.n_missed, total)} % of {numbers.count(total)} test items"
     if len(items.run_ids) == 1:
         return f"{view.short(items.run_ids[0])} misses {of}"
     return f"All runs miss {of}"
 
 
 def subtitle(view: View, items: Items) -> str:
-    most = max(items.run_ids, key=lambda run_id: len(items.only(run_id)))
-    alone = len(items.only(most))
+    most = max(items.run_ids, key=lambda run_id: len(items.unique_hits(run_id)))
+    alone = len(items.unique_hits(most))
     text = f"Hits within k = {view.k}, on items that are relevant to at least one user."
-    if items.never:
-        verb = "is" if items.never == 1 else "are"
-        text += f" {numbers.counted(items.never, 'item')} {verb} never recommended."
+    if items.n_never_shown:
+        verb = "is" if items.n_never_shown == 1 else "are"
+        text += f" {numbers.counted(items.n_never_shown, 'item')} {verb} never recommended."
     if len(items.run_ids) > 1 and alone:
         text += f" {view.short(most)} has the most unique hits ({numbers.counted(alone, 'item')})."
     return text
@@ -102,8 +102,8 @@ def summary(view: View, items: Items) -> Html:
     columns = [*text_columns("Run"), *number_columns(*titles)]
     rows: list[list[Cell]] = []
     for run_id in items.run_ids:
-        n_hit, n_shown = items.found(run_id), items.shown(run_id)
-        alone = len(items.only(run_id)) if len(items.run_ids) > 1 else None
+        n_hit, n_shown = items.n_found(run_id), items.n_shown(run_id)
+        alone = len(items.unique_hits(run_id)) if len(items.run_ids) > 1 else None
         share = Number(n_hit / total, 1, scale=100)
         rows.append(
             [RunName(run_id), count(n_hit), share, count(alone), count(n_shown), count(n_shown - n_hit)]
@@ -127,14 +127,14 @@ def choose(view: View, items: Items) -> pd.DataFrame:
 
 def which_options(view: View, items: Items) -> dict[str, str]:
     only = {
-        run_id: f"Unique hits of {view.short(run_id)} ({numbers.count(len(items.only(run_id)))})"
+        run_id: f"Unique hits of {view.short(run_id)} ({numbers.count(len(items.unique_hits(run_id)))})"
         for run_id in items.run_ids
         if len(items.run_ids) > 1
     }
     return {
         ALL: f"All ({numbers.count(len(items.frame))})",
-        MISSED: f"Missed by all runs ({numbers.count(items.missed)})",
-        NEVER: f"Never recommended ({numbers.count(items.never)})",
+        MISSED: f"Missed by all runs ({numbers.count(items.n_missed)})",
+        NEVER: f"Never recommended ({numbers.count(items.n_never_shown)})",
         **only,
     }
 
@@ -152,7 +152,7 @@ def _select(label: str, name: str, options: Mapping[str, str], default: str, wid
 
 def chosen(items: Items, which: str) -> pd.DataFrame:
     if which in items.run_ids:
-        return items.only(which)
+        return items.unique_hits(which)
     column = {MISSED: "finders", NEVER: "showers"}.get(which)
     return items.frame if column is None else items.frame[items.frame[column] == 0]
 

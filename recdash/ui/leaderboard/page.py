@@ -72,7 +72,7 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
         n_users=dict(zip(primary["run_id"], primary["n_users"], strict=True)),
         correction=correction,
         relative=relative,
-        apart=_apart(view, known, pairs),
+        without_common_users=_without_common_users(view, known, pairs),
         standing=standing,
     )
 
@@ -127,7 +127,7 @@ def _order(
     return tuple(run for run in everyone if run in matching)
 
 
-def _apart(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
+def _without_common_users(view: View, known: dict[str, float], pairs: pd.DataFrame) -> frozenset[str]:
     """Returns the runs that have the metric, but no user in common with the baseline."""
     baseline = view.shown[0].id
     if baseline not in known or not define(view.metric).is_paired:
@@ -206,12 +206,12 @@ def plot_head(view: View, board: Board) -> Html:
 def footnote(view: View, board: Board) -> Html:
     """Returns notes on how to read the table, and why cells are empty."""
     own = [run for run in headlines.values(board.scores, view.metric) if not view.is_reference(run)]
-    alone = [view.short(run_id) for run_id in board.order if run_id in board.apart]
+    alone = [view.short(run_id) for run_id in board.order if run_id in board.without_common_users]
     return widgets.note_html(
         [
             *_how_to_read(view, board),
             headlines.no_shared_user(alone, view.short(view.shown[0].id)) if alone else "",
-            _set_apart(view, board),
+            _unranked_note(view, board),
             _references(view, board),
             *reasons(view, board.order, board.absences),
             headlines.standing_sentence(board.standing, own),
@@ -262,12 +262,12 @@ def _unranked(view: View, board: Board) -> list[str]:
     return [run for run in known if run in shown and run not in board.places]
 
 
-def _set_apart(view: View, board: Board) -> str:
-    apart = _unranked(view, board)
-    if not (apart and board.places):
+def _unranked_note(view: View, board: Board) -> str:
+    unranked = _unranked(view, board)
+    if not (unranked and board.places):
         return ""
-    names = headlines.some([view.short(run) for run in apart])
-    verb = "shares" if len(apart) == 1 else "share"
+    names = headlines.some([view.short(run) for run in unranked])
+    verb = "shares" if len(unranked) == 1 else "share"
     return f"Not ranked: {names} {verb} fewer than two users with the ranked runs."
 
 

@@ -19,7 +19,7 @@ def select(view: View, board: Board) -> None:
     ranked = [run for run in board.order if run != baseline]
     names = {run: _ranked_name(view, board, run) for run in (*view.candidate_ids, *ranked)}
     label, chosen = f"Runs to compare (at most {MOST_CANDIDATES})", list(view.candidate_ids)
-    bound = widgets.bound("c", "leaderboard-selected", chosen, SEPARATOR.join)
+    bound = widgets.bound_to_url("c", "leaderboard-selected", chosen, SEPARATOR.join)
     st.multiselect(label, **widgets.titled(names), max_selections=MOST_CANDIDATES, **bound)
 
 

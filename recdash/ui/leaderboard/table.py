@@ -69,8 +69,8 @@ class Board:
     numbers.
 
     ``pairs`` are the differences from the baseline by run, in % of the baseline's value if ``relative``.
-    ``apart`` are the runs that share no user with the baseline. ``standing`` is the scale of the reference
-    candidates, None without any.
+    ``without_common_users`` are the runs that share no user with the baseline. ``standing`` is the scale of
+    the reference candidates, None without any.
     """
 
     order: tuple[str, ...]
@@ -82,7 +82,7 @@ class Board:
     n_users: Mapping[str, int]
     correction: Correction = "holm"
     relative: bool = False
-    apart: frozenset[str] = frozenset()
+    without_common_users: frozenset[str] = frozenset()
     standing: Standing | None = None
 
     @property
@@ -254,7 +254,7 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
     if view.is_reference(run_id):
         return [muted("reference"), numbers.NONE, ""]
     if judged is None:
-        if run_id in board.apart:
+        if run_id in board.without_common_users:
             return [muted("no shared users"), numbers.NONE, ""]
         return [html('<span title="catalogue-level metric, no CI">–</span>'), numbers.NONE, ""]
     difference, bounds = judged

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 TILES = 4
 MOST_NOTES = 6
-TELLING = ("worse", "not settled", "tie", "better")
+FINDING_PRIORITY = ("worse", "not settled", "tie", "better")
 """Findings in the order in which a slice deserves a tile: one that loses comes first."""
 
 
@@ -57,7 +57,7 @@ def one_run(view: View) -> None:
     if len(view.runs) > 1:
         st.caption("Choose the baseline and the candidates in the row above.")
     else:
-        links.offer("Upload a run", "upload")
+        links.page_button("Upload a run", "upload")
     reference_offer.offer(workspace(), view.experiment)
 
 
@@ -170,7 +170,7 @@ def show_numbers(view: View, today: Recommendation) -> None:
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
     lines = [verdict_card.paragraph(view, [sentence], "rd-quiet") for sentence in today.offline.sentences]
     standing = _standing(view)
-    st.html(join([*lines, widgets.quiet([standing] if standing else [])]))
+    st.html(join([*lines, widgets.small_paragraphs([standing] if standing else [])]))
 
 
 def tiles(verdict: Recommendation) -> list[Tile]:
@@ -198,7 +198,7 @@ def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
     """Returns the slice that says most against the leader, the largest of several; None without slices."""
     if not parts:
         return None
-    return min(parts, key=lambda part: (TELLING.index(part.pair.judged.word), -part.pair.paired.n))
+    return min(parts, key=lambda part: (FINDING_PRIORITY.index(part.pair.judged.word), -part.pair.paired.n))
 
 
 # ── the forest ───────────────────────────────────────────────────────────────────────────────

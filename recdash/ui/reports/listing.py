@@ -101,10 +101,12 @@ def _share(view: View, report: Report) -> None:
     made: SharedLink | None = st.session_state.get(LINK)
     if made is not None and made.link.report == report.id:
         address = f"{links.home()}s/{made.token}"
-        st.caption(f"Copy the link now: it is not shown again.{links.reach(address)}")
+        st.caption(f"Copy the link now: it is not shown again.{links.local_only_warning(address)}")
         st.code(address, language=None, wrap_lines=True)
         return
-    st.caption(f"Anyone with the link can view this report (no sign-in).{links.reach(links.home())}")
+    st.caption(
+        f"Anyone with the link can view this report (no sign-in).{links.local_only_warning(links.home())}"
+    )
     with st.form(f"share-report-{report.id}", border=False):
         days = st.number_input("Days until the link expires", 1, MOST_DAYS, USUAL_DAYS, width=220)
         if st.form_submit_button("Create link", key=f"share-report-go-{report.id}"):

@@ -58,7 +58,7 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
             "Training data separates known from new users and popular from rare items. A table of users or a "
             "catalogue adds its columns as segments.",
         )
-        links.offer("Add data", "upload")
+        links.page_button("Add data", "upload")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         by = _choose_by(known)
@@ -92,7 +92,7 @@ def by_title(by: str) -> str:
 def _choose_least() -> int:
     wanted = state.params().get("least", str(LEAST))
     valid = wanted.isdecimal() and 2 <= int(wanted[:9]) <= MOST_LEAST
-    bound = widgets.bound("least", "segments-least", int(wanted[:9]) if valid else LEAST)
+    bound = widgets.bound_to_url("least", "segments-least", int(wanted[:9]) if valid else LEAST)
     least = int(st.number_input("Minimum segment size", 2, MOST_LEAST, width=170, **bound))
     state.write("least", str(least))
     return least

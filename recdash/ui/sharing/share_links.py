@@ -46,7 +46,9 @@ def show(view: View) -> None:
 
 
 def _form(tab: ShareTab, view: View) -> None:
-    st.caption(f"Anyone with the link can view this experiment (no sign-in).{links.reach(links.home())}")
+    st.caption(
+        f"Anyone with the link can view this experiment (no sign-in).{links.local_only_warning(links.home())}"
+    )
     label, days = f"link-label-{tab.turn}", f"link-days-{tab.turn}"
     with st.form(f"make-link-{tab.turn}", border=False):
         st.text_input("Label", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
@@ -71,7 +73,7 @@ def _make(tab: ShareTab, turn: int, view: View, label: str, days: str) -> None:
 
 def _show_once(tab: ShareTab, made: SharedLink) -> None:
     address = f"{links.home()}s/{made.token}"
-    st.caption(f"Copy it now: it is not shown again.{links.reach(address)}")
+    st.caption(f"Copy it now: it is not shown again.{links.local_only_warning(address)}")
     st.code(address, language=None, wrap_lines=True)
     st.button("Done", key=f"link-done-{tab.turn}", on_click=_put_away, args=(tab,))
 

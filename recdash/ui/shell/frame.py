@@ -166,15 +166,17 @@ def _choose_experiment(experiments: list[Experiment], experiment: Experiment | N
 
 def _choose_metric(view: View) -> None:
     metrics = {metric: metric_title(metric) for metric in view.metrics}
-    bound = widgets.bound("m", "frame-metric", view.metric)
+    bound = widgets.bound_to_url("m", "frame-metric", view.metric)
     st.selectbox("Primary metric", **widgets.titled(metrics), **bound)
 
 
 def _choose_k(view: View) -> None:
     usual = [k for k in USUAL_K if k <= view.depth]
     chosen = view.k if view.k in usual else None
-    st.segmented_control("k", usual, **widgets.bound("k", "frame-k", chosen, lambda k: str(k or view.k)))
-    any_k = widgets.bound("k", "frame-any-k", view.k)
+    st.segmented_control(
+        "k", usual, **widgets.bound_to_url("k", "frame-k", chosen, lambda k: str(k or view.k))
+    )
+    any_k = widgets.bound_to_url("k", "frame-any-k", view.k)
     st.number_input(f"Any k up to {view.depth}", 1, view.depth, **any_k)
 
 
@@ -197,7 +199,7 @@ def _change_baseline(view: View) -> None:
 def _choose_candidates(view: View) -> None:
     others = {run.id: run.name for run in view.others}
     label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.candidate_ids)
-    bound = widgets.bound("c", "frame-candidates", chosen, SEPARATOR.join)
+    bound = widgets.bound_to_url("c", "frame-candidates", chosen, SEPARATOR.join)
     st.multiselect(label, **widgets.titled(others), max_selections=MOST_CANDIDATES, width=420, **bound)
 
 

@@ -25,5 +25,5 @@ def show_heading(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(words)
         st.space("stretch")
-        st.link_button("Open in recdash ↗", links.here_so_far(view), type="tertiary", key="embed-open")
+        st.link_button("Open in recdash ↗", links.url_of_view(view), type="tertiary", key="embed-open")
     scope_picker.show_words(view)

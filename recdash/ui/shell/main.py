@@ -28,7 +28,7 @@ def main() -> None:
     else:
         instead = access_pages.sign_in
     if context := get_script_run_ctx():  # only editors' sessions may receive files
-        quota.seat(context.session_id, reader)
+        quota.record_session(context.session_id, reader)
     if reader is None:
         _nothing_but(instead)
     else:
@@ -39,7 +39,7 @@ def _nothing_but(draw: Callable[[], None]) -> None:
     """Shows the same content at the address of every page."""
     pages = navigation.pages(None, lambda _: draw)
     page = st.navigation(pages, position="hidden")
-    theme.show(page.url_path, state.return_to, links.clicked)
+    theme.show(page.url_path, state.return_to, links.record_click)
     page.run()
 
 
@@ -49,7 +49,7 @@ def _pages(reader: Person) -> None:
     navigation.keep(pages)
     st.set_page_config(f"{page.title} · recdash")
     place, tab = navigation.place_and_tab(page.url_path)
-    theme.show(page.url_path, state.return_to, links.clicked, place=place, tab=tab)
+    theme.show(page.url_path, state.return_to, links.record_click, place=place, tab=tab)
     state.begin(page.url_path)
     try:
         if not iframe.is_on():

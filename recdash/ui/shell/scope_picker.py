@@ -21,7 +21,7 @@ def choose(view: View) -> None:
     params = state.params()
     slices = {ALL: "All users and items", **_slices(view)}
     chosen = params.get("s", ALL) if params.get("s", ALL) in slices else ALL
-    bound = widgets.bound("s", "frame-slice", chosen, _or_default)
+    bound = widgets.bound_to_url("s", "frame-slice", chosen, _or_default)
     st.selectbox("Users and items", **widgets.titled(slices), **bound)
     thresholds = [f"{value:g}" for value in workspace().scopes.thresholds(view.experiment.id)]
     if thresholds:
@@ -29,7 +29,7 @@ def choose(view: View) -> None:
         usual = AS_UPLOADED if in_force is None else f"{in_force:g}, as in the experiment"
         titles = {ALL: usual, **{threshold: threshold for threshold in thresholds}}
         chosen = params.get("th", ALL) if params.get("th") in thresholds else ALL
-        bound = widgets.bound("th", "frame-threshold", chosen, _or_default)
+        bound = widgets.bound_to_url("th", "frame-threshold", chosen, _or_default)
         st.selectbox("Relevant from", **widgets.titled(titles), **bound)
     st.caption("Applies to Decision, Compare and Users.")
 

@@ -24,12 +24,12 @@ class IntakeJob:
     def _run(self, intake: Intake, plan: IntakePlan) -> None:
         try:
             self._result = intake.commit(
-                plan, skip_refused=True, progress=self._tell, cancelled=self._cancelled.is_set
+                plan, skip_refused=True, progress=self._report_progress, cancelled=self._cancelled.is_set
             )
         except BaseException as error:  # noqa: BLE001 - raised again by outcome()
             self._error = error
 
-    def _tell(self, fraction: float, text: str) -> None:
+    def _report_progress(self, fraction: float, text: str) -> None:
         self.fraction, self.text = min(max(fraction, 0.0), 1.0), text
 
     def cancel(self) -> None:

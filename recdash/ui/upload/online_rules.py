@@ -35,7 +35,7 @@ def zone_box(upload: UploadState, zone: str | None) -> None:
         index=None,
         placeholder="UTC",
         key=key,
-        on_change=lambda: upload.settle(zone=st.session_state[key]),
+        on_change=lambda: upload.change_settings(zone=st.session_state[key]),
         width=WIDTH,
         help="Times such as 2026-11-02 09:00 say no zone. Choose the one in which the log was written.",
     )
@@ -45,7 +45,7 @@ def rules_boxes(upload: UploadState, test: TestPlan, known: OnlineRules) -> None
     """Draws the boxes of rules that apply to the tables; a change is stored in the plan."""
     rules = _filled_in(upload, test, known)
     if rules != known:
-        upload.settle(rules=rules)
+        upload.change_settings(rules=rules)
         st.rerun()
 
 

@@ -106,7 +106,9 @@ def _plan_again(upload: UploadState, files: list[UploadedFile]) -> None:
         if target is None:
             experiments = {experiment.id: experiment for experiment in workspace().experiments.all()}
             target = (
-                settings.suggested_experiment(plan, experiments, settings.here(), settings.run_names)
+                settings.suggested_experiment(
+                    plan, experiments, settings.viewed_experiment_id(), settings.run_names
+                )
                 or settings.NEW
             )
         if (target or None) != plan.experiment_id:

@@ -47,23 +47,23 @@ WIDTH = 260
 def suggested_experiment(
     plan: IntakePlan,
     experiments: Mapping[str, Experiment],
-    here: str | None,
+    viewed_id: str | None,
     runs: Callable[[str], Sequence[str]] = lambda _: (),
 ) -> str | None:
     """Returns the id of the experiment to which the files are added by default; None for a new one.
 
-    A test set makes a new experiment, unless the one viewed before (``here``) has none yet. Files added from
-    a page of the demo make a new one, too. An A/B test alone is added to the experiment in which most of its
-    variants are named like a run, the newest of several. ``runs(id)`` returns the names of an experiment's
-    runs.
+    A test set makes a new experiment, unless the one viewed before (``viewed_id``) has none yet. Files added
+    from a page of the demo make a new one, too. An A/B test alone is added to the experiment in which most of
+    its variants are named like a run, the newest of several. ``runs(id)`` returns the names of an
+    experiment's runs.
     """
-    looked_at = experiments.get(here or "")
+    viewed = experiments.get(viewed_id or "")
     if plan.of_kind("truth"):
-        waits = looked_at is not None and looked_at.truth is None and not looked_at.demo
-        return here if waits else None
+        waits = viewed is not None and viewed.truth is None and not viewed.demo
+        return viewed_id if waits else None
     own = [experiment for experiment in experiments.values() if not experiment.demo]
-    if here in {experiment.id for experiment in own}:
-        return here
+    if viewed_id in {experiment.id for experiment in own}:
+        return viewed_id
     if plan.is_ab_only:
         return _served_runs_of(plan, own, runs)
     with_test_set = [experiment for experiment in own if experiment.truth is not None]
@@ -122,7 +122,10 @@ def _choose_experiment(upload: UploadState, plan: IntakePlan) -> None:
         st.selectbox("Add to", **widgets.titled(titles), width=WIDTH, **box)
     if plan.experiment_id is None:
         name = _bound(
-            upload, "experiment_name", plan.name, lambda text: upload.settle(name=text.strip() or None)
+            upload,
+            "experiment_name",
+            plan.name,
+            lambda text: upload.change_settings(name=text.strip() or None),
         )
         st.text_input("Name of the experiment", width=WIDTH, max_chars=200, **name)
 
@@ -141,7 +144,7 @@ def _has_baseline(plan: IntakePlan) -> bool:
 def _choose_baseline(upload: UploadState, plan: IntakePlan) -> None:
     names = dict.fromkeys(plan.run_names)
     chosen = plan.baseline if plan.baseline in names else None
-    box = _bound(upload, "baseline", chosen, lambda name: upload.settle(baseline=name))
+    box = _bound(upload, "baseline", chosen, lambda name: upload.change_settings(baseline=name))
     hint = "What you would otherwise ship, such as popular items or what runs in production."
     st.selectbox(
         "Baseline", list(names), width=WIDTH, placeholder="Choose the baseline", index=None, help=hint, **box
@@ -150,12 +153,12 @@ def _choose_baseline(upload: UploadState, plan: IntakePlan) -> None:
 
 def _choose_test(upload: UploadState, test: TestPlan) -> None:
     name = _bound(
-        upload, "online_name", test.name, lambda text: upload.settle(test_name=text.strip() or None)
+        upload, "online_name", test.name, lambda text: upload.change_settings(test_name=text.strip() or None)
     )
     st.text_input("Name of the A/B test", width=WIDTH, max_chars=200, **name)
     if test.variants:
         hint = "The variant that the others are compared with."
-        box = _bound(upload, "control", test.control, lambda control: upload.settle(control=control))
+        box = _bound(upload, "control", test.control, lambda control: upload.change_settings(control=control))
         st.selectbox("Control", list(test.variants), width=WIDTH, help=hint, **box)
 
 
@@ -171,7 +174,9 @@ def _choose_definitions(upload: UploadState, plan: IntakePlan) -> None:
     if plan.relevance is not None:
         _choose_threshold(upload, plan.relevance)
     if plan.depth is not None:
-        box = _bound(upload, "depth", plan.depth.depth, lambda depth: upload.settle(depth=int(depth)))
+        box = _bound(
+            upload, "depth", plan.depth.depth, lambda depth: upload.change_settings(depth=int(depth))
+        )
         hint = f"The longest cutoff k that is kept. {plan.depth.reason}".strip()
         st.number_input("List depth", 1, 10_000, step=10, width=140, help=markdown(hint), **box)
 
@@ -179,7 +184,10 @@ def _choose_definitions(upload: UploadState, plan: IntakePlan) -> None:
 def _choose_threshold(upload: UploadState, relevance: RelevancePlan) -> None:
     # 0 counts every row above 0; the box shows that as empty
     box = _bound(
-        upload, "threshold", relevance.threshold or None, lambda least: upload.settle(threshold=least or 0.0)
+        upload,
+        "threshold",
+        relevance.threshold or None,
+        lambda least: upload.change_settings(threshold=least or 0.0),
     )
     st.number_input(
         f"Relevant from {as_label(relevance.column)} of",
@@ -202,7 +210,10 @@ def _show_advanced(upload: UploadState, plan: IntakePlan) -> None:
         _choose_rules(upload, plan)
     if plan.experiment_id is None:
         note = _bound(
-            upload, "experiment_note", plan.settings.note, lambda text: upload.settle(note=text.strip())
+            upload,
+            "experiment_note",
+            plan.settings.note,
+            lambda text: upload.change_settings(note=text.strip()),
         )
         st.text_input("Note on the experiment", **note)
     if plan.test is not None:
@@ -220,7 +231,7 @@ def _choose_meaning(upload: UploadState, plan: IntakePlan) -> None:
         together = None if chosen == "each" else shared_name(names) or names[0]
         for file in files:
             upload.choose(file.key, run=together)
-        upload.settle(replicates=None if chosen == "each" else chosen)
+        upload.change_settings(replicates=None if chosen == "each" else chosen)
 
     box = _bound(upload, "meaning", meaning, choose)
     label = f"The {many(len(files), 'file')} of recommendations are"
@@ -236,15 +247,18 @@ def _choose_rules(upload: UploadState, plan: IntakePlan) -> None:
                 upload,
                 "relevance",
                 settings.relevance or "",
-                lambda way: upload.settle(relevance=way or None),
+                lambda way: upload.change_settings(relevance=way or None),
             )
             st.selectbox("Relevance", **widgets.titled(titles), width=WIDTH, **box)
         users = {rule: f"{rule}: {meaning}" for rule, meaning in POPULATION.items()}
-        box = _bound(upload, "users_rule", settings.users, lambda rule: upload.settle(users=rule))
+        box = _bound(upload, "users_rule", settings.users, lambda rule: upload.change_settings(users=rule))
         hint = "For accuracy. The rule of an experiment is fixed."
         st.selectbox("Users who count", **widgets.titled(users), width=WIDTH, help=hint, **box)
         box = _bound(
-            upload, "duplicates_rule", settings.duplicates, lambda rule: upload.settle(duplicates=rule)
+            upload,
+            "duplicates_rule",
+            settings.duplicates,
+            lambda rule: upload.change_settings(duplicates=rule),
         )
         st.selectbox("An item that a list repeats", **widgets.titled(REPEATED_ITEMS), width=WIDTH, **box)
 
@@ -280,13 +294,13 @@ def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: st
 
     def choose(name: str) -> None:
         others = {own: run for own, run in links.items() if own != variant}
-        upload.settle(links={**others, variant: name} if name else others)
+        upload.change_settings(links={**others, variant: name} if name else others)
 
     box = _bound(upload, f"link_{number}", links.get(variant, ""), choose)
     titles = {"": "not linked", **{name: name for name in names}}
     st.selectbox(f"{as_label(variant)} served", **widgets.titled(titles), width=WIDTH, **box)
 
 
-def here() -> str | None:
+def viewed_experiment_id() -> str | None:
     """Returns the id of the experiment that was viewed before this page; None if there was none."""
     return state.params().get("e")

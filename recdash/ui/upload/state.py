@@ -65,7 +65,7 @@ class UploadState:
         """Changes the choice for one file: see ``FileChoice``."""
         self.change_plan(lambda plan: plan.with_choice(key, **choice))
 
-    def settle(self, **settings: Any) -> None:
+    def change_settings(self, **settings: Any) -> None:
         """Changes settings of the experiment or the A/B test: see ``IntakeSettings``."""
         self.change_plan(lambda plan: plan.with_settings(**settings))
 
