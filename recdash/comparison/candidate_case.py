@@ -16,7 +16,7 @@ from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.wording import CORRECTIONS
-from recdash.metrics.naming import metric_title, row_of
+from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats import Finding
 
 Case = Literal[
@@ -116,7 +116,11 @@ class CandidateCase:
         and not after it.
         """
         judged = self.pair.judged
-        return judged.word == "not settled" and self.pair.paired.settled and not judged.corrected.settled
+        return (
+            judged.word == "not settled"
+            and self.pair.paired.excludes_zero
+            and not judged.corrected.excludes_zero
+        )
 
     @cached_property
     def risks(self) -> tuple[RichText, ...]:
@@ -145,7 +149,7 @@ class CandidateCase:
         rails = [
             _risk(
                 f"{'raises' if rail.change > 0 else 'lowers'} ",
-                f"{row_of(rail.metric).usage.guardrail} by {two(100 * abs(rail.change))} %",
+                f"{metric_row(rail.metric).usage.guardrail} by {two(100 * abs(rail.change))} %",
                 "catalogue",
                 f", which exceeds your {100 * rail.guard:.3g} % guardrail",
             )

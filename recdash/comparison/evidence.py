@@ -13,7 +13,7 @@ from recdash.comparison.source import Source
 from recdash.domain.results import OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define
-from recdash.metrics.naming import CORE, row_of
+from recdash.metrics.naming import CORE, metric_row
 from recdash.metrics.ratings import RatingMetric
 from recdash.stats import LEAST, Finding
 from recdash.stats.replicates import ReplicateDifference
@@ -279,7 +279,7 @@ def metrics_beside(primary: str) -> list[str]:
 
     Rating errors are included only if the primary metric is one of ratings; they come first.
     """
-    own = row_of(primary)
+    own = metric_row(primary)
     errors = [name for name in CORE if isinstance(METRICS[name], RatingMetric)]
     accuracy = [name for name in CORE if name not in errors]
     names = [*errors, *accuracy] if isinstance(own, RatingMetric) else accuracy

@@ -13,7 +13,7 @@ from recdash.comparison.query import GUARD, Terms, read_margin
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.formatting.sanitize import check_name
 from recdash.metrics import check_k, define
-from recdash.metrics.naming import GUARDRAILS, row_of
+from recdash.metrics.naming import GUARDRAILS, metric_row
 
 USUAL_MARGIN, STRICT_GUARD, CUSTOM = "1%", 0.1, "custom"
 PRESETS: Mapping[str, Mapping[str, float]] = {
@@ -113,7 +113,7 @@ def _check_owner(owner: str) -> None:
 
 def guardrail_title(metric: str) -> str:
     """Returns the name of a guardrail metric for use in a sentence, such as ``catalogue coverage``."""
-    return row_of(metric).usage.guardrail
+    return metric_row(metric).usage.guardrail
 
 
 def read_share(text: str) -> float:

@@ -17,7 +17,7 @@ from recdash.errors import InputError
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, shown
 from recdash.metrics import define
-from recdash.metrics.naming import metric_title, row_of
+from recdash.metrics.naming import metric_row, metric_title
 
 OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
@@ -146,7 +146,7 @@ def _other_metric(source: Source, today: Recommendation) -> WhatIf | None:
 
 def _other_definition(source: Source, today: Recommendation) -> WhatIf | None:
     query = today.evidence.comparison.query
-    row = row_of(query.metric)
+    row = metric_row(query.metric)
     metric = row.name
     if query.metric == row.name:
         if not row.usage.other_definition:

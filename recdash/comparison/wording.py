@@ -15,7 +15,7 @@ from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.wording import CORRECTIONS, count_range, listed, lowered, plural
-from recdash.metrics.naming import metric_title, row_of
+from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
 
@@ -421,7 +421,9 @@ def guardrails_text(terms: Terms) -> str:
         return "there are no guardrails"
     if not isinstance(terms.guard, tuple):
         return f"a guardrail may lose {100 * terms.guard:.3g} % of it"
-    shares = [f"{100 * share:.3g} % ({row_of(metric).usage.guardrail})" for metric, share in guards.items()]
+    shares = [
+        f"{100 * share:.3g} % ({metric_row(metric).usage.guardrail})" for metric, share in guards.items()
+    ]
     return f"guardrails may lose {listed(shares)} of it"
 
 
@@ -461,7 +463,7 @@ def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[Guardrail
 
 
 def _rail_name(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
-    return f"{row_of(rail.metric).usage.guardrail}@{evidence.comparison.query.k}"
+    return f"{metric_row(rail.metric).usage.guardrail}@{evidence.comparison.query.k}"
 
 
 def _from_to(rail: GuardrailResult) -> str:

@@ -26,7 +26,7 @@ from recdash.metrics.formulas import (
 )
 from recdash.metrics.populations import OverPopulation
 from recdash.metrics.ranking import Ndcg, RankingMetric
-from recdash.metrics.sample import Familiar
+from recdash.metrics.sample import ItemExpectedness
 from recdash.metrics.spec import split
 
 PLACES = 5
@@ -78,7 +78,9 @@ class Worked:
         return self.places[-1].total if self.places else None
 
 
-def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None = None) -> Worked | None:
+def of_run(
+    definition: Definition, hits: Hits, k: int, expectedness: ItemExpectedness | None = None
+) -> Worked | None:
     """Returns the example of the user with the easiest arithmetic: about two hits and a short list.
 
     None for a metric without a value per user, and if no user counts.
@@ -88,7 +90,7 @@ def of_run(definition: Definition, hits: Hits, k: int, familiar: Familiar | None
         return None
     user = sample.truth_user[_easy_to_follow(sample, k)]
     only = np.arange(hits.truth.n_users) == user
-    return _worked(definition, sample_of(hits, only=only, familiar=familiar), k, hits)
+    return _worked(definition, sample_of(hits, only=only, expectedness=expectedness), k, hits)
 
 
 def example(definition: Definition) -> Worked | None:
@@ -106,13 +108,13 @@ def why_no_example(definition: Definition) -> str:
     """Returns why the metric has no example of the built-in list; empty if it has one."""
     if not isinstance(definition.metric, RankingMetric):
         return "this metric is not a mean of values per user"
-    return definition.missing_input(_example_sample(_example_hits()))
+    return definition.why_unavailable(_example_sample(_example_hits()))
 
 
 def _example_sample(hits: Hits) -> RelevantHits:
     place = {"b": 1, "c": 3, "y": 4, "a": 5}
     expected = np.array([(N_POPULAR + 1 - place[item]) / N_POPULAR for item in hits.truth.items])
-    return sample_of(hits, familiar=Familiar(expected, N_POPULAR))
+    return sample_of(hits, expectedness=ItemExpectedness(expected, N_POPULAR))
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +142,7 @@ def _easy_to_follow(sample: RelevantHits, k: int) -> int:
 
 def _worked(definition: Definition, sample: RelevantHits, k: int, hits: Hits) -> Worked | None:
     metric = definition.metric
-    if not isinstance(metric, RankingMetric) or metric.missing_input(sample, definition.parameters):
+    if not isinstance(metric, RankingMetric) or metric.why_unavailable(sample, definition.parameters):
         return None
     formula = definition.formula()
     value = float(formula.values(sample, k)[0])

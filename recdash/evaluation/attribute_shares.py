@@ -20,7 +20,7 @@ from recdash.engines.diversity import categories
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.evaluation.binning import equal_tops, range_labels, round_tops
 from recdash.evaluation.slices import NONE
-from recdash.metrics.catalogue import CatalogueInputs, ShownBy, needs_attribute, shown_by
+from recdash.metrics.catalogue import CatalogueInputs, ShownBy, shown_by, why_attribute_unusable
 
 MOST_NUMBERS = 25
 BANDS = 15
@@ -66,9 +66,9 @@ def attribute_share_rows(
     recommends. Raises InputError for a column that cannot be used.
     """
     check_attribute(reference, attribute)
-    if missing_input := needs_attribute(inputs, {"attribute": attribute}):
+    if why_unavailable := why_attribute_unusable(inputs, {"attribute": attribute}):
         raise InputError(
-            Problem("no-values", f"attribute '{attribute}'", missing_input, "Choose another column.")
+            Problem("no-values", f"attribute '{attribute}'", why_unavailable, "Choose another column.")
         )
     counts = shown_by(inputs.of("run"), attribute, k)
     is_number = has_numbers(reference.tables["catalogue"], attribute)

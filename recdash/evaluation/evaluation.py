@@ -18,7 +18,7 @@ from recdash.evaluation.candidates import group_by_candidate, score_candidate
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, mappings_of, read_column_choice
 from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
 from recdash.evaluation.known_ids import CAVEATS, caveats
-from recdash.evaluation.metric_inputs import catalogue_inputs_of, familiar_of
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, expectedness_of
 from recdash.evaluation.predictions import rows_differ
 from recdash.evaluation.reading import (
     TABLES,
@@ -277,9 +277,9 @@ class Evaluation:
             lists = lists_of(run)
             if lists is None:
                 continue
-            samples = samples_of(run, self.rules.users, familiar_of(self.reference))
+            samples = samples_of(run, self.rules.users, expectedness_of(self.reference))
             samples = [sample.in_truth() for sample in samples]
-            if reason := next(filter(None, map(request.definition.missing_input, samples)), ""):
+            if reason := next(filter(None, map(request.definition.why_unavailable, samples)), ""):
                 fix = "Choose another metric, or add the input it needs."
                 raise InputError(Problem("metric-absent", place, reason, fix))
             names, k = list(lists.truth.users), _cutoff_of(request, lists)
@@ -321,7 +321,7 @@ class Evaluation:
         for run in (part for candidate in self.runs for part in candidate.with_lists):
             if run.hits is None or run.hits.ties is None:
                 continue
-            sample = sample_of(run.hits, self.rules.users, familiar=familiar_of(self.reference))
+            sample = sample_of(run.hits, self.rules.users, expectedness=expectedness_of(self.reference))
             for request in self.requests if requests is None else requests:
                 for k in _band_cutoffs(request, run.hits):
                     band = tie_band(request.definition, run.hits, sample, k)

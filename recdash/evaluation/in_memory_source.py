@@ -14,7 +14,7 @@ from recdash.domain.results import Curve, OnlineLift, Slice, UserValues
 from recdash.engines import Reference
 from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
-from recdash.evaluation.metric_inputs import catalogue_inputs_of, familiar_of, metric_inputs_of
+from recdash.evaluation.metric_inputs import catalogue_inputs_of, expectedness_of, metric_inputs_of
 from recdash.evaluation.reading import RatedPairs, predictions_of
 from recdash.evaluation.replicate_means import mean_curve, rated_values, user_values
 from recdash.evaluation.replicates import hits_of, overlap_of, samples_of
@@ -99,7 +99,9 @@ class EvaluationSource:
     def replicate_values(self, run: str, label: str, metric: str, k: int) -> UserValues | None:
         definition, hits = define(metric), hits_of(self._replicate(run, label))
         users = self._rule_of(run, definition.own_rule or self._users)
-        return user_values(definition, [sample_of(hits, users, familiar=familiar_of(self._reference))], k)
+        return user_values(
+            definition, [sample_of(hits, users, expectedness=expectedness_of(self._reference))], k
+        )
 
     def _replicate(self, run: str, label: str) -> Scored:
         replicated = self._runs[run].replicated
@@ -159,7 +161,7 @@ class EvaluationSource:
         runs.
         """
         scored = self._runs[run]
-        return samples_of(scored, users, familiar_of(self._reference)) if scored.hits is None else ()
+        return samples_of(scored, users, expectedness_of(self._reference)) if scored.hits is None else ()
 
     def _score(self, run: str, metric: str) -> tuple[Curve | None, str]:
         """Returns (curve, "") or (None, why there is none). Reuses the evaluation's curve if the same users

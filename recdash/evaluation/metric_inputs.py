@@ -16,7 +16,7 @@ from recdash.evaluation.known_ids import unmet_by_truth, unmet_tables
 from recdash.metrics import MetricInputs, sample_of
 from recdash.metrics.catalogue import CatalogueInputs, Labels, no_labels
 from recdash.metrics.ratings import Predictions
-from recdash.metrics.sample import Familiar, Ideals, familiar
+from recdash.metrics.sample import Ideals, ItemExpectedness, item_expectedness
 
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
@@ -38,7 +38,7 @@ def metric_inputs_of(
     """
     catalogue = catalogue_inputs_of(hits, reference, is_part=part is not None)
     only, rows = (None, None) if part is None else (part.users, part.rows)
-    sample = sample_of(hits, users, only, rows, familiar_of(reference), ideals)
+    sample = sample_of(hits, users, only, rows, expectedness_of(reference), ideals)
     return MetricInputs(sample, catalogue, predictions)
 
 
@@ -60,7 +60,7 @@ def hits_in_slice(hits: Hits, exposure: Exposure | None) -> Hits:
     return replace(hits, exposure=exposure, other_exposure=None, shown_to=())
 
 
-def familiar_of(reference: Reference) -> Familiar | None:
+def expectedness_of(reference: Reference) -> ItemExpectedness | None:
     """Returns how expected each item of the test set is, from its popularity in the training data; None
     without training data.
     """
@@ -68,8 +68,8 @@ def familiar_of(reference: Reference) -> Familiar | None:
         return None
     in_train = int((reference.train_users > 0).sum())
     n_items = in_train if reference.catalogue is None else len(reference.catalogue)
-    items = familiar(reference.train_users, n_items, len(reference.truth.items))
-    return replace(items, missing_input=unmet_by_truth(reference))
+    items = item_expectedness(reference.train_users, n_items, len(reference.truth.items))
+    return replace(items, why_unavailable=unmet_by_truth(reference))
 
 
 def catalogue_inputs_of(hits: Hits, reference: Reference, *, is_part: bool = False) -> CatalogueInputs | None:

@@ -42,7 +42,7 @@ def user_values(definition: Definition, samples: Sequence[RelevantHits], k: int)
     InputError for a metric without a value per user, and for a k beyond the depth.
     """
     formula = definition.formula()
-    if any(definition.missing_input(sample) for sample in samples):
+    if any(definition.why_unavailable(sample) for sample in samples):
         return None
     check_k(k, samples[0].depth)
     samples = [sample.in_truth() for sample in samples]
@@ -65,8 +65,8 @@ def rated_values(definition: Definition, rows: RatedRows) -> UserValues | None:
     metric = definition.metric
     if not isinstance(metric, RatingMetric):
         return None
-    missing_input = metric.missing_input(Predictions(rows.user, rows.rating, rows.prediction))
-    return None if missing_input else values_of_rows(metric, rows)
+    why_unavailable = metric.why_unavailable(Predictions(rows.user, rows.rating, rows.prediction))
+    return None if why_unavailable else values_of_rows(metric, rows)
 
 
 def mean_per_user(parts: Iterable[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:

@@ -27,12 +27,12 @@ from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem
-from recdash.evaluation.metric_inputs import familiar_of
+from recdash.evaluation.metric_inputs import expectedness_of
 from recdash.evaluation.replicate_means import mean_curve
 from recdash.evaluation.replicate_merge import merge_replicates
 from recdash.evaluation.scoring import Scored, Scoring, SliceScores, score_hits, score_run
 from recdash.metrics import Definition, by_metric, sample_of
-from recdash.metrics.sample import Familiar, RelevantHits, population_counts
+from recdash.metrics.sample import ItemExpectedness, RelevantHits, population_counts
 
 if TYPE_CHECKING:
     from recdash.domain.results import Slice
@@ -147,7 +147,7 @@ def _of_its_users(part: Scored, scoring: Scoring) -> Scored:
 def _mean_of_seeds(name: str, parts: Sequence[Scored], scoring: Scoring) -> Scored:
     reference, definitions, users = scoring.reference, scoring.definitions, scoring.rules.users
     hits = [hits_of(part) for part in parts]
-    samples = [sample_of(own, users, familiar=familiar_of(reference)) for own in hits]
+    samples = [sample_of(own, users, expectedness=expectedness_of(reference)) for own in hits]
     curves, absent = mean_scores(definitions, samples, parts)
     sliced = tuple(
         mean_slice(cut, definitions, hits, [part.sliced[index] for part in parts], reference, users)
@@ -166,8 +166,8 @@ def mean_slice(
     users: Users,
 ) -> SliceScores:
     """Returns the mean over a candidate's replicates in one slice, from their hits and their scores in it."""
-    familiar = familiar_of(reference)
-    samples = [sample_of(own, users, cut.users, cut.rows, familiar) for own in hits]
+    expectedness = expectedness_of(reference)
+    samples = [sample_of(own, users, cut.users, cut.rows, expectedness) for own in hits]
     return SliceScores(cut, *mean_scores(definitions, samples, parts))
 
 
@@ -186,11 +186,11 @@ def mean_scores(
     return by_metric(results)
 
 
-def samples_of(scored: Scored, users: Users, familiar: Familiar | None) -> list[RelevantHits]:
+def samples_of(scored: Scored, users: Users, expectedness: ItemExpectedness | None) -> list[RelevantHits]:
     """Returns the relevant hits of the users who count: a list with one sample, or one per seed; empty for a
     run without lists.
     """
-    return [sample_of(hits_of(part), users, familiar=familiar) for part in scored.with_lists]
+    return [sample_of(hits_of(part), users, expectedness=expectedness) for part in scored.with_lists]
 
 
 def lists_of(scored: Scored) -> Hits | None:

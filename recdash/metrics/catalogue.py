@@ -217,7 +217,7 @@ class ShownBy:
 def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
     """Returns the number of positions in the top k, and of catalogue items, per value of the attribute.
 
-    Call ``needs_attribute`` first, which says whether the attribute exists.
+    Call ``why_attribute_unusable`` first, which says whether the attribute exists.
     """
     labels, shown, catalogue = inputs.labels(attribute), inputs.exposure.shown, inputs.members("catalogue")
     end = shown.start[k]
@@ -383,7 +383,7 @@ def _sum_by_rank(counts: RankCounts, worth: Floats) -> Floats:
 # ── required inputs ───────────────────────────────────────────────────────────────────────────
 
 
-def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_no_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why the table that defines the universe is missing; an empty text if it is given."""
     if inputs.universe(parameters["of"]) is None:
         words = {"train": "training data", "catalogue": "a catalogue table", "truth": "a test set"}
@@ -392,30 +392,30 @@ def needs_universe(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
     return ""
 
 
-def needs_train(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_no_train(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why the training data cannot be used; an empty text if they can."""
     if inputs.train_users is None:
         return inputs.unmet.get("train", "needs training data, and none was given")
     return "" if inputs.n_train_users else "the training data is empty"
 
 
-def needs_train_to_normalize(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_no_novelty(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why novelty cannot be computed, or normalised if norm=max; an empty text if it can."""
-    missing_input = needs_train(inputs, parameters)
-    if not missing_input and parameters["norm"] == "max" and inputs.train_size(parameters["share"]) < 2:
+    why_unavailable = why_no_train(inputs, parameters)
+    if not why_unavailable and parameters["norm"] == "max" and inputs.train_size(parameters["share"]) < 2:
         return f"norm=max needs at least two {parameters['share']} in the training data"
-    return missing_input
+    return why_unavailable
 
 
-def needs_several_items(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_no_entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why entropy cannot be computed, or normalised if norm=max; an empty text if it can."""
-    missing_input = needs_universe(inputs, parameters)
-    if not missing_input and parameters["norm"] == "max" and inputs.members(parameters["of"]).sum() < 2:
+    why_unavailable = why_no_universe(inputs, parameters)
+    if not why_unavailable and parameters["norm"] == "max" and inputs.members(parameters["of"]).sum() < 2:
         return "norm=max needs at least two items"
-    return missing_input
+    return why_unavailable
 
 
-def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_attribute_unusable(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why the catalogue's attribute cannot be used; an empty text if it can."""
     name = parameters["attribute"]
     if inputs.catalogue is None:
@@ -425,7 +425,7 @@ def needs_attribute(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> s
     return "" if inputs.labels(name).values else f"column '{name}' of the catalogue is empty"
 
 
-def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_items_incomparable(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why two items cannot be compared in the way named by the parameter ``by``.
 
     The result is empty if they can.
@@ -438,11 +438,11 @@ def needs_likeness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> st
     if by not in {"attributes", "hamming"}:
         return ""
     if inputs.catalogue is None or attribute != EVERY_CATEGORY:
-        return needs_attribute(inputs, parameters)
+        return why_attribute_unusable(inputs, parameters)
     return ""
 
 
-def needs_two_lists(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+def why_lists_incomparable(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
     """Returns why lists cannot be compared as sets; empty if they can.
 
     At least two lists are needed, and no list may repeat an item.
@@ -464,7 +464,7 @@ def always(parameters: Mapping[str, str]) -> bool:
 class CatalogueMetric:
     """A catalogue-level metric.
 
-    ``curve`` computes the values [depth] from counts, ``missing_input`` says why the metric is unavailable.
+    ``curve`` computes the values [depth] from counts, ``why_unavailable`` says why the metric is unavailable.
     ``from_lists`` returns True for parameters with which counts do not suffice: the mean over lists
     (``Exposure.list_means``) is then computed while the upload is read. ``curve`` is None if that is always
     so.
@@ -476,7 +476,7 @@ class CatalogueMetric:
     latex: str
     source: str
     curve: Callable[[CatalogueInputs, Mapping[str, str]], Floats] | None
-    missing_input: Callable[[CatalogueInputs, Mapping[str, str]], str]
+    why_unavailable: Callable[[CatalogueInputs, Mapping[str, str]], str]
     from_lists: Callable[[Mapping[str, str]], bool] = never
     parameters: tuple[Parameter, ...] = ()
     needs: str = "ranked lists"
@@ -523,7 +523,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{|\bigcup_u L_u@k|}{|I|}",
         "Ge, Delgado-Battenfeld & Jannach 2010",
         coverage,
-        needs_universe,
+        why_no_universe,
         needs="a catalogue",
         parameters=(
             _OF,
@@ -547,7 +547,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} -\log_2 \frac{n_i}{n}",
         "Zhou et al. 2010",
         novelty,
-        needs_train_to_normalize,
+        why_no_novelty,
         from_lists=lambda parameters: parameters["unseen"] == "drop" and parameters["over"] == "list",
         needs="training data",
         parameters=(
@@ -588,7 +588,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{1}{U}\sum_u 1 - \frac{2}{n(n-1)}\sum_{i<j \in L_u@k} \mathrm{sim}(i, j), \quad n = |L_u@k|",
         "Ziegler, McNee, Konstan & Lausen 2005",
         None,
-        needs_likeness,
+        why_items_incomparable,
         from_lists=always,
         needs="two items in a list that can be compared",
         parameters=(
@@ -621,7 +621,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"1 - \frac{2}{U(U-1)}\sum_{u<v}\frac{|L_u \cap L_v|}{\sqrt{|L_u||L_v|}}",
         "Mean pairwise cosine of the lists",
         personalization,
-        needs_two_lists,
+        why_lists_incomparable,
         parameters=(
             Parameter(
                 "distance",
@@ -642,7 +642,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{\sum_{i=1}^{n} (2i - n - 1)\,c_i}{n \sum_i c_i}",
         "Gini 1912; counts ascending, items never shown included",
         gini,
-        needs_universe,
+        why_no_universe,
         needs="a catalogue",
         parameters=(
             _OF,
@@ -663,7 +663,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{1}{U}\sum_u \frac{1}{|L_u@k|}\sum_{i \in L_u@k} n_i",
         "Yin et al. 2012",
         popularity,
-        needs_train,
+        why_no_train,
         from_lists=lambda parameters: parameters["unseen"] == "drop",
         needs="training data",
         parameters=(
@@ -688,7 +688,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{|\{v : \text{an item with } v \text{ is shown}\}|}{|V|}",
         "Coverage of Ge et al. 2010, over values instead of items",
         coverage_by,
-        needs_attribute,
+        why_attribute_unusable,
         needs="a catalogue with that column",
         parameters=(Parameter("attribute", {}, "name"),),
         rises_with_k=True,
@@ -703,7 +703,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"-\sum_{i=1}^{n} \frac{c_i}{\sum c}\log_2 \frac{c_i}{\sum c}",
         "Shannon 1948; items never shown add 0",
         entropy,
-        needs_several_items,
+        why_no_entropy,
         needs="a catalogue",
         parameters=(
             _OF,
@@ -728,7 +728,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         r"\frac{1}{U}\sum_u \frac{|L_u@k \cap \mathrm{tail}|}{|L_u@k|}",
         "Long tail: Anderson 2006; head by items as in Abdollahpouri et al. 2019",
         tail_share,
-        needs_train,
+        why_no_train,
         needs="training data",
         parameters=(
             Parameter(

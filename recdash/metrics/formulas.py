@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
-from recdash.metrics.sample import Kinds, Number, RelevantHits, order_by_counting, relevant_items
+from recdash.metrics.sample import Number, RelevantHits, UserGroups, order_by_counting, relevant_items
 
 Credit = Callable[[RelevantHits], Floats]
 Norm = Callable[[Ints, Ints], Floats]
@@ -123,7 +123,7 @@ def more_than_rounding(spread: Floats, squares: Floats) -> Floats:
 # ── credit and norm ──────────────────────────────────────────────────────────────────────────
 
 
-def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: Kinds) -> Floats:
+def credit_by_rank(sample: RelevantHits, credit: Floats, kinds: UserGroups) -> Floats:
     """Returns [depth, C] the total credit of all hits with rank ≤ k, per group of users."""
     n_kinds = len(kinds.size)
     table = np.bincount(kinds.cell, weights=credit, minlength=sample.depth * n_kinds)
@@ -156,7 +156,7 @@ class RatioFormula(Additive):
     def tables(self, sample: RelevantHits) -> tuple[Floats, Floats, Floats, Ints]:
         """Returns sums [depth, C], sums of squares [depth, C], norms [depth, C] and users per group [C]."""
         sample = self.seen(sample)
-        kinds = sample.kinds(self.number)
+        kinds = sample.user_groups(self.number)
         known = sample.credited.setdefault(self.credit, {})
         if self.number not in known:  # precision, recall and r_precision have the same credit
             known[self.number] = self._credited(sample, kinds)
@@ -164,7 +164,7 @@ class RatioFormula(Additive):
         k = np.arange(1, sample.depth + 1)[:, None]
         return sums, squares, np.broadcast_to(self.norm(k, kinds.number), sums.shape), kinds.size
 
-    def _credited(self, sample: RelevantHits, kinds: Kinds) -> tuple[Floats, Floats]:
+    def _credited(self, sample: RelevantHits, kinds: UserGroups) -> tuple[Floats, Floats]:
         credit = self.credit(sample)
         twice_between = 2 * running_sum(credit, sample) - credit  # C_j + C_{j−1}
         return (
@@ -309,11 +309,15 @@ class GradedNdcg(Additive):
         Only users whose ideal still changes are divided anew at every k.
         """
         if self.ideal == "all":
-            return self._settled(part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant))
-        by_k, best = self._moving(part)
-        return by_k if self.ideal == "full" else by_k + self._settled(part, best, part.n_relevant)
+            return self._sums_of_fixed_ideals(
+                part, self.ideal_at(part, part.depth), np.zeros_like(part.n_relevant)
+            )
+        by_k, best = self._sums_of_growing_ideals(part)
+        return (
+            by_k if self.ideal == "full" else by_k + self._sums_of_fixed_ideals(part, best, part.n_relevant)
+        )
 
-    def _settled(self, sample: RelevantHits, best: Floats, m: Ints) -> Floats:
+    def _sums_of_fixed_ideals(self, sample: RelevantHits, best: Floats, m: Ints) -> Floats:
         """Returns [depth, 2] sums over the users with k > m, whose ideal ``best`` no longer changes.
 
         A hit with rank ≤ m counts from k = m + 1, a later one from its rank.
@@ -324,14 +328,14 @@ class GradedNdcg(Additive):
         steps = [np.bincount(since, step, sample.depth + 1) for step in (credit, squares)]
         return np.stack(steps, axis=1)[1 : sample.depth + 1].cumsum(axis=0)
 
-    def _moving(self, sample: RelevantHits) -> tuple[Floats, Floats]:
+    def _sums_of_growing_ideals(self, sample: RelevantHits) -> tuple[Floats, Floats]:
         """Returns [depth, 2] sums over the users with k ≤ m, and [n] each user's ideal at the last such k.
 
         With ideal=full every k belongs to them. Users are ordered by descending m, so that the users whose
         ideal still changes are one slice at the start.
         """
         order = order_by_counting(sample.n_relevant.max(initial=0) - sample.n_relevant)
-        user, credit, edges = self._hits_that_move(sample, order)
+        user, credit, edges = self._hits_of_growing_ideals(sample, order)
         gained_so_far, best, by_k = (
             np.zeros(sample.n_users),
             np.zeros(sample.n_users),
@@ -346,7 +350,7 @@ class GradedNdcg(Additive):
         of_user[order] = best
         return by_k, of_user
 
-    def _hits_that_move(self, sample: RelevantHits, order: Ints) -> tuple[Ints, Floats, list[int]]:
+    def _hits_of_growing_ideals(self, sample: RelevantHits, order: Ints) -> tuple[Ints, Floats, list[int]]:
         """Returns the hits with rank ≤ m (all hits if ideal=full) in ascending order of rank.
 
         They are given as the user's index in ``order``, the credit, and the indexes at which each rank
@@ -420,7 +424,7 @@ class MeanRecall(Additive):
         """
         a, rank = part.ordinal.astype(np.float64), part.rank.astype(np.float64)
         steps = _added_by_a_hit(a, rank, running_sum(rank, part))
-        kinds = part.kinds(relevant_items)
+        kinds = part.user_groups(relevant_items)
         sum_a, sum_r, aa, ar, rr = (credit_by_rank(part, step, kinds) for step in steps)
         k = np.arange(1, part.depth + 1)[:, None]
         norm = k * kinds.number

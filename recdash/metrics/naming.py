@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recdash.metrics.catalogue import CatalogueMetric
-from recdash.metrics.ranking import RankingMetric, missing_train
+from recdash.metrics.ranking import RankingMetric, why_no_popularity
 from recdash.metrics.registry import METRICS, Metric, define
 from recdash.metrics.spec import parse
 
@@ -45,7 +45,7 @@ def metric_title(metric: str, k: int | None = None) -> str:
     return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
 
 
-def row_of(metric: str) -> Metric:
+def metric_row(metric: str) -> Metric:
     """Returns the metric's row in the metric table; the parameters in the spec are ignored."""
     return METRICS[base(metric)]
 
@@ -65,8 +65,8 @@ def less_is_wanted(metric: str) -> bool:
 
 def reads_train(metric: str) -> bool:
     """Returns True for a ranking metric that needs the items' popularity in the training data."""
-    row = row_of(metric)
-    return isinstance(row, RankingMetric) and row.missing_input is missing_train
+    row = metric_row(metric)
+    return isinstance(row, RankingMetric) and row.why_unavailable is why_no_popularity
 
 
 def base(metric: str) -> str:
@@ -75,7 +75,7 @@ def base(metric: str) -> str:
 
 
 def has_k(metric: str) -> bool:
-    return row_of(metric).has_cutoff
+    return metric_row(metric).has_cutoff
 
 
 def metric_at(metric: str, k: int | str) -> str:

@@ -89,7 +89,7 @@ def rule_of(parameters: Mapping[str, str]) -> Users | None:
     return "judged_both" if users == "run" else cast("Users", users)
 
 
-def missing_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_no_population(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the population's size is unknown; an empty text if it is known."""
     users = parameters.get(POPULATION.name, WHO_COUNTS)
     if users not in get_args(Users) or sample.population(cast("Users", users)) is not None:

@@ -58,7 +58,7 @@ LARGEST_VALUE = 1e100
 # ── credit of a hit ──────────────────────────────────────────────────────────────────────────
 
 
-def one(hits: RelevantHits) -> Floats:
+def unit_credit(hits: RelevantHits) -> Floats:
     return np.ones(len(hits.rank))
 
 
@@ -136,10 +136,10 @@ def unexpected(hits: RelevantHits) -> Floats:
 
     All values are 0 without training data.
     """
-    if hits.familiar is None:
+    if hits.expectedness is None:
         return np.zeros(len(hits.rank))
-    n = hits.familiar.n_items
-    return np.maximum((n + 1.0 - hits.rank) / n - hits.familiar.expected[hits.item], 0.0)
+    n = hits.expectedness.n_items
+    return np.maximum((n + 1.0 - hits.rank) / n - hits.expectedness.expected[hits.item], 0.0)
 
 
 # ── norms (functions of k [K, 1] and m [C], or of the number in LOOKS_AT) ─────────────────────────
@@ -208,14 +208,14 @@ DISCOUNTS: Mapping[str, Callable[[Ints], Floats]] = {
 class IdealGain:
     """The norm of nDCG if all relevant items have the same gain, computed from one table over ranks.
 
-    ``places`` is the norm that gives the number of positions that the ideal list fills.
+    ``n_positions`` is the norm that gives the number of positions that the ideal list fills.
     """
 
     discount: Callable[[Ints], Floats]
-    places: Norm
+    n_positions: Norm
 
     def __call__(self, k: Ints, m: Ints) -> Floats:
-        filled = self.places(k, m).astype(np.int64)
+        filled = self.n_positions(k, m).astype(np.int64)
         worth = 1.0 / self.discount(np.arange(1, filled.max(initial=1) + 1))
         return np.concatenate(([0.0], np.cumsum(worth)))[filled]
 
@@ -314,7 +314,7 @@ def top_grade(hits: RelevantHits, parameters: Mapping[str, str]) -> float:
 
 
 def build_judged(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
-    return OverJudged(ratio_formula(one, {"k": cutoff, "list": cut_list}[parameters["over"]]))
+    return OverJudged(ratio_formula(unit_credit, {"k": cutoff, "list": cut_list}[parameters["over"]]))
 
 
 def build_user_coverage(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
@@ -347,12 +347,12 @@ class Choice:
     of: Mapping[str, Credit | Norm]
 
 
-def nothing_missing(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def always_available(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns an empty text, for a metric without required inputs."""
     return ""
 
 
-def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_depth_too_small(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the depth is too small for R-precision; an empty text if it suffices.
 
     Each user's list must have been read up to rank m, or be shorter than the depth.
@@ -366,7 +366,7 @@ def missing_depth(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     )
 
 
-def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_gains_unusable(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the gains cannot be used; an empty text if they can.
 
     2^g and the sum of a user's gains must be finite, and not 0. Large equal gains are allowed, since they
@@ -384,34 +384,34 @@ def unusable_gains(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     return ""
 
 
-def unusable_values(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_values_unusable(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the gains cannot be used by a metric that is not normalised; an empty text if they can.
 
-    The conditions of ``unusable_gains`` apply. The squares of the gains must be finite too, because equal
+    The conditions of ``why_gains_unusable`` apply. The squares of the gains must be finite too, because equal
     gains do not cancel here.
     """
     gain, top = parameters["gain"], float(sample.relevant_gain.max(initial=0))
     largest = {"linear": top, "exp": 2 ** min(top, LARGEST_EXPONENT)}.get(gain, 0.0)
-    if reason := unusable_gains(sample, parameters):
+    if reason := why_gains_unusable(sample, parameters):
         return reason
     if largest > LARGEST_VALUE:
         return f"gains that count above {LARGEST_VALUE:g} have no standard error; divide all by one number"
     return ""
 
 
-def missing_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_no_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why judged negatives are missing; an empty text if there are some."""
     rows = "test rows that were judged not relevant (relevance 0)"
     return f"needs {rows}, and there are none" if sample.judged is None else ""
 
 
-def missing_train(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_no_popularity(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the items' popularity is unknown; an empty text if it is known."""
-    known = sample.familiar
-    return "needs training data, and none was given" if known is None else known.missing_input
+    known = sample.expectedness
+    return "needs training data, and none was given" if known is None else known.why_unavailable
 
 
-def grades_above_maximum(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+def why_grades_unusable(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why ``max_grade`` does not fit the truth's grades; an empty text if it does."""
     top = top_grade(sample, parameters)
     if sample.top_gain > top:
@@ -448,7 +448,7 @@ class RankingMetric:
     unbounded: frozenset[tuple[str, str]] = frozenset()
     usage: Usage = UNLISTED
     example: str = ""
-    missing_input: Callable[[RelevantHits, Mapping[str, str]], str] = nothing_missing
+    why_unavailable: Callable[[RelevantHits, Mapping[str, str]], str] = always_available
 
     def formula(self, parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
         """Returns the formula for these parameter values.
@@ -497,7 +497,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Share of the first k positions with a relevant item",
         r"\frac{1}{k}\sum_{r_j \le k} 1",
         MANNING,
-        credit=one,
+        credit=unit_credit,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
         parameters=(_OVER, _AVERAGE, _TRUTH),
         usage=Usage(
@@ -515,7 +515,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Share of the user's relevant items found in the first k positions",
         r"\frac{1}{m}\sum_{r_j \le k} 1",
         MANNING,
-        credit=one,
+        credit=unit_credit,
         norm=Choice("norm", {"relevant": relevant, "min": relevant_up_to_k}),
         parameters=(
             Parameter(
@@ -576,7 +576,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Number of relevant items in the first k positions",
         r"\sum_{r_j \le k} 1",
         MANNING,
-        credit=one,
+        credit=unit_credit,
         norm=unity,
         rises_with_k=True,
         unit="items",
@@ -672,7 +672,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\frac{\sum_{r_j \le k} g_j / \log_2(r_j + 1)}{\sum_{i=1}^{\min(m,k)} g^*_i / \log_2(i + 1)}",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_ndcg,
-        missing_input=unusable_gains,
+        why_unavailable=why_gains_unusable,
         parameters=(
             _GAIN,
             Parameter(
@@ -705,7 +705,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\sum_{r_j \le k} g_j / \log_2(r_j + 1)",
         f"{JARVELIN}; exponential gain: Burges et al. 2005",
         build=build_dcg,
-        missing_input=unusable_values,
+        why_unavailable=why_values_unusable,
         parameters=(_GAIN, _DISCOUNT),
         rises_with_k=True,
         unit="gain",
@@ -764,7 +764,7 @@ RANKING: tuple[RankingMetric, ...] = (
         credit=within_m,
         norm=relevant,
         has_cutoff=False,
-        missing_input=missing_depth,
+        why_unavailable=why_depth_too_small,
         example="m = 4, list a, x, b: 2 hits in the first 4 positions, 2/4 = 0.5.",
     ),
     RankingMetric(
@@ -781,7 +781,7 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
             Parameter("gain", {"binary": "1 for every relevant item", "linear": "g", "exp": "2^g − 1"}),
         ),
-        missing_input=unusable_values,
+        why_unavailable=why_values_unusable,
         unbounded=frozenset({("gain", "linear"), ("gain", "exp")}),
         rises_with_k=True,
         example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",
@@ -793,7 +793,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\sum_{r_j \le k} \frac{R_j}{r_j} \prod_{i < j} (1 - R_i), \quad R = \frac{2^{g} - 1}{2^{g_{\max}}}",
         "Chapelle, Metzler, Zhang & Grinspan 2009",
         build=build_err,
-        missing_input=grades_above_maximum,
+        why_unavailable=why_grades_unusable,
         parameters=(
             Parameter("max_grade", {"truth": "the largest grade of the test set"}, "number", above=0),
         ),
@@ -808,7 +808,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Buckley & Voorhees 2004",
         credit=preferred_to_negatives,
         norm=relevant,
-        missing_input=missing_negatives,
+        why_unavailable=why_no_negatives,
         rises_with_k=True,
         example="m = 2, n = 3 negatives; list relevant, negative, relevant: (1 + (1 − 1/2))/2 = 0.75.",
     ),
@@ -819,7 +819,7 @@ RANKING: tuple[RankingMetric, ...] = (
         r"\frac{1}{k}\,|\{i \le k : i \text{ judged}\}|",
         "Buckley & Voorhees 2004, on incomplete judgments",
         build=build_judged,
-        missing_input=missing_negatives,
+        why_unavailable=why_no_negatives,
         ideal_is_best=False,
         parameters=(_OVER,),
         example="4 positions with a relevant item, a judged negative and two unjudged items: 2/4 = 0.5.",
@@ -832,7 +832,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "The form of RecTools; p(j) from the item's popularity rank in the training data, 0 if unseen",
         credit=unexpected,
         norm=Choice("over", {"k": cutoff, "list": cut_list}),
-        missing_input=missing_train,
+        why_unavailable=why_no_popularity,
         ideal_is_best=False,
         parameters=(_OVER, POPULATION),
         example="n = 4; a hit at rank 1 on the second most popular item: 4/4 − 3/4 = 0.25, over k = 1.",

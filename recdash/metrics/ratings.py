@@ -136,7 +136,7 @@ def values_of_rows(metric: RatingMetric, rows: RatedRows) -> UserValues:
     return UserValues(users, pooled.values() if len(users) else own, own, (pooled,), rated=(rows, again))
 
 
-def missing_predictions(rows: Predictions | None) -> str:
+def why_predictions_unusable(rows: Predictions | None) -> str:
     """Returns why errors of predictions cannot be computed; an empty text if they can."""
     if rows is None or not len(rows.rating):
         return "needs a table of rating predictions"
@@ -145,12 +145,12 @@ def missing_predictions(rows: Predictions | None) -> str:
     return ""
 
 
-def missing_spread(rows: Predictions | None) -> str:
+def why_no_r_squared(rows: Predictions | None) -> str:
     """Returns why R² cannot be computed; an empty text if it can."""
-    missing_input = missing_predictions(rows)
-    if not missing_input and rows is not None and (rows.rating == rows.rating[0]).all():
+    why_unavailable = why_predictions_unusable(rows)
+    if not why_unavailable and rows is not None and (rows.rating == rows.rating[0]).all():
         return "all ratings are equal: there is no variance to explain"
-    return missing_input
+    return why_unavailable
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class RatingMetric:
     lower_is_better: bool = True
     usage: Usage = UNLISTED
     example: str = ""
-    missing_input: Callable[[Predictions | None], str] = missing_predictions
+    why_unavailable: Callable[[Predictions | None], str] = why_predictions_unusable
 
 
 RATINGS: tuple[RatingMetric, ...] = (
@@ -218,7 +218,7 @@ RATINGS: tuple[RatingMetric, ...] = (
         unit="share",
         range="at most 1",
         lower_is_better=False,
-        missing_input=missing_spread,
+        why_unavailable=why_no_r_squared,
         example="Ratings 1, 2, 3 predicted 1, 2, 2: 1 − 1/2 = 0.5.",
     ),
 )

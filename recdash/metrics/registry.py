@@ -10,7 +10,7 @@ from recdash.errors import InputError, Problem, UnknownName
 from recdash.metrics.catalogue import CATALOGUE, USERS, CatalogueMetric
 from recdash.metrics.formulas import MetricFormula
 from recdash.metrics.parameters import Parameter
-from recdash.metrics.populations import missing_population, rule_of
+from recdash.metrics.populations import rule_of, why_no_population
 from recdash.metrics.ranking import RANKING, RankingMetric
 from recdash.metrics.ratings import RATINGS, RatingMetric
 from recdash.metrics.sample import RelevantHits
@@ -117,21 +117,21 @@ class Definition:
         if self.largest_value is not None and not may_repeat:
             return self.largest_value
         best = [user for sample in samples for user in sample.best_users(k)]
-        if any(map(self.missing_input, best)):
+        if any(map(self.why_unavailable, best)):
             return None
         return max(float(self.formula().own(user, k).max()) for user in best)
 
-    def missing_input(self, sample: RelevantHits) -> str:
+    def why_unavailable(self, sample: RelevantHits) -> str:
         """Returns why a ranking metric, or a metric it is composed of, is unavailable for this sample.
 
         The result is empty if it is available, and for metrics of other families.
         """
         if not isinstance(self.metric, RankingMetric):
             return ""
-        own = self.metric.missing_input(sample, self.parameters) or missing_population(
+        own = self.metric.why_unavailable(sample, self.parameters) or why_no_population(
             sample, self.parameters
         )
-        return own or next(filter(None, (part.missing_input(sample) for part in self._parts())), "")
+        return own or next(filter(None, (part.why_unavailable(sample) for part in self._parts())), "")
 
     def _parts(self) -> Iterator[Definition]:
         """Yields the definitions of the metrics that this one combines, as in ``f1(of=map,mar)``."""

@@ -36,7 +36,7 @@ def relevant_items(sample: RelevantHits) -> Ints:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class UserGroups:
     """Groups of users who share one whole number, such as m.
 
     A norm depends on a user only through this number, so that it is computed once per group. ``number`` [C]
@@ -79,19 +79,19 @@ class JudgedHits:
 
 
 @dataclass(frozen=True)
-class Familiar:
+class ItemExpectedness:
     """How expected each item of the truth is, judged by its popularity in the training data.
 
     ``expected`` [items] is (n + 1 − rank) / n, where rank is the item's popularity rank among n items.
-    ``missing_input`` says why the popularity is unknown, and is empty if it is known.
+    ``why_unavailable`` says why the popularity is unknown, and is empty if it is known.
     """
 
     expected: Floats
     n_items: int
-    missing_input: str = ""
+    why_unavailable: str = ""
 
 
-def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
+def item_expectedness(users_with: Ints, n_items: int, n_truth_items: int) -> ItemExpectedness:
     """Returns how expected the items of the truth are.
 
     ``users_with`` [N] is the number of training users of each item; the items of the truth come first.
@@ -100,7 +100,7 @@ def familiar(users_with: Ints, n_items: int, n_truth_items: int) -> Familiar:
     levels = np.unique(users_with)
     here = users_with[:n_truth_items]
     place = len(levels) - np.searchsorted(levels, here)
-    return Familiar(np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0), n_items)
+    return ItemExpectedness(np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0), n_items)
 
 
 class Ideals:
@@ -157,7 +157,7 @@ class RelevantHits:
     """True if a list may repeat an item and every occurrence counts (duplicates=keep)."""
     judged: JudgedHits | None = None
     """None if no item was judged not relevant."""
-    familiar: Familiar | None = None
+    expectedness: ItemExpectedness | None = None
     """None without training data."""
     n_unknown: int = 0
     """Number of users who are not in the truth. They are the last ones."""
@@ -216,9 +216,9 @@ class RelevantHits:
         """Returns [H] for each hit the index of its user's first hit."""
         return np.arange(len(self.user)) - self.ordinal + 1
 
-    def kinds(self, number: Number) -> Kinds:
+    def user_groups(self, number: Number) -> UserGroups:
         """Returns the users grouped by the number that the function gives them; cached."""
-        if number not in self._kinds:
+        if number not in self._user_groups:
             of_user = number(self)
             often = np.bincount(of_user)
             present = np.flatnonzero(often)
@@ -227,11 +227,11 @@ class RelevantHits:
             cell = self.rank.astype(np.int64) - 1
             cell *= len(present)
             cell += kind[of_user][self.user]
-            self._kinds[number] = Kinds(present, often[present], cell)
-        return self._kinds[number]
+            self._user_groups[number] = UserGroups(present, often[present], cell)
+        return self._user_groups[number]
 
     @cached_property
-    def _kinds(self) -> dict[Number, Kinds]:
+    def _user_groups(self) -> dict[Number, UserGroups]:
         return {}
 
     @cached_property
@@ -403,7 +403,7 @@ def sample_of(
     users: Users = "truth",
     only: Mask | None = None,
     rows: Mask | None = None,
-    familiar: Familiar | None = None,
+    expectedness: ItemExpectedness | None = None,
     ideals: Ideals | None = None,
 ) -> RelevantHits:
     """Returns the users of ``hits`` who count, with their relevant hits.
@@ -424,7 +424,7 @@ def sample_of(
     sample = replace(
         _sample_of_rows(hits, counted, relevant, n_relevant),
         judged=_judged(hits, relevant, rows, counted, place),
-        familiar=familiar,
+        expectedness=expectedness,
         population=partial(_population, hits, n_relevant, only, rows is not None),
         ideals=ideals or Ideals(),
     )

@@ -51,7 +51,7 @@ def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve],
 
 def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
     """Yields the results of all ranking metrics in the given order; they share intermediate results."""
-    reasons = [_missing_input(definition, sample) for definition in definitions]
+    reasons = [_why_unavailable(definition, sample) for definition in definitions]
     formulas = [
         definition.formula() for definition, reason in zip(definitions, reasons, strict=True) if not reason
     ]
@@ -67,18 +67,22 @@ def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> I
             yield Curve(str(definition), _NO_CUTOFF, value[-1:], error[-1:], sample.n_users)
 
 
-def _missing_input(definition: Definition, sample: RelevantHits | None) -> str:
+def _why_unavailable(definition: Definition, sample: RelevantHits | None) -> str:
     if sample is None:
         return "needs ranked lists, and only rating predictions were given"
     if sample.n_users == 0:
         return "no user has both a list and a relevant item"
-    return definition.missing_input(sample)
+    return definition.why_unavailable(sample)
 
 
 def _catalogue(
     definition: Definition, metric: CatalogueMetric, inputs: CatalogueInputs | None
 ) -> Curve | Unavailable:
-    reason = "needs ranked lists" if inputs is None else missing_catalogue_input(definition, metric, inputs)
+    reason = (
+        "needs ranked lists"
+        if inputs is None
+        else why_catalogue_metric_unavailable(definition, metric, inputs)
+    )
     if reason or inputs is None:
         return Unavailable(str(definition), reason)
     inputs = inputs.of(definition.parameters["users"])
@@ -96,16 +100,18 @@ def _catalogue(
     return _curve(definition, means.mean, means.std_error, int(means.n_lists[-1]))
 
 
-def missing_catalogue_input(definition: Definition, metric: CatalogueMetric, inputs: CatalogueInputs) -> str:
+def why_catalogue_metric_unavailable(
+    definition: Definition, metric: CatalogueMetric, inputs: CatalogueInputs
+) -> str:
     """Returns why a run has no value of a catalogue-level metric; an empty text if it has one."""
     users = definition.parameters["users"]
     if users == "run" and not inputs.is_whole:
         return OTHER_LISTS_UNKNOWN
-    return metric.missing_input(inputs.of(users), definition.parameters)
+    return metric.why_unavailable(inputs.of(users), definition.parameters)
 
 
 def _rating(definition: Definition, metric: RatingMetric, rows: Predictions | None) -> Curve | Unavailable:
-    reason = metric.missing_input(rows)
+    reason = metric.why_unavailable(rows)
     if reason or rows is None:
         return Unavailable(str(definition), reason)
     value, error = metric.value(rows)

@@ -104,7 +104,7 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
     if definition.parameters.get("grades") == "all":  # the same as no threshold, for these users
         hits, sample = replace(hits, truth=hits.truth.under(None)), sample.of_every_grade
     ties = _ties_of(hits, sample, k)
-    if not len(ties.row) or definition.missing_input(sample):
+    if not len(ties.row) or definition.why_unavailable(sample):
         return None
     value = _Value(definition.formula(), hits, sample, ties, k)
     worst, best = _extremes(value, _steps(definition, ties, k))
@@ -138,7 +138,7 @@ def _ties_of(hits: Hits, sample: RelevantHits, k: int) -> Ties:
     begins = np.ones(len(rows), dtype=bool)
     begins[1:] = (user[1:] != user[:-1]) | (first[1:] != first[:-1])
     row = rows_in_ties.row[rows]
-    known = sample.familiar
+    known = sample.expectedness
     return Ties(
         first[begins],
         rows_in_ties.last[rows][begins],

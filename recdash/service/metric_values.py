@@ -87,10 +87,10 @@ class MetricValues:
             return False
         if isinstance(definition.metric, CatalogueMetric):
             catalogue, parameters = self.inputs(run_id).catalogue, definition.parameters
-            return catalogue is not None and not definition.metric.missing_input(
+            return catalogue is not None and not definition.metric.why_unavailable(
                 catalogue.of(parameters["users"]), parameters
             )
-        return not definition.missing_input(self.sample(run_id))
+        return not definition.why_unavailable(self.sample(run_id))
 
     def compute_user_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE

@@ -15,7 +15,7 @@ from recdash.stats.groups import Groups, grouped
 from recdash.stats.paired import LEAST, LEVEL, NORMAL_95, Paired, differences, paired_difference
 from recdash.stats.ranks import Ranks, rank_runs
 from recdash.stats.resampling import bootstrap, permutation
-from recdash.stats.sample_size import users_to_settle
+from recdash.stats.sample_size import required_users
 from recdash.stats.signed_rank import wilcoxon
 
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
     "paired_difference",
     "permutation",
     "rank_runs",
+    "required_users",
     "significant",
-    "users_to_settle",
     "wilcoxon",
 ]

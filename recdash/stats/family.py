@@ -17,7 +17,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Mask
 from recdash.stats.paired import LEVEL, Paired
-from recdash.stats.sample_size import users_to_settle
+from recdash.stats.sample_size import required_users
 
 Correction = Literal["holm", "bh", "off"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
@@ -52,7 +52,7 @@ class JudgedDifference:
         low, high = self.corrected.low, self.corrected.high
         if self.margin_is_known and -self.margin < low and high < self.margin:
             return "tie"
-        if not self.corrected.settled:
+        if not self.corrected.excludes_zero:
             return "not settled"
         return "better" if (low > 0) != self.lower_is_better else "worse"
 
@@ -68,7 +68,7 @@ class JudgedDifference:
         """
         if self.word != "not settled":
             return 0
-        needed = users_to_settle(self.paired, self.margin, self.corrected.level)
+        needed = required_users(self.paired, self.margin, self.corrected.level)
         # A normal approximation may say that fewer users suffice than there are, while the test needs more.
         return needed - self.paired.n if needed and needed > self.paired.n else None
 

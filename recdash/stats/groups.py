@@ -52,7 +52,7 @@ class Groups:
         return means
 
     @property
-    def off(self) -> Floats:
+    def deviations(self) -> Floats:
         """Returns [g, c] each group's sum minus the sum expected from the overall mean."""
         off: Floats = self.sums - self.sizes[:, None] * self.means
         return off
@@ -68,7 +68,7 @@ class Groups:
 
         If each group is a single user, this is the covariance of the values divided by n.
         """
-        off, g = self.off, len(self.sizes)
+        off, g = self.deviations, len(self.sizes)
         covariance: Floats = off.T @ off * (g / (g - 1) / self.n**2)
         return covariance
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from recdash.domain.kinds import Floats
-from recdash.stats.sparse import TIE, Method, StudentT, Unknown, method_for, only
+from recdash.stats.sparse import TIE, Method, StudentT, Unknown, all_zero_or, method_for
 
 LEVEL = 0.95
 """The default confidence level of an interval."""
@@ -45,7 +45,7 @@ class Paired:
     method: Method = field(default_factory=Unknown, compare=False, repr=False)
 
     @property
-    def settled(self) -> bool:
+    def excludes_zero(self) -> bool:
         """Returns True if the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
@@ -101,7 +101,7 @@ def paired_difference(
     n, mean = len(difference), float(difference.mean())
     mean = mean if abs(mean) >= TIE else 0.0
     sd = _spread(difference, mean)
-    binary = bound is not None and only(candidate, bound) and only(baseline, bound)
+    binary = bound is not None and all_zero_or(candidate, bound) and all_zero_or(baseline, bound)
     method = method_for(difference[difference != 0], n, mean, sd, bound, binary=binary)
     low, high = method.interval(level)
     return Paired(n, mean, sd, low, high, method.p, wins, n - wins - losses, losses, level, method)

@@ -75,7 +75,7 @@ def _significantly_above(values: Groups, correction: Correction, level: float, b
     ahead, error = mean_differences(means, values.covariance_of_means())
     with np.errstate(divide="ignore", invalid="ignore"):
         t = ahead / error
-        t = t if bound is None else unskewed(t, skewness_of_means(values.off))
+        t = t if bound is None else unskewed(t, skewness_of_means(values.deviations))
         p = 2 * stdtr(values.n - 1, -np.abs(t))
     for pair, method in sparse_pairs(values.sums, values.n, bound, values.hits).items():
         p[pair] = method.p

@@ -13,7 +13,7 @@ POWER = 0.8
 _HALVINGS = 30
 
 
-def users_to_settle(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:
+def required_users(paired: Paired, margin: float = 0.0, level: float = LEVEL) -> int | None:
     """Returns the number of users, like the observed ones, that would most likely make the result conclusive.
 
     A result is conclusive if its interval excludes 0 or is inside the margin; the smaller number of users is

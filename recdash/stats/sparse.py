@@ -261,7 +261,7 @@ def sparse_pairs(
     differing users stand out. ``hits`` then has the users with a hit for binary runs. A difference is the
     column's run minus the row's.
     """
-    binary = [bound is not None and only(column, bound) for column in columns.T]
+    binary = [bound is not None and all_zero_or(column, bound) for column in columns.T]
     methods = {}
     for row, column in _possibly_sparse(columns, n, bound):
         counted = _counted(hits, row, column, bound)
@@ -322,7 +322,7 @@ def _few_differ_or_carry(columns: Floats, squares: Floats) -> Mask:
     return np.asarray((differ < FEW_DIFFER) | few_carry)
 
 
-def only(values: Floats, bound: float) -> bool:
+def all_zero_or(values: Floats, bound: float) -> bool:
     """Returns True if every value is 0 or ``bound``."""
     return bool(((values == 0) | (values == bound)).all())
 

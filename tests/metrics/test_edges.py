@@ -31,7 +31,7 @@ from recdash.metrics.sample import (
     Ideals,
     JudgedHits,
     RelevantHits,
-    familiar,
+    item_expectedness,
     positions,
     sample_of,
     sort_within,
@@ -193,7 +193,7 @@ def test_slopes_of_the_harmonic_mean_are_equal_where_both_are_and_none_at_zero()
 
 
 def test_of_nobody_there_are_no_values() -> None:
-    assert define("ndcg(gain=exp)").metric.missing_input(NOBODY, {"gain": "exp", "grades": "all"}) == ""  # type: ignore[arg-type]
+    assert define("ndcg(gain=exp)").metric.why_unavailable(NOBODY, {"gain": "exp", "grades": "all"}) == ""  # type: ignore[arg-type]
     for spec in ("ndcg(gain=binary)", "recall", "mar", "err", "user_coverage", "f1(of=map,mar)"):
         assert define(spec).formula().values(NOBODY, 3).tolist() == [], spec
 
@@ -657,14 +657,14 @@ def test_of_no_gains_there_are_none_to_sort() -> None:
 
 def test_how_expected_an_item_is_falls_with_its_place_by_popularity() -> None:
     # four items; users 3, 1, 0 and 3 have them: places 1, 2, none and 1
-    found = familiar(np.array([3, 1, 0, 3]), n_items=4, n_truth_items=3)
+    found = item_expectedness(np.array([3, 1, 0, 3]), n_items=4, n_truth_items=3)
     assert (found.expected.tolist(), found.n_items) == ([4 / 4, 3 / 4, 0.0], 4)
 
 
 def test_a_hit_placed_better_than_its_popularity_is_unexpected() -> None:
     # ranks 1 and 3 of items at places 1 and 4 of 4: 4/4 − 4/4 and 2/4 − 1/4
-    known = familiar(np.array([4, 3, 2, 1]), n_items=4, n_truth_items=4)
-    sample = replace(sample_of_users(([1, 1], {1: 1, 3: 1}, 4), familiar=known), item=np.array([0, 3]))
+    known = item_expectedness(np.array([4, 3, 2, 1]), n_items=4, n_truth_items=4)
+    sample = replace(sample_of_users(([1, 1], {1: 1, 3: 1}, 4), expectedness=known), item=np.array([0, 3]))
     found = curve("serendipity", sample=sample)
     assert found.value == pytest.approx([0, 0, (1 / 4) / 3, (1 / 4) / 4], **EXACT)
 
@@ -699,7 +699,7 @@ def test_a_sample_holds_the_relevant_hits_of_the_users_who_count() -> None:
         "n_relevant": [2, 1, 1], "list_length": [3, 3, 0], "truth_user": [0, 1, 2],
         "relevant_gain": [1, 2, 1, 1],
     }  # fmt: skip
-    assert (sample.depth, sample.top_gain, sample.cut_lists, sample.familiar) == (3, 2.0, 2, None)
+    assert (sample.depth, sample.top_gain, sample.cut_lists, sample.expectedness) == (3, 2.0, 2, None)
     assert plain(sample.judged) == {
         "user": [0, 0, 0, 1], "rank": [1, 2, 3, 3], "relevant": [False, True, True, True],
         "n_not_relevant": [1, 0, 0],
@@ -757,9 +757,9 @@ def test_below_a_threshold_of_its_own_even_a_negative_gain_is_wanted() -> None:
 
 
 def test_the_largest_gain_is_that_of_the_truth_and_not_below_nought() -> None:
-    known = familiar(np.array([1, 0, 0, 0]), 4, 4)
-    small = sample_of(replace(HITS, truth=replace(TRUTH, gain=TRUTH.gain / 4)), familiar=known)
-    assert (small.top_gain, small.familiar) == (0.5, known)
+    known = item_expectedness(np.array([1, 0, 0, 0]), 4, 4)
+    small = sample_of(replace(HITS, truth=replace(TRUTH, gain=TRUTH.gain / 4)), expectedness=known)
+    assert (small.top_gain, small.expectedness) == (0.5, known)
     assert sample_of(replace(HITS, truth=replace(TRUTH, gain=TRUTH.gain - 9))).top_gain == 0.0
 
 

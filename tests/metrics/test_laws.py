@@ -29,7 +29,7 @@ from recdash.engines import (
     match,
     read_reference,
 )
-from recdash.evaluation.metric_inputs import familiar_of
+from recdash.evaluation.metric_inputs import expectedness_of
 from recdash.evaluation.scoring import score_hits
 from recdash.metrics import METRICS, Definition, define, parse, sample_of
 from recdash.metrics.catalogue import CATALOGUE
@@ -164,12 +164,14 @@ def hits_of(candidate: Recommendations, reference: Reference, depth: int = DEPTH
 
 def sample_in(world: World, users: Users = "truth") -> RelevantHits:
     reference = reference_of(world)
-    return sample_of(hits_of(by_rank(ranked_rows(world)), reference), users, familiar=familiar_of(reference))
+    return sample_of(
+        hits_of(by_rank(ranked_rows(world)), reference), users, expectedness=expectedness_of(reference)
+    )
 
 
 def had(sample: RelevantHits, definitions: Sequence[Definition]) -> list[Definition]:
     """Those that the sample has all that they need for."""
-    return [one for one in definitions if not one.missing_input(sample)]
+    return [one for one in definitions if not one.why_unavailable(sample)]
 
 
 def curves_of(
@@ -427,7 +429,7 @@ def test_pooled_shares_have_the_error_of_the_delta_method(world: World) -> None:
 
 def values_by_user(sample: RelevantHits, definition: Definition, k: int) -> dict[int, float]:
     """Empty where the sample lacks what the metric needs."""
-    if definition.missing_input(sample):
+    if definition.why_unavailable(sample):
         return {}
     values = definition.formula().values(sample, k).tolist()
     return dict(zip(sample.truth_user.tolist(), values, strict=True))
@@ -439,10 +441,10 @@ PER_USER = [one for one in OVER_THE_SAMPLE if "average=m" not in str(one)]
 @law(worlds(), st.sets(st.sampled_from(USERS)), st.integers(1, DEPTH))
 def test_users_scored_in_blocks_add_up_to_all_at_once(world: World, block: set[int], k: int) -> None:
     reference = reference_of(world)
-    hits, known = hits_of(by_rank(ranked_rows(world)), reference), familiar_of(reference)
+    hits, known = hits_of(by_rank(ranked_rows(world)), reference), expectedness_of(reference)
     inside = np.array([int(user) in block for user in hits.truth.users])
-    whole = sample_of(hits, familiar=known)
-    parts = [sample_of(hits, only=mask, familiar=known) for mask in (inside, ~inside)]
+    whole = sample_of(hits, expectedness=known)
+    parts = [sample_of(hits, only=mask, expectedness=known) for mask in (inside, ~inside)]
     for definition in had(whole, PER_USER):
         of_parts = [values_by_user(part, definition, k) for part in parts if part.n_users]
         together = {user: value for part in of_parts for user, value in part.items()}
@@ -456,7 +458,7 @@ def test_dropping_one_users_list_changes_only_that_user(world: World, dropped: i
         return
     reference = reference_of(world)
     before, after = (
-        sample_of(hits_of(by_rank(ranked_rows(one)), reference), familiar=familiar_of(reference))
+        sample_of(hits_of(by_rank(ranked_rows(one)), reference), expectedness=expectedness_of(reference))
         for one in (world, replace(world, lists=lists))
     )
     names = list(reference.truth.users)
@@ -546,7 +548,7 @@ def test_no_user_is_above_the_bound_where_each_repeat_of_an_item_counts(
     rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)]
     reference = reference_of(world)
     hits = hits_of(by_rank(rows), reference, duplicates="keep")
-    sample = sample_of(hits, familiar=familiar_of(reference))
+    sample = sample_of(hits, expectedness=expectedness_of(reference))
     for definition in had(sample, [*map(define, SUMS), *OVER_THE_SAMPLE]):
         formula = definition.formula()
         if isinstance(formula, Micro | HarmonicMean) and formula.pooled:

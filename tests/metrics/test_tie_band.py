@@ -18,7 +18,7 @@ from small_tables import run, upload
 import recdash.metrics.ties as module
 from recdash.domain.hits import Hits
 from recdash.engines import Reference, match, read_reference
-from recdash.evaluation.metric_inputs import familiar_of
+from recdash.evaluation.metric_inputs import expectedness_of
 from recdash.metrics import Definition, define, sample_of
 from recdash.metrics.sample import RelevantHits
 from recdash.metrics.ties import TieBand, Ties, drawn_ranks, tie_band
@@ -52,7 +52,7 @@ def hits_of(world: World, reference: Reference, depth: int = 10, **how: Any) -> 
 def band_of(world: World, spec: str, k: int, depth: int = 10, users: Any = "truth") -> TieBand | None:
     reference = reference_of(world)
     hits = hits_of(world, reference, depth)
-    return tie_band(define(spec), hits, sample_of(hits, users, familiar=familiar_of(reference)), k)
+    return tie_band(define(spec), hits, sample_of(hits, users, expectedness=expectedness_of(reference)), k)
 
 
 # ── worked by eye ────────────────────────────────────────────────────────────────────────────
@@ -254,7 +254,7 @@ def test_ties_are_those_of_users_who_count_that_begin_within_k() -> None:
     world = World(truth, scores, {"u": "ab", "w": "a"})
     reference = reference_of(world)
     hits = hits_of(world, reference)
-    ties = module._ties_of(hits, sample_of(hits, familiar=familiar_of(reference)), 4)
+    ties = module._ties_of(hits, sample_of(hits, expectedness=expectedness_of(reference)), 4)
     assert (ties.first.tolist(), ties.last.tolist()) == ([2, 1], [4, 2])
     names = [reference.truth.items[item] for item in reference.truth.item[ties.row]]
     found = dict(zip(names, zip(ties.group, ties.user, ties.relevant, ties.gain, strict=True), strict=True))
@@ -301,7 +301,7 @@ def samples_of_all_orders(world: World, reference: Reference, depth: int) -> Ite
     for lists in every_list(world):
         rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)]
         hits = match(run("user_id item_id rank", rows), reference, depth=depth, exposure=False)[0]
-        yield sample_of(hits, familiar=familiar_of(reference))
+        yield sample_of(hits, expectedness=expectedness_of(reference))
 
 
 def n_orders(world: World) -> int:
@@ -339,9 +339,9 @@ def test_the_ends_of_the_band_are_the_ends_of_all_orders(
 ) -> None:
     monkeypatch.setattr(module, "DRAWS", (3, 3))
     reference = reference_of(TIED)
-    hits, familiar = hits_of(TIED, reference, 5, exposure=False), familiar_of(reference)
+    hits, expectedness = hits_of(TIED, reference, 5, exposure=False), expectedness_of(reference)
     for spec in TRIED:
-        check_band(define(spec), hits, sample_of(hits, familiar=familiar), orders_of_tied, k)
+        check_band(define(spec), hits, sample_of(hits, expectedness=expectedness), orders_of_tied, k)
 
 
 @settings(max_examples=2)
@@ -362,12 +362,12 @@ def test_of_up_to_300_orders_none_lies_outside_the_band(world: World, k: int) ->
 def try_every_order(world: World, k: int) -> None:
     reference = reference_of(world)
     hits = hits_of(world, reference, 6, exposure=False)
-    sample = sample_of(hits, familiar=familiar_of(reference))
+    sample = sample_of(hits, expectedness=expectedness_of(reference))
     samples = list(samples_of_all_orders(world, reference, 6))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "DRAWS", (3, 3))
         for definition in EVERY_METRIC:
-            if not definition.missing_input(samples[0]):
+            if not definition.why_unavailable(samples[0]):
                 check_band(definition, hits, sample, samples, k)
 
 

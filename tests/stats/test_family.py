@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from recdash.stats import Paired, benjamini_hochberg, holm, judge, paired_difference, users_to_settle
+from recdash.stats import Paired, benjamini_hochberg, holm, judge, paired_difference, required_users
 from recdash.stats.family import corrected, significant
 from recdash.stats.sparse import StudentT
 
@@ -61,7 +61,7 @@ def test_a_corrected_interval_excludes_zero_exactly_where_the_corrected_p_is_sma
     family = [of(mean, error=1.0, n=200) for mean in means]
     for one in judge(family, correction):  # type: ignore[arg-type]
         if abs(one.p - 0.05) > 1e-9:
-            assert one.corrected.settled == (one.p <= 0.05)
+            assert one.corrected.excludes_zero == (one.p <= 0.05)
 
 
 def test_significant_is_what_the_correction_leaves() -> None:
@@ -140,7 +140,7 @@ def test_a_tie_may_need_fewer_users_than_a_difference() -> None:
 def test_so_many_users_settle_it_in_four_of_five_tries(mean: float, margin: float) -> None:
     """1,000 experiments with as many users as were asked for, drawn around the difference that was seen."""
     seen = Paired(50, mean, 1.0, -1.0, 1.0, 0.5, 0, 0, 0, method=StudentT(50, mean, 1.0 / 50**0.5))
-    n = users_to_settle(seen, margin)
+    n = required_users(seen, margin)
     assert n is not None
     rng = np.random.default_rng(11)
     tries = (paired_difference(rng.normal(mean, 1.0, n), np.zeros(n)) for _ in range(1_000))
@@ -153,7 +153,7 @@ def test_so_many_users_settle_it_in_four_of_five_tries(mean: float, margin: floa
 def test_a_tie_at_zero_needs_room_for_both_ends_of_the_interval() -> None:
     """Each end leaves the margin in one of ten tries: (1.96 + 1.28)² / 0.1²."""
     seen = Paired(50, 0.0, 1.0, -1.0, 1.0, 0.5, 0, 0, 0, method=StudentT(50, 0.0, 1.0 / 50**0.5))
-    assert users_to_settle(seen, 0.1) == pytest.approx((1.959964 + 1.281552) ** 2 / 0.01, abs=1)
+    assert required_users(seen, 0.1) == pytest.approx((1.959964 + 1.281552) ** 2 / 0.01, abs=1)
 
 
 @given(st.integers(30, 80), st.floats(-3, 3), st.floats(0.01, 3))

@@ -51,7 +51,7 @@ def test_two_equal_runs_may_differ_for_users_who_were_not_seen() -> None:
     """With chance (1 − d)³ three users show nothing where a share d of all differ; 2.5 % at d = 0.708."""
     same = values(0, 1, 1)
     found = paired_difference(same, same, bound=1.0)
-    assert (found.mean, found.p, found.settled) == (0, 1, False)
+    assert (found.mean, found.p, found.excludes_zero) == (0, 1, False)
     assert (found.low, found.high) == pytest.approx((-(1 - 0.025 ** (1 / 3)), 1 - 0.025 ** (1 / 3)))
 
 
@@ -70,13 +70,13 @@ def test_one_user_tells_a_difference_and_no_interval() -> None:
     assert isnan(found.low)
     assert isnan(found.high)
     assert isnan(found.p)
-    assert not found.settled
+    assert not found.excludes_zero
 
 
 @pytest.mark.parametrize(("shift", "settled"), [(0.0, False), (1.0, True), (-1.0, True)])
 def test_a_difference_is_settled_when_its_interval_excludes_zero(shift: float, settled: bool) -> None:
     noise = np.tile([0.1, -0.1, 0.2, -0.2], 10)
-    assert paired_difference(noise + shift, np.zeros(40)).settled is settled
+    assert paired_difference(noise + shift, np.zeros(40)).excludes_zero is settled
 
 
 def test_exchanging_the_two_turns_the_difference_around() -> None:

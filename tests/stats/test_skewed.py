@@ -124,5 +124,5 @@ def test_groups_of_users_show_the_skewness_of_the_users() -> None:
     order = np.random.default_rng(4).permutation(n)
     groups = grouped([baseline[order], candidate[order]])
     expected = stats.skew(candidate - baseline) / n**0.5
-    assert skewness_of_means(groups.off)[0, 1] == pytest.approx(expected, abs=4 * 6**0.5 / MOST_GROUPS)
+    assert skewness_of_means(groups.deviations)[0, 1] == pytest.approx(expected, abs=4 * 6**0.5 / MOST_GROUPS)
     assert abs(expected) > 20 * 6**0.5 / MOST_GROUPS

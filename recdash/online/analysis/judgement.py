@@ -22,7 +22,7 @@ Word = Literal["better", "worse", "not settled", "holds", "broken", "not judged"
 SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
 TONES = {"better": "better", "worse": "worse", "broken": "worse", "holds": "better"}
 """Finding → the tone in which pages and reports show it; every other finding has the tone "same"."""
-SETTLED_P = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 
 
 def family(p: Sequence[float | None], correction: Correction) -> list[tuple[float | None, float]]:
@@ -46,6 +46,6 @@ def word(metric: OnlineMetric, estimate: lift.Estimate, p: float | None) -> Word
     if metric.role == "guardrail":
         loss = -(metric.margin or 0.0)
         return "holds" if low > loss else "broken" if high < loss else "not settled"
-    if p > SETTLED_P or low <= 0 <= high:
+    if p > SIGNIFICANCE_LEVEL or low <= 0 <= high:
         return "not settled"
     return "better" if low > 0 else "worse"

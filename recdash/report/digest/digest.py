@@ -13,7 +13,7 @@ from recdash.comparison.wording import plain, relation_to
 from recdash.errors import no_experiment
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
-from recdash.metrics.naming import row_of
+from recdash.metrics.naming import metric_row
 from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card
 
@@ -159,7 +159,7 @@ def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
     """
     comparison = evidence.comparison
     name = comparison.query.where
-    row = row_of(comparison.query.metric)
+    row = metric_row(comparison.query.metric)
     is_variant = comparison.query.metric != row.name  # a variant of a metric measures something else
     meaning = "" if is_variant else row.usage.in_words
     metric = f"{meaning} ({name})" if meaning else name

@@ -21,7 +21,7 @@ from recdash.errors import InputError
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital
 from recdash.metrics import define
-from recdash.metrics.naming import metric_title, row_of
+from recdash.metrics.naming import metric_row, metric_title
 from recdash.report.context import ReportContext
 from recdash.report.document import Answer, Answers, Section
 
@@ -82,7 +82,7 @@ class OtherQuestions:
                 return
 
     def _other_definition(self) -> Iterator[Answer]:
-        row = row_of(self.query.metric)
+        row = metric_row(self.query.metric)
         metric = row.name
         if self.query.metric == row.name:
             if not row.usage.other_definition:

@@ -14,7 +14,7 @@ from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means, scoring
-from recdash.evaluation.metric_inputs import familiar_of
+from recdash.evaluation.metric_inputs import expectedness_of
 from recdash.metrics import check_k, define, sample_of
 from recdash.metrics import preset as preset_named
 from recdash.service import frames
@@ -76,7 +76,7 @@ class PresetResults:
         convention = self._conventions(run_id, metric)[preset_named(preset).name]
         hits, reference = self._hits_under(run_id, convention)
         check_k(k, hits.depth)
-        return worked.of_run(define(convention.spec), hits, k, familiar_of(reference))
+        return worked.of_run(define(convention.spec), hits, k, expectedness_of(reference))
 
     def _conventions(self, run_id: str, metric: str) -> dict[str, Convention]:
         settings = self._context.settings_of(self._data.cached_run(run_id).experiment)
@@ -117,7 +117,7 @@ class PresetResults:
             curves.append(curve)
         for replicate in self._data.replicate_ids(run_id):
             hits, reference = self._hits_under(replicate, convention)
-            samples.append(sample_of(hits, convention.users, familiar=familiar_of(reference)))
+            samples.append(sample_of(hits, convention.users, expectedness=expectedness_of(reference)))
         mean = replicate_means.mean_curve(define(convention.spec), samples, curves)
         return mean or Unavailable(convention.spec, "one of its replicates does not have it")
 

@@ -18,7 +18,7 @@ from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import listed, lowered, many, span
 from recdash.online.analysis.health import FADES_BELOW
-from recdash.online.analysis.judgement import SETTLED_P, family
+from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL, family
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results import cached
@@ -157,7 +157,7 @@ def novelty_text(effect: NoveltyEffect, p: float | None) -> str:
     early, late = (f"{numbers.signed(lift, digits)} %" for lift in lifts)
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
     change = "no significant change of the lift"
-    if p <= SETTLED_P and effect.difference is not None:
+    if p <= SIGNIFICANCE_LEVEL and effect.difference is not None:
         change = f"the lift {effect.course if p <= FADES_BELOW else MAY[effect.course]}"
     days = f"{_days_text(effect.early_days)} vs {_days_text(effect.late_days)}"
     users = f"the same {many(effect.n, 'user')}, control included"

@@ -15,7 +15,7 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import CORRECTIONS, cut, listed, lowered, shown
-from recdash.online.analysis.judgement import SETTLED_P, SIGNS
+from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
@@ -153,7 +153,7 @@ def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentP
 def _word(ab_test: AbTest, metric: str, row: Row) -> str:
     if ab_test.blocked:
         return "not judged"
-    if not is_number(row["p_bh"]) or row["p_bh"] > SETTLED_P:
+    if not is_number(row["p_bh"]) or row["p_bh"] > SIGNIFICANCE_LEVEL:
         return "not settled"
     return "better" if (row["lift"] > 0) == (ab_test.metrics[metric].direction == "up") else "worse"
 

@@ -14,7 +14,7 @@ from recdash.comparison.rules import CUSTOM, LONGEST_OWNER, PRESETS, DecisionRul
 from recdash.domain.defaults import default_k, default_metric
 from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import capital
-from recdash.metrics.naming import GUARDRAILS, less_is_wanted, metric_title, row_of
+from recdash.metrics.naming import GUARDRAILS, less_is_wanted, metric_row, metric_title
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
@@ -141,7 +141,7 @@ def _row(metric: str, rules: DecisionRules, key: str, today: Mapping[str, str], 
             width=BOX,
             disabled=locked,
             placeholder="no guardrail",
-            help=f"{row_of(metric).title}. Leave it empty for no guardrail.",
+            help=f"{metric_row(metric).title}. Leave it empty for no guardrail.",
         )
         finding = "no guardrail" if st.session_state[box] is None else today.get(metric, NOT_MEASURED)
         st.html(html('<p class="rd-quiet">{finding}</p>', finding=finding))
