@@ -84,7 +84,7 @@ def test_references_stand_below_the_candidates_without_a_rank(workspace: Workspa
     table = text[text.index("Finding") :]
     ranks = re.findall(r"(\d|–) (run5|run10|Oracle \(reference\)|Random \(reference\)) ", table)
     assert ranks == [
-        ("2", "run5"), ("1", "run10"), ("–", "Oracle (reference)"), ("–", "Random (reference)"),
+        ("1", "run10"), ("2", "run5"), ("–", "Oracle (reference)"), ("–", "Random (reference)"),
     ]  # fmt: skip
     assert "Reference candidates are not ranked" in text
 
