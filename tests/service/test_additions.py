@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import killed_adds
+import killed_writers
 import pytest
-from killed_adds import COMPLETE, what_is_there
+from killed_writers import COMPLETE, DECIDED, what_is_there
 from sqlalchemy import Engine, event
 
 from recdash.service import Workspace
@@ -34,7 +34,7 @@ def stopped_at(number: int, workspace: Workspace) -> bool:
 
     event.listen(Engine, "after_cursor_execute", count)
     try:
-        killed_adds.add(workspace)
+        killed_writers.add(workspace)
     except Stop:
         return True
     finally:
@@ -53,12 +53,13 @@ def test_an_add_that_is_stopped_at_any_statement_stores_nothing(workspace: Works
     assert workspace.audit.check() == []
 
 
-def stores_of(folder: Path, empty: Path, how: str, *numbers: int) -> Iterator[list[object]]:
+def stores_of(folder: Path, empty: Path, act: str, how: str, *numbers: int) -> Iterator[list[object]]:
     """What is in the store of each process that was killed."""
     root = Path(__file__).resolve().parents[2]
     paths = [str(root), str(root / "tests" / "support"), *sys.path]
+    folder /= act
     subprocess.run(
-        [sys.executable, killed_adds.__file__, str(empty), str(folder), how, *map(str, numbers)],
+        [sys.executable, killed_writers.__file__, str(empty), str(folder), act, how, *map(str, numbers)],
         check=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
     )
@@ -73,24 +74,33 @@ def stores_of(folder: Path, empty: Path, how: str, *numbers: int) -> Iterator[li
 
 
 def test_a_process_killed_in_mid_add_leaves_nothing(empty_database: Path, tmp_path: Path) -> None:
-    there = list(stores_of(tmp_path, empty_database, "statements", 40))
+    there = list(stores_of(tmp_path, empty_database, "add", "statements", 40))
     assert there == [[]]
 
 
 @pytest.mark.long
-def test_a_process_killed_at_any_of_200_moments_leaves_all_or_nothing(
-    empty_database: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("act", "moments", "before", "after"),
+    [
+        ("add", 200, [], COMPLETE),
+        ("delete", 60, COMPLETE, []),
+        ("decide", 60, COMPLETE, DECIDED),
+        ("migrate", 60, COMPLETE, COMPLETE),
+    ],
+)
+def test_a_process_killed_at_any_moment_leaves_all_or_nothing(
+    empty_database: Path, tmp_path: Path, act: str, moments: int, before: list[object], after: list[object]
 ) -> None:
-    there = list(stores_of(tmp_path, empty_database, "moments", 200))
-    assert len(there) == 201
-    assert all(found in ([], COMPLETE) for found in there)
-    assert there.count([]) > 20
+    *there, whole = stores_of(tmp_path, empty_database, act, "moments", moments)
+    assert (len(there), whole) == (moments, after)
+    assert all(found in (before, after) for found in there)
+    assert there.count(before) > moments // 10
 
 
 def test_a_file_that_is_deleted_with_other_data_meanwhile_is_stored_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed_adds.add(workspace)
+    killed_writers.add(workspace)
     (films,) = workspace.experiments.all()
     transaction = workspace.store.transaction
 
@@ -100,7 +110,7 @@ def test_a_file_that_is_deleted_with_other_data_meanwhile_is_stored_again(
         return transaction()
 
     monkeypatch.setattr(workspace.store, "transaction", later)
-    killed_adds.add(workspace)
+    killed_writers.add(workspace)
     assert what_is_there(workspace) == COMPLETE
     assert [experiment.id for experiment in workspace.experiments.all()] != [films.id]
     assert workspace.audit.check() == []
