@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
 
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
 """The kinds of records that people write and that must not change afterwards."""
+VERBS = ("add", "change", "delete")
 LONGEST = 200
 """The number of characters to which a logged text is cut."""
 
@@ -71,18 +72,75 @@ def _canonical(value: Any) -> Any:
 
 
 def altered(session: Session) -> list[str]:
-    """Returns the records that differ from what the log says was written, such as ``decision k3v…``; empty if
-    none does.
+    """Returns the records that differ from what the log says, such as ``decision k3v…``; empty if none does.
+
+    A record may have another content than was written, be missing although it was never deleted, or have
+    another state than its last change, such as a link that was revoked and no longer is.
     """
-    actions = [f"add {kind.word}" for kind in SEALED]
-    added = session.scalars(select(AuditEventRow).where(AuditEventRow.action.in_(actions)))
-    seals = {row.target: audit_event_of(row).details.get("sha256") for row in added}
-    return [
-        f"{getattr(row, 'kind', kind.word)} {row.id}"
-        for kind in SEALED
-        for row in session.scalars(select(kind.row))
-        if seals.get(row.id) != _seal_of_row(kind, row)
-    ]
+    expected = _replayed(session)
+    differing = []
+    for kind in SEALED:
+        rows = {row.id: row for row in session.scalars(select(kind.row))}
+        for key, row in rows.items():
+            name = f"{getattr(row, 'kind', kind.word)} {key}"
+            record = expected.get((kind.word, key))
+            if record is None or record.seal != _seal_of_row(kind, row):
+                differing.append(name)
+            else:
+                differing += [f"{name} ({field})" for field in _changed(kind, row, record)]
+        differing += [
+            f"{record.name} {key} (missing)"
+            for (word, key), record in expected.items()
+            if word == kind.word and key not in rows
+        ]
+    return differing
+
+
+@dataclass
+class Recorded:
+    """What the log says of a record: its seal, and the last value of each field that was changed since."""
+
+    name: str
+    seal: str | None
+    experiment: str
+    report: str | None
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+def _replayed(session: Session) -> dict[tuple[str, str], Recorded]:
+    """Returns {(word of the kind, id): what the log says} of all records that should exist."""
+    words = {kind.word for kind in SEALED}
+    records: dict[tuple[str, str], Recorded] = {}
+    for row in session.scalars(select(AuditEventRow).order_by(AuditEventRow.number)):
+        verb, _, word = row.action.partition(" ")
+        if (word not in words and row.action != "delete experiment") or verb not in VERBS:
+            continue
+        details = audit_event_of(row).details
+        key = (word, row.target)
+        if verb == "add":
+            records[key] = Recorded(
+                str(details.get("kind", word)),
+                details.get("sha256"),
+                str(details.get("experiment")),
+                details.get("report"),
+            )
+        elif verb == "change" and key in records:
+            records[key].changes |= details
+        elif verb == "delete":
+            records = {
+                known: record
+                for known, record in records.items()
+                if known != key and row.target not in (record.experiment, record.report)
+            }
+    return records
+
+
+def _changed(kind: Kind, row: Any, record: Recorded) -> list[str]:
+    """Returns the fields that have another value than their last change; they are None until then."""
+    value = kind.unchecked(row)
+    return sorted(
+        name for name in kind.changeable if _short(getattr(value, name)) != record.changes.get(name)
+    )
 
 
 def _seal_of_row(kind: Kind, row: Any) -> str | None:

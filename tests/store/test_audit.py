@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 
 import pytest
 from store_contract import NOON, add_experiment
 
-from recdash.domain.journal import AuditEvent, Entry
-from recdash.store import open_store
+from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
+from recdash.store import Store, open_store
 from recdash.store.audit import LONGEST, breaks, hash_of, short
 
 
@@ -84,3 +85,53 @@ def test_long_things_are_told_in_short() -> None:
     assert told == {
         "note": "x" * LONGEST + "…", "results": "…", "tags": ["a", "b"], "at": NOON.isoformat(), "n": None,
     }  # fmt: skip
+
+
+def furnished(folder: Path) -> Store:
+    """A store with a decision, a revoked link, a link of a report, an archived report and a view."""
+    store = open_store(f"sqlite:///{folder / 'recdash.db'}")
+    home, spare = add_experiment(store).id, add_experiment(store, "spare").id
+    for place in (home, spare):
+        store.journal.add(Entry(f"d-{place}", place, NOON, "ann", "decision", text="Ship it."))
+    for report in ("r", "gone"):
+        store.reports.add(Report(report, home, NOON, "ann", "Spring"))
+        store.share_links.add(ShareLink(f"l-{report}", home, NOON, "ann", NOON, report=report))
+    store.share_links.update("l-r", revoked=NOON)
+    store.reports.update("r", archived=NOON)
+    store.reports.update("r", archived=None)
+    store.saved_views.add(SavedView("v", home, "mine", NOON, "ann", "leaderboard", {"k": "2"}))
+    store.saved_views.add(SavedView("w", home, "other", NOON, "ann", "leaderboard"))
+    store.saved_views.delete("w")
+    store.reports.delete("gone")
+    store.experiments.delete(spare)
+    return store
+
+
+def test_what_was_changed_and_deleted_by_recdash_is_no_alteration(tmp_path: Path) -> None:
+    store = furnished(tmp_path)
+    assert (store.audit.altered(), breaks(store.audit.events())) == ([], [])
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("DELETE FROM entry", r"decision d-\w+ \(missing\)"),
+        ("DELETE FROM saved_view", r"saved view v \(missing\)"),
+        ("DELETE FROM report", r"report r \(missing\)"),
+        ("UPDATE share_link SET revoked = NULL", r"share link l-r \(revoked\)"),
+        ("UPDATE report SET archived = created", r"report r \(archived\)"),
+        ("UPDATE saved_view SET author = 'eve'", "saved view v"),
+    ],
+)
+def test_what_was_deleted_or_taken_back_in_the_database_is_named(
+    tmp_path: Path, statement: str, named: str
+) -> None:
+    store = furnished(tmp_path)
+    with sqlite3.connect(tmp_path / "recdash.db") as other:
+        other.execute(statement)
+    other.close()
+    (name,) = store.audit.altered()
+    assert re.fullmatch(named, name)
+    assert any(problem.code == "altered" and name in problem.place for problem in store.check())
+    store.close()
