@@ -39,7 +39,7 @@ from recdash.ingest.layouts import (
     separator_of,
     unwrapped,
 )
-from recdash.ingest.values import is_text
+from recdash.ingest.values import DATE, is_text
 from recdash.ingest.values import plain as decoded
 
 Holding = Literal["list", "item", "unclear"]
@@ -74,8 +74,10 @@ def holding(values: Sequence[str]) -> Holding:
 
     Brackets, separators and members decide. Names may contain blanks and commas too. Cells without brackets
     are therefore lists only if most have several members without blanks, or if all members are numbers.
-    Returns "unclear" if both are possible.
+    Dates with times are no lists, in spite of their blanks. Returns "unclear" if both are possible.
     """
+    if all(map(DATE.fullmatch, values)):
+        return "item"
     if values and all(map(is_bracketed, values)):
         return "list"
     cells = [list_in(value, separator_of(values)) for value in values]

@@ -14,13 +14,13 @@ from recdash.domain.kinds import MISSING, Floats, Ints
 from recdash.errors import Problem
 from recdash.ingest.columns import plain
 from recdash.ingest.formats.raw_table import RawTable, is_list
+from recdash.ingest.values import DATE
 from recdash.ingest.values import plain as decoded
 
 FIRST_ROWS = 20_000
 FIRST_VALUES = 1_000_000
 """Largest number of values in the first rows; a table of many columns is represented by fewer rows."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 FIRST_TIME = 100_000_000
 """Seconds since 1970, a time in 1973; larger than usual counts and ratings."""
 
@@ -109,7 +109,7 @@ class ColumnLook:
         """Returns True if the values are dates, or seconds or milliseconds since 1970."""
         if self.is_whole:
             return bool(np.nanmin(self.numbers) > FIRST_TIME) and len(self.distinct) > 1
-        return bool(self.filled) and all(map(DATE.match, self.filled))
+        return bool(self.filled) and all(map(DATE.fullmatch, self.filled))
 
     @cached_property
     def is_unique(self) -> bool:

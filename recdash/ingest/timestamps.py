@@ -11,7 +11,7 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ALWAYS
-from recdash.ingest.values import ColumnCheck, is_missing, is_text, plain, read_floats
+from recdash.ingest.values import ColumnCheck, is_missing, is_text, plain, read_floats, year_first
 
 LOCAL, UTC = pa.timestamp("us"), pa.timestamp("us", "UTC")
 HOW = "Write 2026-11-02T09:00:00Z, or seconds since 1970."
@@ -113,6 +113,7 @@ def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
             return values if kind == UTC else _since_1970(values, array, check)
         except pa.ArrowInvalid:
             continue
+    text = year_first(text)
     for pattern, replacement in SPELLINGS:
         text = pc.replace_substring_regex(text, pattern, replacement)
     return _mixed(text, array, check)

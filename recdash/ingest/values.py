@@ -7,6 +7,7 @@ Each reader takes one column of a block and returns the checked column. Problems
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -628,17 +629,33 @@ def read_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 TIMES = "Write seconds since 1970, or 2024-12-31 23:59:59."
+DATE = re.compile(r"(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})([ T]+\d{1,2}:\d\d.*)?")
+"""A date, with or without a time: 2024-12-31 23:59, 31.12.2024 23:59 or 12/31/2024."""
+DAY_FIRST = (
+    (r"^(\d)\.", r"0\1."),
+    (r"^(\d\d)\.(\d)\.", r"\1.0\2."),
+    (r"^(\d\d)\.(\d\d)\.(\d{4})", r"\3-\2-\1"),
+)
+"""Replacements that make 31.12.2024 to 2024-12-31; with slashes, day and month could be confused."""
 
 
 def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(text), None, text)
-    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid:
-            continue
+    for spelled in (lambda: text, lambda: year_first(text)):
+        for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+            try:
+                return spelled().cast(kind)
+            except pa.ArrowInvalid:
+                continue
     return _refused_times(text, check)
+
+
+def year_first(text: pa.Array) -> pa.Array:
+    """Returns text with dates such as 31.12.2024 written as 2024-12-31."""
+    for pattern, replacement in DAY_FIRST:
+        text = pc.replace_substring_regex(text, pattern, replacement)
+    return text
 
 
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:

@@ -221,3 +221,13 @@ def test_variants_without_users_are_offered_as_an_ab_test() -> None:
     assert sorted_file.reasons == (
         "'variant' may hold the variants of an A/B test, but no column looks like users.",
     )
+
+
+@pytest.mark.parametrize("day", ["2026-09-{:02d} 12:33", "{}.09.2026 12:33", "{:02d}.09.2026 12:33:05"])
+def test_dates_with_times_are_no_lists(day: str) -> None:
+    rows = "".join(f"1{n % 9:04d};97834{n % 7}0;{1 + n % 2};{day.format(1 + n % 28)}\n" for n in range(60))
+    orders = f"customer;isbn;qty;ordered_at\n{rows}"
+    lists = "".join(f"1{n:04d},97834{k}0,{k + 1}\n" for n in range(9) for k in range(5))
+    taken = sort({"orders_test.csv": orders, "recs_als.csv": f"customer,isbn,position\n{lists}"})
+    assert taken["orders_test.csv"].kind == "truth"
+    assert not any("list per row" in reason for reason in taken["orders_test.csv"].reasons)

@@ -271,6 +271,7 @@ def test_every_truth_row_needs_a_relevance(relevance: str) -> None:
 TIMES = {
     "seconds": ("1375648426", pa.float64()),
     "a day": ("2024-12-31", pa.timestamp("us")),
+    "day first": ("1.12.2024 12:33", pa.timestamp("us")),
     "with a zone": ("2024-12-31T10:00:00Z", pa.timestamp("us", "UTC")),
     "something else": ("last May", pa.string()),
 }
