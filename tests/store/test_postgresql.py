@@ -156,7 +156,7 @@ def test_a_database_of_postgresql_and_one_of_sqlite_share_a_folder_and_lose_noth
     """Each has an experiment; the second is asked what it means before it begins."""
     first = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
     mine = add_experiment(first)
-    with pytest.raises(StoreError, match="not its own"):
+    with pytest.raises(StoreError, match="of another store"):
         open_again()
     store = open_store(database, tmp_path / "artifacts", found_artifacts="leave")
     add_experiment(store, "Songs")
@@ -228,3 +228,9 @@ def add_until_acknowledged(store: Store, run: Run) -> str:
             return store.runs.add(run, [a_curve()]).name
         except StoreError:
             time.sleep(0.01)
+
+
+def test_a_backup_of_postgresql_is_left_to_its_own_tools(open_again: Open, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="pg_dump"):
+        open_again().back_up(tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()

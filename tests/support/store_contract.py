@@ -493,6 +493,59 @@ class StoreContract:
         assert (garbage.n_files, garbage.n_bytes > 100, garbage.refused) == (1, True, "")
         assert (none.n_files, none.n_bytes) == (0, 0)
 
+    # one transaction ──────────────────────────────────────────────────────────────────────────
+
+    def test_what_is_written_together_is_seen_by_its_writer_and_by_others_when_it_is_complete(
+        self, store: Store, open_again: Open
+    ) -> None:
+        other, seen = open_again(), list[Experiment]()
+        with store.transaction():
+            home = add_experiment(store)
+            run = store.runs.add(a_run(home), [a_curve()])
+            store.experiments.update(home.id, baseline=run.id)
+            assert store.experiments.get(home.id).baseline == run.id
+            assert [known.id for known in store.runs.of_experiment(home.id)] == [run.id]
+            assert list(store.curves.of_runs([run.id])[run.id]) == ["ndcg"]
+            in_threads(1, lambda _: seen.extend(store.experiments.all()))
+            assert seen == other.experiments.all() == []
+        assert other.experiments.get(home.id).baseline == run.id
+        assert breaks(store.audit.events()) == []
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, NotFound])
+    def test_what_is_written_together_is_not_written_if_anything_fails(
+        self, store: Store, error: type[BaseException]
+    ) -> None:
+        kept = add_experiment(store, "kept")
+
+        def write() -> None:
+            with store.transaction():
+                add_experiment(store)
+                store.experiments.update(kept.id, note="x")
+                raise error
+
+        with pytest.raises(error):
+            write()
+        assert store.experiments.all() == [kept]
+        assert len(store.audit.events()) == 1
+        add_experiment(store)  # the next writer is not kept out
+
+    def test_a_write_that_is_refused_takes_back_itself_alone(self, store: Store) -> None:
+        with store.transaction(), store.transaction():
+            home = add_experiment(store)
+            store.runs.add(a_run(home), [])
+            with pytest.raises(NameTaken):
+                store.runs.add(a_run(home), [a_curve()])
+            with pytest.raises(NotFound):
+                store.runs.get("none")
+            store.runs.add(a_run(home, "other"), [])
+        assert [run.name for run in store.runs.of_experiment(home.id)] == ["als", "other"]
+        assert breaks(store.audit.events()) == []
+
+    def test_a_reader_begins_no_transaction(self, store: Store) -> None:
+        reader = store.by("ann", "viewer", read_only=True)
+        with pytest.raises(Forbidden), reader.transaction():
+            raise AssertionError
+
     # several at once ───────────────────────────────────────────────────────────────────────────
 
     def test_writers_in_threads_lose_nothing_and_share_no_slot(self, store: Store) -> None:
