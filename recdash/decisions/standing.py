@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recdash.comparison.recommendation import Recommendation, against
+from recdash.comparison.recommendation import Action, Recommendation, against
 from recdash.comparison.wording import plain
 from recdash.decisions.review import Decision, decisions
-from recdash.domain.journal import Entry
+from recdash.domain.journal import Entry, Outcome
 from recdash.formatting.wording import small
+
+OUTCOMES_OF: Mapping[Action, Outcome] = {
+    "ship": "ship",
+    "keep": "do not ship",
+    "test": "needs A/B",
+    "collect data": "inconclusive",
+}
+"""The outcome of a decision on the candidate in question that follows each recommendation."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,16 @@ def standing(decision: Decision, today: Recommendation | None) -> DecisionStandi
     if _agrees(decision, run, today):
         return DecisionStanding(decision, agrees=True)
     return DecisionStanding(decision, agrees=False, because=_why_not(decision, run, today))
+
+
+def outcome_for(run: str | None, today: Recommendation | None) -> Outcome | None:
+    """Returns the outcome of a decision on this candidate that follows the recommendation; None if the
+    recommendation is about another candidate, or if there is none.
+    """
+    leader = today.evidence.leader if today is not None else None
+    if today is None or leader is None or leader.candidate != run:
+        return None
+    return OUTCOMES_OF.get(today.action)
 
 
 def _agrees(decision: Decision, run: str | None, today: Recommendation) -> bool:

@@ -10,7 +10,7 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, Table
 from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.decisions import Decision
-from recdash.decisions.standing import decision_on_top, standing
+from recdash.decisions.standing import decision_on_top, outcome_for, standing
 from recdash.domain.journal import Entry
 from recdash.domain.results import OnlineLift
 from recdash.errors import Problem
@@ -92,3 +92,18 @@ def test_which_decision_stands(entries: list[Entry], top: str | None) -> None:
     """One to ship stays on top of later ones about other runs; the last word on a run holds."""
     decision = decision_on_top(entries)
     assert (decision.id if decision else None) == top
+
+
+@pytest.mark.parametrize(
+    ("table", "outcome"),
+    [
+        (SHIP, "ship"), (KEEP, "do not ship"), (LOST, "do not ship"), (TEST, "needs A/B"),
+        (COLLECT, "inconclusive"), (APART, None),
+    ],
+)  # fmt: skip
+def test_the_form_to_decide_begins_with_the_outcome_that_is_recommended(
+    table: Table, outcome: str | None
+) -> None:
+    assert outcome_for("ALS", today(table)) == outcome
+    assert outcome_for("BPR", today(table)) is None
+    assert outcome_for("ALS", None) is None

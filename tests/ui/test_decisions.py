@@ -221,7 +221,9 @@ def test_a_decision_about_another_run_takes_the_place_of_none(
     assert [(decision.about, decision.supersedes, decision.is_current) for decision in decisions] == [
         ("ease", None, True), ("als", None, True),
     ]  # fmt: skip
-    app = press(write(pick(shown(pr=ids["ease"]), "About", ids["als"]), "Why?", "Once more."), "Decide")
+    app = pick(shown(pr=ids["ease"]), "About", ids["als"])
+    next(element for element in app.radio if element.key.startswith("decide-")).set_value("ship")
+    app = press(write(app, "Why?", "Once more."), "Decide")
     assert workspace.journal.decisions(ids["films"])[0].supersedes == first
 
 

@@ -199,6 +199,8 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
     """Raises InputError for an unknown outcome, a run that the review is not about, shipping without a run,
     and approving without a reason although checks of the checklist fail.
     """
+    if not outcome:
+        raise InputError(Problem("no-outcome", "outcome", "no outcome is chosen", "Choose one."))
     if outcome not in OUTCOMES:
         raise UnknownName("outcome", outcome, OUTCOMES)
     run = numbers.subject.run

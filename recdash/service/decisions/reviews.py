@@ -41,6 +41,8 @@ class Reviews:
         Without a query, the experiment's defaults apply. Raises InputError for a run or baseline that is not
         in the experiment, and if both are the same.
         """
+        if not run_id:
+            raise InputError(Problem("no-candidate", "run", "no candidate is chosen", "Choose one."))
         asked = query and query.as_dict()
         writing = self._journal.writing(author, key, "propose", experiment_id, text, run_id, asked)
         subject = self._subjects.subject(experiment_id, run_id, query)

@@ -72,7 +72,7 @@ def next_step(
         return Step(label, {"rev": review.id, "pr": None})
     if today.action in ("ship", "test"):
         return Step(f"Propose {name}", {"pr": run})
-    return Step("Record a decision", {"pr": run}, is_due=False)
+    return Step("Record a decision", {"pr": None}, is_due=False)
 
 
 def offer_to_reviews(view: View, test: OnlineTest) -> None:

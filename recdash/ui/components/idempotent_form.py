@@ -80,6 +80,9 @@ def show_toast() -> None:
         st.toast(toast)
 
 
-def outcome(form: str, options: Mapping[str, str]) -> str:
-    radio = f"{form}-outcome-{key(form)}"
-    return str(st.radio("Outcome", **widgets.titled(options), key=radio, horizontal=True))
+def outcome(form: str, options: Mapping[str, str], wanted: str | None = None) -> str:
+    """Draws the choice of an outcome and returns it, at first ``wanted``; empty as long as none is chosen."""
+    radio, values = f"{form}-outcome-{key(form)}", list(options)
+    index = values.index(wanted) if wanted in values else None
+    chosen = st.radio("Outcome", **widgets.titled(options), index=index, key=radio, horizontal=True)
+    return str(chosen or "")

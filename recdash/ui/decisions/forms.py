@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from recdash.comparison import ComparisonQuery
 from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
+from recdash.decisions.standing import outcome_for
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
@@ -15,6 +17,9 @@ from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 from recdash.ui.decisions import wording
+
+if TYPE_CHECKING:
+    from recdash.comparison.recommendation import Recommendation
 
 NO_CHOICE = ""
 """The value of a choice for a decision that is about no single run, or supersedes no other."""
@@ -57,41 +62,52 @@ def _held(view: View) -> list[Decision]:
 # ── propose or decide ────────────────────────────────────────────────────────────────────────
 
 
+def _today(view: View) -> Recommendation | None:
+    return cached.verdict(view) if view.shown else None
+
+
 def recommended(view: View) -> str | None:
     """Returns the id of the candidate that should be shipped or tested; None if there is none."""
-    today = cached.verdict(view) if view.shown else None
+    today = _today(view)
     return today.run if today is not None and today.action in ("ship", "test") else None
 
 
 def begin(view: View) -> None:
-    """Draws the forms to propose a candidate (at first the recommended one) and to decide without a review.
+    """Draws the forms to propose a candidate and to decide without a review, filled as recommended.
 
+    If the baseline is to be kept, no candidate is chosen for a review, and the form to decide comes first.
     Nothing for people who may not write.
     """
     if not may_write():
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)
-    wanted = wanted or recommended(view)
+    today = _today(view)
+    keeps = today is not None and today.action == "keep"
     against = f" against {view.baseline.name}" if view.baseline else ""
     numbers = f"{metric_at(view.metric, view.k)}{against}"
     widgets.section(
         "Propose or decide", f"Both keep the numbers as they stand now: {numbers}, as chosen above."
     )
-    review, right_away = st.tabs(["Propose for a review", "Decide without a review"])
+    tabs = ["Propose for a review", "Decide without a review"]
+    first = tabs[1] if keeps and not wanted else tabs[0]
+    review, right_away = st.tabs(tabs, default=first, key=f"begin-{view.experiment.id}-{tabs.index(first)}")
     with review:
-        _propose(view, wanted)
+        _propose(view, wanted or recommended(view), may_be_empty=keeps)
     with right_away:
-        _decide(view, wanted)
+        _decide(view, wanted, today)
 
 
-def _propose(view: View, wanted: str | None) -> None:
+def _propose(view: View, wanted: str | None, *, may_be_empty: bool) -> None:
+    """Draws the form; ``may_be_empty``: without ``wanted`` no candidate is chosen at first."""
     names = _candidates(view)
     if not names:
         st.caption("There is no candidate beside the baseline to propose. Add a second run under Add data.")
         return
     form = f"propose-{view.experiment.id}"
     with st.form(form, border=False):
+        if may_be_empty and not wanted:
+            names = {NO_CHOICE: "Choose a candidate", **names}
         run_id = idempotent_form.pick(form, "Candidate", names, wanted)
         text = idempotent_form.text_area(form, "Why this one? (optional)")
 
@@ -113,13 +129,17 @@ def _candidates(view: View) -> dict[str, str]:
     return {run.id: run.name for run in (*chosen, *others)}
 
 
-def _decide(view: View, wanted: str | None) -> None:
+def _decide(view: View, wanted: str | None, today: Recommendation | None) -> None:
     names = {NO_CHOICE: "No single run", **{run.id: run.name for run in view.runs}}
-    first = next(iter(_candidates(view)), NO_CHOICE)
+    leader = today.evidence.leader if today is not None else None
+    first = wanted or (leader.candidate if leader is not None else next(iter(_candidates(view)), NO_CHOICE))
+    outcomes = dict(OUTCOME_NAMES)
+    if view.baseline:
+        outcomes["do not ship"] += f" (keep {view.baseline.name})"
     form = f"decide-{view.experiment.id}"
     with st.form(form, border=False):
-        outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
-        run_id = idempotent_form.pick(form, "About", names, wanted or first)
+        outcome = idempotent_form.outcome(form, outcomes, outcome_for(first, today))
+        run_id = idempotent_form.pick(form, "About", names, first)
         held = [decision for decision in _held(view) if decision.review is None]
         instead = _superseded_id(form, held, run_id)
         text = idempotent_form.text_area(form, "Why?")
@@ -219,8 +239,9 @@ def _unlinked_variants(test: OnlineTest) -> list[str]:
 
 def _answer(view: View, review: Review) -> None:
     form = f"answer-{review.id}"
+    about = review.subject.run.id if review.subject.run else None
     with st.form(form, border=False):
-        outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS)
+        outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS, outcome_for(about, _today(view)))
         text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
         run_id = review.subject.run.id if review.subject.run else NO_CHOICE
