@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from recdash.comparison.evidence import metrics_beside
 from recdash.comparison.pairs import Pair, compare
@@ -64,18 +65,33 @@ def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
     return f"Nothing here would change {what}"
 
 
-def changes(source: Source, today: Recommendation, depth: int, users: Users) -> list[WhatIf]:
+Recommend = Callable[[ComparisonQuery], Recommendation]
+"""Returns the recommendation for a query. Raises InputError if its runs cannot be compared."""
+
+
+def changes(
+    source: Source,
+    today: Recommendation,
+    depth: int,
+    users: Users,
+    *,
+    recommendation: Recommend | None = None,
+) -> list[WhatIf]:
     """Returns up to six alternative queries, each with what it would change; empty without a pair. ``today``
     is the current recommendation, ``depth`` the largest k.
+
+    ``recommendation`` returns that for another query of the source's users, by default computed anew. One
+    that remembers its answers halves the time: each usual k asks for all the others.
     """
     if not today.evidence.comparison.pairs:
         return []
+    again = recommendation or partial(_recommend, source)
     what_ifs = [
-        _other_cutoffs(source, today, depth),
-        _other_metric(source, today),
-        _other_definition(source, today),
+        _other_cutoffs(again, today, depth),
+        _other_metric(again, today),
+        _other_definition(again, today),
         _other_users(source, today, users),
-        _no_guardrails(source, today),
+        _no_guardrails(again, today),
         _most_unlike_slice(today),
     ]
     return [what_if for what_if in what_ifs if what_if is not None]
@@ -94,16 +110,17 @@ def _users_needed(pair: Pair) -> str:
     return f": about {numbers.count(rounded(more))} more users needed" if more else ""
 
 
-def _recommend_again(
-    source: Source, query: ComparisonQuery, users: Users | None = None
-) -> Recommendation | None:
-    """Returns the recommendation for another query or population; None if its runs cannot be compared."""
-    source = source.under(users) if users else source
+def _recommend(source: Source, query: ComparisonQuery) -> Recommendation:
+    return recommend(source, compare(source, query), intervals=False)
+
+
+def _if_any(recommendation: Recommend, query: ComparisonQuery) -> Recommendation | None:
+    """Returns the recommendation for another query; None if its runs cannot be compared."""
     try:
-        comparison = compare(source, query)
+        other = recommendation(query)
     except InputError:
         return None
-    return recommend(source, comparison, intervals=False) if comparison.pairs else None
+    return other if other.evidence.comparison.pairs else None
 
 
 def _is_same(today: Recommendation, other: Recommendation) -> bool:
@@ -119,12 +136,12 @@ def _what_if(question: str, today: Recommendation, other: Recommendation, *param
     return WhatIf(question, "Same result" if is_same else f"Changes: {brief(other)}", not is_same, params)
 
 
-def _other_cutoffs(source: Source, today: Recommendation, depth: int) -> WhatIf | None:
+def _other_cutoffs(again: Recommend, today: Recommendation, depth: int) -> WhatIf | None:
     query = today.evidence.comparison.query
     if not define(query.metric).metric.has_cutoff:
         return None
     cutoffs = [k for k in USUAL_K if k <= depth and k != query.k]
-    others = {k: other for k in cutoffs if (other := _recommend_again(source, replace(query, k=k)))}
+    others = {k: other for k in cutoffs if (other := _if_any(again, replace(query, k=k)))}
     if not others:
         return None
     question = f"Other k than {query.k}"
@@ -135,16 +152,16 @@ def _other_cutoffs(source: Source, today: Recommendation, depth: int) -> WhatIf 
     return WhatIf(question, f"Changes: {answer}", matters=True, params=(("k", str(min(differ))),))
 
 
-def _other_metric(source: Source, today: Recommendation) -> WhatIf | None:
+def _other_metric(again: Recommend, today: Recommendation) -> WhatIf | None:
     query = today.evidence.comparison.query
     for metric in metrics_beside(query.metric):
-        if other := _recommend_again(source, replace(query, metric=metric)):
+        if other := _if_any(again, replace(query, metric=metric)):
             question = f"{metric_title(metric)} instead of {metric_title(query.metric)}"
             return _what_if(question, today, other, ("m", metric))
     return None
 
 
-def _other_definition(source: Source, today: Recommendation) -> WhatIf | None:
+def _other_definition(again: Recommend, today: Recommendation) -> WhatIf | None:
     query = today.evidence.comparison.query
     row = metric_row(query.metric)
     metric = row.name
@@ -154,7 +171,7 @@ def _other_definition(source: Source, today: Recommendation) -> WhatIf | None:
         metric = f"{row.name}({row.usage.other_definition})"
     is_plain = metric == row.name
     question = "With the default definition" if is_plain else DEFINITIONS[row.usage.other_definition]
-    other = _recommend_again(source, replace(query, metric=metric))
+    other = _if_any(again, replace(query, metric=metric))
     if other is None:
         return None
     return _what_if(question, today, other, ("m", metric))
@@ -165,16 +182,16 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
     query = today.evidence.comparison.query
     if not define(query.metric).has_user_values:
         return None  # predicted ratings have no lists that a user may lack
-    other = _recommend_again(source, query, rule)
+    other = _if_any(partial(_recommend, source.under(rule)), query)
     return _what_if(question, today, other) if other else None
 
 
-def _no_guardrails(source: Source, today: Recommendation) -> WhatIf | None:
+def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
     """Returns what would change without guardrails; None if no guardrail is broken."""
     if not any(rail.is_broken for case in today.cases for rail in case.evidence.guardrails):
         return None
     query = today.evidence.comparison.query
-    other = _recommend_again(source, replace(query, terms=replace(query.terms, guard=())))
+    other = _if_any(again, replace(query, terms=replace(query.terms, guard=())))
     return _what_if("Without guardrails", today, other) if other else None
 
 

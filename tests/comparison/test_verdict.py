@@ -593,6 +593,19 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
     assert asked[1].params == (("m", "recall"),)
 
 
+def test_recommendations_that_are_known_already_are_asked_for_and_answer_the_same() -> None:
+    source = ByCutoff({"Popular": BASE, "ALS": CLEAR})
+    asked: list[tuple[str, int]] = []
+
+    def known(query: ComparisonQuery) -> Recommendation:
+        asked.append((query.metric, query.k))
+        return recommend(source, compare(source, query), intervals=False)
+
+    answers = changes(source, today(source), depth=20, users="truth", recommendation=known)
+    assert answers == changes(source, today(source), depth=20, users="truth")
+    assert {k for metric, k in asked if metric == "ndcg"} >= {5, 20}
+
+
 @pytest.mark.parametrize(
     ("answers", "title"),
     [

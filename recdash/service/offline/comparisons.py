@@ -270,7 +270,12 @@ class Comparisons:
 
         settings = self._context.experiment_of(query.baseline).settings
         verdict, source = self._verdicts(query, state), self._source_of(query)
-        return changes(source, verdict, int(settings["depth"]), settings["users"])
+        depth, users = int(settings["depth"]), settings["users"]
+
+        def remembered(other: ComparisonQuery) -> Recommendation:
+            return self._recommendations(other, state)
+
+        return changes(source, verdict, depth, users, recommendation=remembered)
 
 
 @dataclass(eq=False)
