@@ -36,5 +36,5 @@ TableKind = Literal[
     "aggregates", "exposures", "events", "served", "bandit", "policy",
 ]  # fmt: skip
 DEFAULT_DEPTH = 100
-MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT")
+MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT", "\\N", "#N/A")
 """Texts that libraries write for missing values."""

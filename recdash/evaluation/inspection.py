@@ -211,11 +211,12 @@ def _recognised(
 
 def _of_file(name: str, kind: TableKind, file: InspectedFile, taken_for: tuple[str, ...]) -> Inspection:
     preview = file.preview
+    refused = tuple(problem.place.partition(", line")[0] for problem in preview.problems)
     return Inspection(
         name,
         kind,
         preview.problems,
-        preview.notices,
+        tuple(notice for notice in preview.notices if not refused or notice.place not in refused),
         preview.mapping or {},
         preview.format,
         None if preview.problems else file.kept,

@@ -179,7 +179,8 @@ def _short_lists(rows: ListRows) -> str:
     starts = np.flatnonzero(rows.starts)
     lengths = np.diff(np.append(starts, len(rows.of_list)))
     shortest = int(np.argmin(lengths))
-    return f"{rows.user(int(starts[shortest]))}: {int(lengths[shortest])} items"
+    n_items = int(lengths[shortest])
+    return f"{rows.user(int(starts[shortest]))}: {n_items} item{'' if n_items == 1 else 's'}"
 
 
 EXAMPLES: Mapping[str, Callable[[ListRows], str]] = {

@@ -34,6 +34,7 @@ SCIENTIFIC = r"^[+-]?\d(\.\d+)?[eE]\+\d{2,}$|^[+-]?\d\.\d+[eE][+-]?\d+$"
 
 5E12 and 3E-10 may be names, and do not match.
 """
+INVISIBLE = "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
 AS_TEXT = "Export the ids as text or as whole numbers: the missing digits are lost."
 CODES = pa.dictionary(pa.int32(), pa.string())
 
@@ -300,15 +301,20 @@ def _text_ids(array: pa.DictionaryArray, check: ColumnCheck) -> pa.DictionaryArr
 
 
 def _note_unicode_forms(array: pa.DictionaryArray, check: ColumnCheck) -> None:
-    """Counts the rows of ids that other rows of the block write in another Unicode form, such as é as two
-    signs.
+    """Counts the rows of ids with invisible characters, and of those that other rows of the block write in
+    another Unicode form, such as é as two signs.
     """
     entries = array.dictionary
     if pc.all(pc.string_is_ascii(entries)).as_py() is not False:
         return
+    rows = _rows_per_value(array)
+    hidden = pc.match_substring_regex(entries, INVISIBLE)
+    finding = "ids hold invisible characters in {rows}, which are read as part of them"
+    fix = "Write the ids without them."
+    check.note("invisible-characters", finding, fix, _weigh(hidden, rows), check.first_coded(hidden, array))
     whole = pc.utf8_normalize(entries, form="NFC")
     other = pc.and_(pc.not_equal(whole, entries), pc.is_in(whole, entries))
-    count = _weigh(other, _rows_per_value(array))
+    count = _weigh(other, rows)
     finding = "ids that differ only by their Unicode form from others, in {rows}, are read as other ids"
     fix = "Write ids in one form (NFC), if these are the same."
     check.note("unicode-forms", finding, fix, count, check.first_coded(other, array))

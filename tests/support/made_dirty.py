@@ -64,7 +64,18 @@ def by_user(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def made_files() -> Iterator[MadeFile]:
-    for make in (encodings, delimiters, layouts, containers, libraries, orders, ids, rows_of_lists, tables):
+    for make in (
+        encodings,
+        delimiters,
+        layouts,
+        containers,
+        hidden,
+        libraries,
+        orders,
+        ids,
+        rows_of_lists,
+        tables,
+    ):
         yield from make(clean_rows())
 
 
@@ -328,6 +339,35 @@ def containers(rows: list[Row]) -> Iterator[MadeFile]:
         same=False,
         say=("als.csv", "ease.csv"),
     )
+
+
+def hidden(rows: list[Row]) -> Iterator[MadeFile]:
+    """Yields files whose faults cannot be seen in a spreadsheet."""
+    junk = io.BytesIO()
+    with zipfile.ZipFile(junk, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(".DS_Store", b"x")
+        archive.writestr("als.csv", text(rows, HEADER))
+    yield MadeFile("ds_store.zip", "run", junk.getvalue(), "accept")
+    invisible = [(u, i if r > 1 else f"{i}\u200b", r, s) for u, i, r, s in rows]
+    yield MadeFile(
+        "zero_width.csv",
+        "run",
+        text(invisible, HEADER).encode(),
+        "accept with warning",
+        False,
+        ("invisible", "30 rows"),
+    )
+    of_hive = [(u, i if r < 10 else "\\N", r) for u, i, r, _ in rows]
+    yield MadeFile(
+        "hive_null.csv",
+        "run",
+        text(of_hive, "user_id,item_id,rank").encode(),
+        "accept with warning",
+        False,
+        ("no item id in 30 rows",),
+    )
+    two = "user_id,item_id;score\n" + "".join(f"{u},{i};{s}\n" for u, i, _, s in rows)
+    yield MadeFile("two_delimiters.csv", "run", two.encode(), "reject", False, ("two delimiters",))
 
 
 def libraries(rows: list[Row]) -> Iterator[MadeFile]:

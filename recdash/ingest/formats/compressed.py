@@ -69,8 +69,16 @@ def _unzipped(content: Content, limits: Limits) -> Content:
     return replace(of_copy(copy, content), name=Path(member.filename).name)
 
 
+def _is_of_the_system(name: str) -> bool:
+    """Returns whether an operating system put the file into the archive: .DS_Store, Thumbs.db."""
+    last = name.rsplit("/", 1)[-1]
+    return (
+        name.startswith("__MACOSX/") or last.startswith(".") or last.lower() in ("thumbs.db", "desktop.ini")
+    )
+
+
 def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    files = [i for i in archive.infolist() if not i.is_dir() and not i.filename.startswith("__MACOSX/")]
+    files = [info for info in archive.infolist() if not (info.is_dir() or _is_of_the_system(info.filename))]
     if len(files) != 1:
         names_shown = ", ".join(f"'{info.filename}'" for info in files[:5])
         finding = f"the zip archive holds {len(files)} files" + (f": {names_shown}" if names_shown else "")

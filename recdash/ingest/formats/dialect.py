@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recdash.errors import Problem
+from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import HEAD, Content
 from recdash.ingest.columns import PREDICTION, RATING, RELEVANCE, SCORE, is_known, names_of, plain
 from recdash.ingest.formats.raw_table import unique_names
@@ -74,12 +74,25 @@ def dialect_of(content: Content) -> Dialect:
     delimiter = _outer_delimiter(rows, max(rows, key=lambda d: _likelihood(rows[d])))
     chosen = rows[delimiter]
     header = has_header(chosen[0])
+    _refuse_two_delimiters(chosen[0], delimiter)
     names = unique_names(chosen[0]) if header else numbered(len(chosen[0]))
     has_comma = any(DECIMAL_COMMA.fullmatch(cell.strip()) for row in chosen for cell in row)
     if delimiter == ",":
         has_comma = header and _has_quoted_decimals(names, chosen[1:])
     decimal = "," if has_comma else "."
     return Dialect(delimiter, names, header, decimal, quoted=delimiter not in ("::", " "))
+
+
+def _refuse_two_delimiters(cells: Sequence[str], delimiter: str) -> None:
+    """Raises UploadError if a name in the header is several known names with another delimiter between."""
+    for cell in cells:
+        for other in ("::", "\t", ";", "|", ","):
+            names = cell.split(other)
+            if other != delimiter and len(names) > 1 and all(map(is_known, names)):
+                finding = f"two delimiters: {DELIMITERS[delimiter]}, and {DELIMITERS[other]} in '{cell}'"
+                raise UploadError(
+                    Problem("two-delimiters", "line 1", finding, "Write one between all columns.")
+                )
 
 
 def _has_quoted_decimals(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
