@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -241,8 +242,7 @@ class Reports:
 
         try:
             if report.document is not None:
-                file = self._workspace.store.artifacts.path(report.document)
-                return str(json.loads(file.read_text(encoding="utf-8"))["lead"]["headline"])
+                return _headline_in(self._workspace.store.artifacts.path(report.document))
             question = Question.of(report.question)
             context = ReportContext(self._workspace, question, self._workspace.now())
             return headline(context) if context.runs else ""
@@ -285,6 +285,12 @@ class Reports:
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
         self._workspace.store.reports.delete(report_id)
+
+
+@lru_cache(maxsize=1_000)
+def _headline_in(snapshot: Path) -> str:
+    """Returns the headline in the file of a snapshot, which is named by its content and does not change."""
+    return str(json.loads(snapshot.read_text(encoding="utf-8"))["lead"]["headline"])
 
 
 def default_online_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:

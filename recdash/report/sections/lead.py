@@ -15,6 +15,7 @@ from recdash.decisions.standing import standing
 from recdash.domain.results import WHOLE
 from recdash.formatting.tables import Tone
 from recdash.formatting.wording import capital
+from recdash.metrics import define
 from recdash.report.context import ReportContext
 from recdash.report.document import Decided, Figure, Lead, Split
 from recdash.report.sections.evidence import forest
@@ -33,9 +34,12 @@ def headline(context: ReportContext) -> str:
     """Returns the headline with which a report opens: the decision, else the recommendation."""
     if context.decision is not None:
         return context.decision.headline
-    if context.recommendation is not None:
-        return context.recommendation.headline
-    return without_comparison(context).headline
+    query = context.verdict_query
+    if not query.runs or not define(query.metric).is_paired:
+        return without_comparison(context).headline
+    return context.workspace.comparisons.verdict(
+        query
+    ).headline  # which is cached, unlike that of the context
 
 
 def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead:
