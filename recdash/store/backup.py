@@ -320,6 +320,8 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
         )
     if file.exists():
         _refuse_if_open(file)
+    for left in file.parent.glob(f".{file.name}.*.restore"):  # by a restore that was killed
+        left.unlink()
     fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}.restore")
     try:
         with backup.open(DATABASE) as stream:

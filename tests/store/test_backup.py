@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -13,10 +14,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from alembic import command
+from sqlalchemy import create_engine
 from store_contract import a_curve, a_run, add_experiment
 
 from recdash.errors import StoreError
 from recdash.store import Store, backup, open_store, restore_store
+from recdash.store.schema import alembic_config
 
 Opened = Callable[..., Store]
 
@@ -269,6 +273,22 @@ def test_a_backup_that_is_newer_or_not_ours_is_refused(
     assert not (tmp_path / "new").exists()
 
 
+def test_a_backup_of_an_older_schema_is_upgraded(store: Store, opened: Opened, tmp_path: Path) -> None:
+    store.back_up(tmp_path / "kept")
+    database, manifest = tmp_path / "kept" / "recdash.db", tmp_path / "kept" / "manifest.json"
+    engine = create_engine(f"sqlite:///{database}")
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0007")
+    engine.dispose()
+    facts = json.loads(manifest.read_text()) | {"schema": "0007"}
+    facts["files"]["recdash.db"]["sha256"] = hashlib.sha256(database.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(facts))
+    restore_store(tmp_path / "kept", url(tmp_path / "new"))
+    other = opened(tmp_path / "new")
+    assert content(other) == content(store)
+    assert other.check() == []
+
+
 @pytest.mark.parametrize("kind", ["nothing", "text", "folder"])
 def test_what_is_no_backup_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "kept"
@@ -320,5 +340,10 @@ def test_a_restore_that_dies_leaves_the_old_store_or_the_new_one(
         finally:
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(process, 0)[1]) == 9
-    assert content(opened(data)) == (old if step == "sync" else new)
-    assert opened(data).check() == []
+    again = opened(data)
+    assert content(again) == (old if step == "sync" else new)
+    assert again.check() == []
+    again.close()
+    restore_store(tmp_path / "kept", url(data), replace=True)
+    assert content(opened(data)) == old
+    assert [path.name for path in data.iterdir() if path.name.endswith(".restore")] == []
