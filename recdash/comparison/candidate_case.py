@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
+from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, slice_words
 from recdash.domain.results import OnlineLift
@@ -149,7 +150,7 @@ class CandidateCase:
         rails = [
             _risk(
                 f"{'raises' if rail.change > 0 else 'lowers'} ",
-                f"{metric_row(rail.metric).usage.guardrail} by {two(100 * abs(rail.change))} %",
+                f"{metric_row(rail.metric).usage.guardrail} {rail_amount(rail, evidence.base)}",
                 "catalogue",
                 f", which exceeds your {100 * rail.guard:.3g} % guardrail",
             )
@@ -251,6 +252,13 @@ def against_online(lift: OnlineLift) -> RichText:
 def percent_of(pair: Pair) -> str:
     share = abs(pair.percent(pair.paired.mean))
     return f"{two(share)} %" if isfinite(share) else numbers.three(abs(pair.paired.mean))
+
+
+def rail_amount(rail: GuardrailResult, base: str) -> str:
+    """Returns the change of a guardrail, such as ``by 22 %`` or ``to 7.2 times that of Popular``."""
+    if rail.change >= relative.DOUBLED:
+        return f"to {two(1 + rail.change)} times that of {base}"
+    return f"by {two(100 * abs(rail.change))} %"
 
 
 def two(amount: float) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from recdash.comparison import relative
+from recdash.comparison.candidate_case import rail_amount
+from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.stats import Paired, judge
 
@@ -31,3 +33,13 @@ def test_a_doubling_is_a_factor_and_a_gain_from_nearly_zero_is_absolute(
     values: tuple[float, float, float], change: str, bounds: str
 ) -> None:
     assert (relative.change(pair(*values)), relative.bounds(pair(*values))) == (change, bounds)
+
+
+@pytest.mark.parametrize(
+    ("value", "change", "risk"),
+    [(0.2, "×2.00", "to 2.0 times that of base"), (0.15, "+50.0 %", "by 50 %"), (0.05, "−50.0 %", "by 50 %")],
+)
+def test_a_guardrail_that_doubles_is_a_factor_too(value: float, change: str, risk: str) -> None:
+    rail = GuardrailResult("gini", value, 0.1, 0.2)
+    assert relative.rail_change(rail) == change
+    assert rail_amount(rail, "base") == risk
