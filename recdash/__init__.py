@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from recdash.version import __version__
 
 if TYPE_CHECKING:
-    from recdash.evaluation import Evaluation, evaluate, inspect
+    from recdash.evaluation import Evaluation, evaluate
+    from recdash.evaluation.inspection import inspect
     from recdash.online.ab_test import ab_test
     from recdash.online.off_policy.ope import ope
     from recdash.service import Workspace
@@ -37,10 +38,14 @@ def __getattr__(name: str) -> Any:
 
     Raises AttributeError for other names.
     """
-    if name in {"evaluate", "inspect", "Evaluation"}:
+    if name in {"evaluate", "Evaluation"}:
         from recdash import evaluation
 
         return getattr(evaluation, name)
+    if name == "inspect":
+        from recdash.evaluation import inspection
+
+        return inspection.inspect
     if name == "ab_test":
         from recdash.online.ab_test import ab_test
 

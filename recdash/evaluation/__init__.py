@@ -3,6 +3,5 @@ stored.
 """
 
 from recdash.evaluation.evaluation import Evaluation, evaluate
-from recdash.evaluation.inspection import inspect
 
-__all__ = ["Evaluation", "evaluate", "inspect"]
+__all__ = ["Evaluation", "evaluate"]
