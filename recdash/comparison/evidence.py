@@ -120,19 +120,25 @@ class VerdictEvidence:
 
 
 def gather_evidence(
-    source: Source, comparison: Comparison, *, leader: Pair | None = None, intervals: bool = True
+    source: Source,
+    comparison: Comparison,
+    *,
+    leader: Pair | None = None,
+    intervals: bool = True,
+    same_users: bool = True,
 ) -> VerdictEvidence:
     """Returns the evidence for and against one candidate.
 
     The candidate is the best one, or that of the pair given as ``leader``. ``intervals=False`` leaves out the
     guardrails' intervals: they need all recommendation lists to be read again, and the verdict does not
-    depend on them.
+    depend on them. ``same_users=False`` compares the other metrics over the experiment's users even if the
+    primary metric names other ones, as reports of the first format do.
     """
     shared_evidence = _shared_by_candidates(source, comparison)
     leader = leader or leader_of(comparison, shared_evidence.over_replicates)
     if leader is None:
         return shared_evidence
-    evidence = with_harm(source, _of_candidate(source, shared_evidence, leader))
+    evidence = with_harm(source, _of_candidate(source, shared_evidence, leader), same_users=same_users)
     return with_intervals(source, evidence) if intervals else evidence
 
 
@@ -216,7 +222,7 @@ def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) 
     )
 
 
-def with_harm(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
+def with_harm(source: Source, evidence: VerdictEvidence, *, same_users: bool = True) -> VerdictEvidence:
     """Returns the evidence with the leader's differences in other metrics and in slices; unchanged without a
     leader.
     """
@@ -225,7 +231,7 @@ def with_harm(source: Source, evidence: VerdictEvidence) -> VerdictEvidence:
         return evidence
     return replace(
         evidence,
-        metrics=tuple(_other_metrics(source, comparison, pair).items()),
+        metrics=tuple(_other_metrics(source, comparison, pair, same_users=same_users).items()),
         slices=tuple(_slice_differences(source, comparison, pair)),
     )
 
@@ -260,10 +266,18 @@ def leader_of(comparison: Comparison, over_replicates: Mapping[str, ReplicateDif
     return next(iter(better or not_worse or enough), None)
 
 
-def _other_metrics(source: Source, comparison: Comparison, leader: Pair) -> dict[str, Pair]:
+def _other_metrics(
+    source: Source, comparison: Comparison, leader: Pair, *, same_users: bool
+) -> dict[str, Pair]:
     """Returns {metric: the leader's difference from the baseline} for the other accuracy metrics, corrected
     together. Metrics that one of the two runs lacks are left out.
+
+    If the primary metric names the users who count (``users=both``), the others count the same users, unless
+    ``same_users`` is False.
     """
+    own_rule = define(comparison.query.metric).own_rule
+    if own_rule and same_users:
+        source = source.under(own_rule)
     runs, level = (leader.baseline, leader.candidate), comparison.query.terms.level
     k, unjudged = comparison.query.k, dict[str, UnjudgedPair]()
     for metric in metrics_beside(comparison.query.metric):

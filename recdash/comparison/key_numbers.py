@@ -10,14 +10,24 @@ from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import level
+from recdash.domain.kinds import Users
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.wording import shown
+from recdash.metrics import define
 from recdash.metrics.naming import metric_at
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
 
+USERS: dict[Users, str] = {
+    "truth": "users without recommendations as 0",
+    "both": "only users with recommendations",
+    "judged": "all users of the test set",
+    "judged_both": "only users with recommendations",
+    "run": "only users with recommendations",
+}
+"""Whom the offline numbers count, by the population rule that the primary metric names."""
 MOST = 3
 FEW = 100
 
@@ -55,11 +65,14 @@ def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
 
 def whose_numbers(recommendation: Recommendation) -> str:
     """Returns the runs that the key numbers compare, such as ``ALS v3 against Popular``; with ``Best
-    challenger:`` before it if the baseline is to be kept.
+    challenger:`` before it if the baseline is to be kept, and with the users who count if the metric names
+    them.
     """
     evidence = recommendation.evidence
     is_kept = recommendation.action == "keep"
-    return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}"
+    rule = define(evidence.comparison.query.metric).own_rule
+    users = f", offline numbers count {USERS[rule]}" if rule else ""
+    return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}{users}"
 
 
 def _of_pair(evidence: VerdictEvidence, title: str, pair: Pair) -> KeyNumber:

@@ -37,6 +37,11 @@ class Pair:
     def paired(self) -> Paired:
         return self.judged.paired
 
+    @property
+    def is_identical(self) -> bool:
+        """Returns whether every user has the same value with both runs, so that more users would not help."""
+        return self.paired.n > 0 and not self.paired.wins and not self.paired.losses
+
     def percent(self, amount: float) -> float:
         """Returns ``amount``, in units of the metric, as % of the baseline's value; NaN if that value is
         0.

@@ -16,9 +16,10 @@ from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
-from recdash.formatting.wording import capital, listed, shown
+from recdash.formatting.wording import capital, listed, shown, small
 from recdash.metrics import define
 from recdash.metrics.naming import metric_row, metric_title
+from recdash.metrics.populations import POPULATION
 
 OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
@@ -106,7 +107,7 @@ def brief(recommendation: Recommendation) -> str:
 
 
 def _users_needed(pair: Pair) -> str:
-    more = pair.judged.more_users
+    more = None if pair.is_identical else pair.judged.more_users
     return f": about {numbers.count(rounded(more))} more users needed" if more else ""
 
 
@@ -178,12 +179,35 @@ def _other_definition(again: Recommend, today: Recommendation) -> WhatIf | None:
 
 
 def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf | None:
-    rule, question = OTHER_USERS[users]
     query = today.evidence.comparison.query
-    if not define(query.metric).has_user_values:
+    known = define(query.metric)
+    if not known.has_user_values:
         return None  # predicted ratings have no lists that a user may lack
-    other = _if_any(partial(_recommend, source.under(rule)), query)
-    return _what_if(question, today, other) if other else None
+    own = known.own_rule
+    rule, question = OTHER_USERS[own or users]
+    if own:  # the metric names its users, whatever the source counts
+        metric = str(replace(known, parameters={**known.parameters, POPULATION.name: rule}))
+        other = _if_any(partial(_recommend, source), replace(query, metric=metric))
+        params = (("m", metric),)
+    else:
+        other, params = _if_any(partial(_recommend, source.under(rule)), query), ()
+    if other is None:
+        return None
+    answer = _what_if(question, today, other, *params)
+    differs = "" if answer.matters else _other_case(today, other)
+    return replace(answer, answer=f"{answer.answer}, but {differs}", is_open=True) if differs else answer
+
+
+def _other_case(today: Recommendation, other: Recommendation) -> str:
+    """Returns what a query with the same recommendation finds about the candidate that is best there, such as
+    ``ease: no significant difference``; empty if the candidate's case is the same today.
+    """
+    leader = other.evidence.leader
+    case = other.case_of(leader.candidate) if leader else None
+    before = today.case_of(leader.candidate) if leader else None
+    if case is None or before is None or case.case == before.case:
+        return ""
+    return f"{case.name}: {small(case.words)}"
 
 
 def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
@@ -211,6 +235,10 @@ def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
         return None
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
-    is_open = word == "not settled"
-    answer = f"{capital(shown(word))}{_users_needed(part.pair)} (n = {n_users})"
-    return WhatIf(f"Only {slice_words(part)}", answer, not is_open, (("by", part.by),), is_open)
+    is_open = word == "not settled" and not part.pair.is_identical
+    found = (
+        f"Equal to {today.evidence.base} for every user" if part.pair.is_identical else capital(shown(word))
+    )
+    answer = f"{found}{_users_needed(part.pair)} (n = {n_users})"
+    matters = word != "not settled"
+    return WhatIf(f"Only {slice_words(part)}", answer, matters, (("by", part.by),), is_open)

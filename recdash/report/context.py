@@ -124,7 +124,7 @@ class ReportContext:
         if self.comparison is None:
             return None
         if self.format == FIRST_FORMAT:
-            return gather_evidence(self.source, self.comparison)
+            return gather_evidence(self.source, self.comparison, same_users=False)
         return self._evidence_on_subject()
 
     def _evidence_on_subject(self) -> VerdictEvidence | None:

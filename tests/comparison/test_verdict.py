@@ -29,6 +29,7 @@ from recdash.comparison.sensitivity import WhatIf, brief, changes, title_of
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
+from recdash.metrics import define
 from recdash.report.reproduce.facts import BETTER, WORSE
 
 
@@ -659,3 +660,39 @@ def test_the_same_at_every_k_is_said_once() -> None:
     source = Table({"Popular": BASE, "ALS": CLEAR})
     answers = questions(changes(source, today(source), depth=50, users="truth"))
     assert answers["Other k than 10"] == "Same result at k = 5, 20 and 50"
+
+
+@dataclass(frozen=True)
+class ByUsers(Table):
+    """A table in which the candidate loses by every metric, but is inconclusive over users with a list."""
+
+    def values(self, run: str, metric: str, k: int) -> UserValues | None:
+        counts_lists = (define(metric).own_rule or self.rule) == "both"
+        result = (2 * BASE - UNSURE if counts_lists else LOSS) if run == "ALS" else self.of[run]
+        return UserValues(np.arange(N), result, result)
+
+
+def test_an_answer_says_when_the_same_recommendation_has_another_finding() -> None:
+    source = ByUsers({"Popular": BASE, "ALS": LOSS})
+    keep = today(source)
+    (answer,) = [one for one in changes(source, keep, depth=10, users="truth") if "list" in one.question]
+    assert keep.action == "keep"
+    assert (answer.answer, answer.matters, answer.is_open) == (
+        "Same result, but ALS: no significant difference", False, True,
+    )  # fmt: skip
+
+
+def test_other_metrics_count_the_users_that_the_primary_metric_names() -> None:
+    source = ByUsers({"Popular": BASE, "ALS": LOSS})
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg(users=both)", 10)
+    evidence = gather_evidence(source, compare(source, query))
+    assert {pair.judged.word for _, pair in evidence.metrics} == {"not settled"}
+    first_format = gather_evidence(source, compare(source, query), same_users=False)
+    assert {pair.judged.word for _, pair in first_format.metrics} == {"worse"}
+
+
+def test_a_slice_in_which_all_users_score_the_same_asks_for_no_more_users() -> None:
+    same = np.where(np.arange(N) < 50, BASE, CLEAR)
+    source = Table({"Popular": BASE, "ALS": same}, cuts=[part("New users", np.r_[:50])])
+    answers = questions(changes(source, today(source), depth=10, users="truth"))
+    assert answers["Only new users"] == "Equal to Popular for every user (n = 50)"

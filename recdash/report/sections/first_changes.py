@@ -112,7 +112,9 @@ class OtherQuestions:
             comparison = compare(source, query)
         except InputError:
             return None
-        return decide(gather_evidence(source, comparison, intervals=False)) if comparison.pairs else None
+        if not comparison.pairs:
+            return None
+        return decide(gather_evidence(source, comparison, intervals=False, same_users=False))
 
 
 def _brief(verdict: OfflineVerdict) -> str:
