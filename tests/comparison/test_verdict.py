@@ -666,7 +666,7 @@ def test_the_same_at_every_k_is_said_once() -> None:
 class ByUsers(Table):
     """A table in which the candidate loses by every metric, but is inconclusive over users with a list."""
 
-    def values(self, run: str, metric: str, k: int) -> UserValues | None:
+    def values(self, run: str, metric: str, k: int) -> UserValues | None:  # noqa: ARG002
         counts_lists = (define(metric).own_rule or self.rule) == "both"
         result = (2 * BASE - UNSURE if counts_lists else LOSS) if run == "ALS" else self.of[run]
         return UserValues(np.arange(N), result, result)
