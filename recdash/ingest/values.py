@@ -648,7 +648,8 @@ DAY_FIRST = (
 def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(text), None, text)
-    for spelled in (lambda: text, lambda: year_first(text)):
+    spellings: tuple[Callable[[], pa.Array], ...] = (lambda: text, lambda: year_first(text))
+    for spelled in spellings:
         for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
                 return spelled().cast(kind)
