@@ -8,13 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import killed_writers
 import pytest
 from killed_writers import COMPLETE, DECIDED, what_is_there
+from small_tables import sessions_of_two_variants
 from sqlalchemy import Engine, event
 
+from recdash.errors import InputError
 from recdash.service import Workspace
+from recdash.service.catalog.additions import Addition, NewTest
 from recdash.store import open_store
 
 
@@ -114,3 +118,22 @@ def test_a_file_that_is_deleted_with_other_data_meanwhile_is_stored_again(
     assert what_is_there(workspace) == COMPLETE
     assert [experiment.id for experiment in workspace.experiments.all()] != [films.id]
     assert workspace.audit.check() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"tests": (NewTest("March", {"sessions": sessions_of_two_variants()}, "none"),)}, "none"),
+        ({"baseline": "none", "replaces_baseline": True}, "none"),
+        ({"tests": (NewTest("\n", {"sessions": sessions_of_two_variants()}, "A"),)}, "name"),
+    ],
+)
+def test_nothing_is_stored_if_a_part_is_refused(
+    workspace: Workspace, changed: dict[str, Any], named: str
+) -> None:
+    setup = workspace.experiments.read_setup("films", killed_writers.TRUTH, depth=2)
+    prepared = workspace.runs.prepare(setup, killed_writers.LISTS, name="als")
+    with pytest.raises(InputError, match=named):
+        workspace.additions.store(Addition(None, setup, prepared, [{}], **changed))
+    assert what_is_there(workspace) == []
+    assert workspace.store.audit.events() == []
