@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import floor, log10
 
 NUMBERS = re.compile(r"[+−-]?\d[\d.,]*\d|[+−-]?\d")
-FACTORS = re.compile(r"×(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?) (?=times that of)")
+FACTORS = re.compile(r"×(\d+(?:\.\d+)?)|(?<![\d.])(\d+(?:\.\d+)?) (?=times that of)")
 """Changes as factors: ``×3.26`` and ``3.3 times that of``. Older releases wrote +226 % and 230 % above."""
 BETTER = {
     "above", "beat", "beats", "best", "better", "gain", "gains", "improves", "raises", "ship", "times", "won",
