@@ -84,7 +84,7 @@ def decide(
 @experiment_option
 @form_option
 def decisions(experiment: str, form: str) -> None:
-    """List decisions, the newest first, and whether each still holds; --format json adds the recorded
+    """List decisions, the newest first, and whether each still applies; --format json adds the recorded
     numbers.
     """
     workspace, stored = open_experiment(experiment)
@@ -93,13 +93,13 @@ def decisions(experiment: str, form: str) -> None:
         facts = {"experiment": stored.name, "decisions": [decision_facts(decision) for decision in entries]}
         say_json(facts)
         return
-    rows = [["id", "decided (UTC)", "outcome", "about", "by", "holds", "why"]]
+    rows = [["id", "decided (UTC)", "outcome", "about", "by", "applies", "why"]]
     for decision in entries:
-        holds = "yes" if decision.is_current else f"no: {decision.superseded_by}"
+        applies = "yes" if decision.is_current else f"no: {decision.superseded_by}"
         line = " ".join(decision.text.split())
         why = line if len(line) <= 60 else f"{line[:59]}…"
         cells = [decision.id, f"{decision.created:%Y-%m-%d %H:%M}", decision.label, decision.about or "–"]
-        rows.append([*cells, decision.author, holds, why])
+        rows.append([*cells, decision.author, applies, why])
     say_lines(aligned(rows, texts=7) if entries else f"'{stored.name}' has no decision yet.")
 
 

@@ -121,19 +121,31 @@ def standing_sentence(standing: Standing | None, best_first: Sequence[str]) -> s
     return next((sentence for sentence in sentences if sentence), "")
 
 
-def agreement(quadrants: Sequence[str]) -> str:
+def agreement(quadrants: Sequence[str], offline: Sequence[tuple[float | None, float | None]] = ()) -> str:
     """Returns the headline of the page that compares offline with online results. ``quadrants`` has one
-    quadrant per candidate, such as ``won both``.
+    quadrant per candidate, such as ``won both``, and ``offline`` its interval of the offline difference.
     """
     if quadrants and set(quadrants) == {"blocked"}:
         return "Offline and online: not judged, the split of users is broken"
     settled = [quadrant for quadrant in quadrants if quadrant not in NOT_SETTLED]
     same = sum(quadrant in {"won both", "lost both"} for quadrant in settled)
     if not settled:
-        return "Offline and online: no significant differences yet"
+        return _only_offline(offline) or "Offline and online: no significant differences yet"
     total = named_number(len(quadrants)).lower()
     agreed = named_number(same).lower() if same else "none"
     return f"Offline and online agree on {agreed} of {total} {plural(len(quadrants), 'candidate')}"
+
+
+def _only_offline(offline: Sequence[tuple[float | None, float | None]]) -> str:
+    """Returns how many candidates differ significantly offline, where none does online; empty if none."""
+    better = sum(low is not None and low > 0 for low, _ in offline)
+    worse = sum(high is not None and high < 0 for _, high in offline)
+    if not better + worse:
+        return ""
+    if len(offline) == 1:
+        return f"{'Better' if better else 'Worse'} offline, not significant online yet"
+    counts = [f"{n} {word}" for n, word in ((better, "better"), (worse, "worse")) if n]
+    return f"Offline {listed(counts)} of {len(offline)} candidates, online none significant yet"
 
 
 def named_places(places: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ MOST_NAMED = 3
 
 NO_OFFLINE = "No offline evidence is attached."
 NO_TEST = "No A/B test is attached."
+NO_SLICE = "No segment of users has 30 users or more. Segments of items are not checked."
 QUESTIONS = {
     "Gain": "Better than the baseline offline; online at least one goal won and none lost",
     "Guardrails": "No guardrail is broken, offline or online",
@@ -196,7 +197,7 @@ def _slices(offline: Offline | None) -> ChecklistItem:
         return ChecklistItem("Slices", UNKNOWN, NO_OFFLINE)
     slices = offline.slices
     if not slices:
-        return ChecklistItem("Slices", UNKNOWN, "There is no segment of 30 users or more.")
+        return ChecklistItem("Slices", UNKNOWN, NO_SLICE)
     lines = tuple(map(difference_text, slices))
     worse = [difference.part for difference in slices if difference.word == "worse"]
     if worse:

@@ -25,19 +25,23 @@ class DecisionStanding:
     """A decision compared with the current evidence. ``agrees`` is None if they cannot be compared.
 
     ``because`` is the reason if it does not agree or cannot be compared, as the end of a sentence.
+    ``is_unchanged``: the decision was made against the recommendation that still applies.
     """
 
     decision: Decision
     agrees: bool | None
     because: str = ""
+    is_unchanged: bool = False
 
     @property
     def text(self) -> str:
         """Returns the result as a sentence: ``Evidence today: agrees.`` or ``Evidence today: no longer
-        agrees, because …``
+        agrees, because …`` · ``Evidence today: unchanged; decided although …``
         """
         if self.agrees:
             return "Evidence today: agrees."
+        if self.is_unchanged:
+            return f"Evidence today: unchanged; decided although {self.because}."
         words = "no longer agrees, because" if self.agrees is False else "not known, because"
         return f"Evidence today: {words} {self.because}."
 
@@ -73,7 +77,10 @@ def standing(decision: Decision, today: Recommendation | None) -> DecisionStandi
         return DecisionStanding(decision, None, f"{decision.about} is not among the candidates")
     if _agrees(decision, run, today):
         return DecisionStanding(decision, agrees=True)
-    return DecisionStanding(decision, agrees=False, because=_why_not(decision, run, today))
+    is_unchanged = decision.offline is not None and decision.offline.headline == today.headline
+    word = "" if is_unchanged else "now "
+    because = _why_not(decision, run, today, f"the recommendation is {word}“{today.headline}”")
+    return DecisionStanding(decision, False, because, is_unchanged)
 
 
 def outcome_for(run: str | None, today: Recommendation | None) -> Outcome | None:
@@ -97,11 +104,10 @@ def _agrees(decision: Decision, run: str | None, today: Recommendation) -> bool:
     return today.action in ("test", "collect data")
 
 
-def _why_not(decision: Decision, run: str | None, today: Recommendation) -> str:
-    """Returns why a run should no longer be shipped, if it is among the candidates, and what is recommended
-    now.
+def _why_not(decision: Decision, run: str | None, today: Recommendation, instead: str) -> str:
+    """Returns why a run should not be shipped, if it is among the candidates, and what is recommended
+    ``instead``.
     """
-    instead = f"the recommendation is now “{today.headline}”"
     case = today.case_of(run) if run else None
     if decision.outcome != "ship" or case is None or case.case in ("proven", "sound"):
         return instead

@@ -20,12 +20,15 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 5
+WORDING = 6
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
 recommendation.
 """
+
+AGREEMENT_WORDING = 5
+"""The last wording in which the headline of the A/B test does not say what is significant only offline."""
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 

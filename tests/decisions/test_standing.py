@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -74,6 +75,14 @@ def test_the_words() -> None:
     decision = Decision(entry(1, "ship", "ALS"))
     assert standing(decision, today(SHIP)).text == "Evidence today: agrees."
     assert standing(decision, today(KEEP)).text.startswith("Evidence today: no longer agrees, because ALS ")
+    offline = {"state": "keep", "sentences": [], "terms": "", "pairs": []}
+    offline |= {"headline": "Keep Popular", "subject": decision.entry.facts["subject"]}
+    overruled = Decision(replace(decision.entry, facts={**decision.entry.facts, "offline": offline}))
+    although = "the recommendation is “Keep Popular”."
+    assert standing(overruled, today(LOST)).text == (
+        "Evidence today: unchanged; decided although ALS cut watch time by 12 % in the A/B test; " + although
+    )
+    assert standing(overruled, today(SHIP)).text == "Evidence today: agrees."
     assert standing(decision, None).text == "Evidence today: not known, because there is nothing to compare."
 
 

@@ -244,8 +244,8 @@ def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_ar
     assert opening.headline == "Ship ease"
     assert opening.decision is not None
     assert opening.decision.agrees is False
-    assert opening.decision.evidence.startswith("Evidence today: no longer agrees, because ease cut ")
-    assert opening.decision.evidence.endswith("the recommendation is now “Ship als”.")
+    assert opening.decision.evidence.startswith("Evidence today: unchanged; decided although ease cut ")
+    assert opening.decision.evidence.endswith("the recommendation is “Ship als”.")
     assert opening.sentences == ()
     assert opening.split is not None
     assert opening.split.run == "ease"

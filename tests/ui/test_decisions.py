@@ -296,7 +296,7 @@ def test_the_overview_tells_the_last_decision_and_leads_to_a_proposal(
     workspace.reviews.propose(ids["films"], ids["ease"])
     app = open_page()
     assert "Decided ⇄ Needs A/B als needs an A/B test" in said(app)
-    assert "Evidence today: no longer agrees" in said(app)
+    assert "Evidence today: unchanged; decided although the recommendation is “Ship als”." in said(app)
     assert "to-decide" in [element.key for element in app.button]
 
 

@@ -193,6 +193,17 @@ def test_agreement_counts_the_settled_sides_that_match() -> None:
     assert headlines.agreement(["undecided"]) == "Offline and online: no significant differences yet"
 
 
+def test_what_is_significant_only_offline_is_said() -> None:
+    assert headlines.agreement(["undecided"], [(0.1, 0.2)]) == "Better offline, not significant online yet"
+    assert headlines.agreement(["undecided"], [(-0.2, -0.1)]) == "Worse offline, not significant online yet"
+    assert headlines.agreement(["undecided"] * 3, [(0.1, 0.2), (-0.2, -0.1), (None, None)]) == (
+        "Offline 1 better and 1 worse of 3 candidates, online none significant yet"
+    )
+    assert headlines.agreement(["undecided"], [(-0.1, 0.2)]) == (
+        "Offline and online: no significant differences yet"
+    )
+
+
 def test_a_broken_split_is_never_agreement() -> None:
     assert headlines.agreement(["blocked", "blocked"]) == (
         "Offline and online: not judged, the split of users is broken"

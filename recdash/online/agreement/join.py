@@ -117,6 +117,12 @@ def judged_by(row: Mapping[str, Any]) -> list[float | None]:
     return corrected
 
 
+def offline_intervals(rows: pd.DataFrame) -> list[tuple[float | None, float | None]]:
+    """Returns (low, high) of each row's offline difference; None for an end that is missing."""
+    ends = ([none_if_nan(end) for end in rows[name]] for name in ("offline_low", "offline_high"))
+    return list(zip(*ends, strict=True))
+
+
 def _in_words(estimate: list[float | None], scale: int = 1, unit: str = "") -> str:
     """Returns an estimate with its interval as text, with three significant digits each."""
     value, low, high = (None if x is None else f"{scale * x:+.3g}{unit}".replace("-", "−") for x in estimate)

@@ -21,7 +21,10 @@ from recdash.report.document import Decided, Figure, Lead, Split
 from recdash.report.sections.evidence import forest
 from recdash.report.sections.online import quadrants
 
-NO_RISK = "No other metric, guardrail or segment that was checked shows a loss."
+NO_RISK = (
+    "None of the other accuracy metrics, guardrails and segments of users shows a significant loss. Segments "
+    "of items and metrics without a guardrail are not part of this check: see the appendix."
+)
 
 
 def lead(context: ReportContext) -> Lead:

@@ -29,11 +29,18 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_counts, split_is_broken
+from recdash.online.agreement.join import (
+    SPLIT_BROKEN,
+    SRM_BLOCKS,
+    judged_by,
+    offline_intervals,
+    split_counts,
+    split_is_broken,
+)
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
-from recdash.report.document import Figure, Paragraph, Part, Section
+from recdash.report.document import AGREEMENT_WORDING, Figure, Paragraph, Part, Section
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +109,8 @@ def online(context: ReportContext) -> Section | None:
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
     parts.append(_all_lifts(context, test, results))
     parts += _validity(test, results, metric)
-    return Section("online", agreement(list(rows["quadrant"])), note, tuple(parts))
+    offline = offline_intervals(rows) if context.wording > AGREEMENT_WORDING else ()
+    return Section("online", agreement(list(rows["quadrant"]), offline), note, tuple(parts))
 
 
 # ── offline and online results ───────────────────────────────────────────────────────────────

@@ -28,7 +28,14 @@ from recdash.formatting.wording import CORRECTIONS, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.agreement.join import BLOCKED, SPLIT_BROKEN, SRM_BLOCKS, judged_by, split_counts
+from recdash.online.agreement.join import (
+    BLOCKED,
+    SPLIT_BROKEN,
+    SRM_BLOCKS,
+    judged_by,
+    offline_intervals,
+    split_counts,
+)
 from recdash.report.sections.online import NOT_JUDGED, QUADRANTS, disagreements, lift_row
 from recdash.ui.app import links
 from recdash.ui.app.state import View
@@ -72,7 +79,7 @@ def without_links(sides: OfflineOnline) -> None:
 def finding(sides: OfflineOnline) -> str:
     if sides.rows.empty:
         return f"{sides.test.name}: {sides.online_title}"
-    return headlines.agreement(list(sides.rows["quadrant"]))
+    return headlines.agreement(list(sides.rows["quadrant"]), offline_intervals(sides.rows))
 
 
 def subtitle(view: View, test: OnlineTest, online: str) -> str:
