@@ -27,6 +27,7 @@ READS = [
     "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.lost_elsewhere",
     "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
+    "comparisons.recommendation",
     "comparisons.value", "comparisons.values", "comparisons.verdict", "cutoffs.delta_curves",
     "cutoffs.leaders_by_k", "damaged", "decisions.since", "definitions.guide",
     "definitions.preset_causes", "definitions.presets", "definitions.under_presets",
@@ -90,7 +91,7 @@ BETWEEN_SERVICES = [
     "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "experiments.with_rules",
     "journal.add",
     "journal.writing", "journal.written", "online_analysis.arms", "online_tests.count_again",
-    "online_tests.results_of", "overlap.found", "runs.add_scored", "runs.how_scored",
+    "online_tests.results_of", "overlap.found", "reports.headline", "runs.add_scored", "runs.how_scored",
     "slices.slice_scores",
 ]  # fmt: skip
 LEAST: dict[str, AccessRole] = {
