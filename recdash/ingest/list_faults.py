@@ -177,7 +177,8 @@ def _rank_gaps(rows: ListRows) -> str:
 
 def _short_lists(rows: ListRows) -> str:
     starts = np.flatnonzero(rows.starts)
-    lengths = np.diff(np.append(starts, len(rows.of_list)))
+    counted = ~_repeated(rows.of_list, rows.item)  # an item counts once in its list
+    lengths = np.add.reduceat(counted.astype(np.int64), starts)
     shortest = int(np.argmin(lengths))
     n_items = int(lengths[shortest])
     return f"{rows.user(int(starts[shortest]))}: {n_items} item{'' if n_items == 1 else 's'}"

@@ -61,6 +61,15 @@ def test_every_dirty_file_is_told_in_the_words_of_its_manifest(inspections: Any)
     assert unsaid == {}
 
 
+def test_the_example_of_a_short_list_counts_each_item_once(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    rows = [f"u{user},i{rank},{rank}" for user in (1, 2) for rank in range(1, 12)]
+    path.write_text("\n".join(["user_id,item_id,rank", *rows[:-1], "u2,i1,11"]) + "\n")
+    examples = {notice.code: notice.example for notice in recdash.inspect(path, "run").notices}
+    assert examples["short-lists"] == "user 'u2': 10 items"
+    assert examples["duplicate-pairs"] == "user 'u2', item 'i1'"
+
+
 def test_each_warning_about_rows_has_a_count_and_an_example(inspections: Any) -> None:
     bare = [
         (file, problem)
