@@ -152,7 +152,7 @@ class CandidateCase:
                 f"{'raises' if rail.change > 0 else 'lowers'} ",
                 f"{metric_row(rail.metric).usage.guardrail} {rail_amount(rail, evidence.base)}",
                 "catalogue",
-                f", which exceeds your {100 * rail.guard:.3g} % guardrail",
+                f", which exceeds the {100 * rail.guard:.3g} % guardrail",
             )
             for rail in evidence.guardrails
             if rail.is_broken

@@ -80,15 +80,20 @@ class Recommendation:
 
     @property
     def gravest_risk(self) -> tuple[RichText, ...]:
-        """Returns the most serious risk as a sentence, with the number of further risks; empty without a
-        risk.
+        """Returns the two most serious risks as a sentence, with the number of further risks; empty without
+        a risk.
         """
         if len(self.risks) < 2:
             return self.risks
-        *words, end = self.risks[0]
-        more = len(self.risks) - 1
-        others = f"; there {'is' if more == 1 else 'are'} {many(more, 'more risk')}."
-        return ((*words, replace(end, text=f"{end.text.removesuffix('.')}{others}")),)
+        (*words, end), (_, *second) = self.risks[:2]
+        first = (*words, replace(end, text=f"{end.text.removesuffix('.')}; it also "))
+        if len(self.risks) == 2:
+            return ((*first, *second),)
+        others = (
+            f"; there {'is' if len(self.risks) == 3 else 'are'} {many(len(self.risks) - 2, 'more risk')}."
+        )
+        *words, end = second
+        return ((*first, *words, replace(end, text=f"{end.text.removesuffix('.')}{others}")),)
 
     @property
     def text(self) -> str:

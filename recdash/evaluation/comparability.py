@@ -20,6 +20,8 @@ from recdash.formatting.wording import listed, plural
 LISTED = ("both", "judged_both", "run")
 """The population rules that leave out users without a list."""
 MOST_NAMED = 3
+LISTS_MISSING = "lists-missing"
+"""The code of the problem that some runs lack lists which others have."""
 NOTICEABLE = 0.01
 """Where users without a list count as 0, their share may differ between runs by this much without a
 notice.
@@ -223,7 +225,7 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
     if max(shares.values(), default=0.0) - least > NOTICEABLE:
         fix = "Compare without these users, too, before you decide."
         missing = {name: share for name, share in shares.items() if share > least + NOTICEABLE}
-        yield "lists-missing", _missing_lists(missing), fix
+        yield LISTS_MISSING, _missing_lists(missing), fix
 
 
 def _missing_lists(shares: Mapping[str, float]) -> str:

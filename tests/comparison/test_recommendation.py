@@ -44,7 +44,7 @@ COVERAGE = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
 GAIN = "nDCG@10 is 10 % above Popular"
 CLEAN = f"{GAIN}, and no other metric, segment or guardrail speaks against it."
 UNTESTED = "But no A/B test has confirmed it yet."
-SHORT_OF_COVERAGE = "lowers catalogue coverage by 40 %, which exceeds your 20 % guardrail."
+SHORT_OF_COVERAGE = "lowers catalogue coverage by 40 %, which exceeds the 20 % guardrail."
 ROSE = "session watch time rose by 5.1 % in the A/B test"
 FELL = "time to first click fell by 10 % in the A/B test"
 CUT_SESSIONS = "cut sessions per user by 5.0 % in the A/B test, which exceeds its 2 % margin."
@@ -178,13 +178,16 @@ def test_an_inconclusive_test_that_ended_keeps_the_baseline_and_says_what_it_rul
     ]
 
 
-def test_the_gravest_risk_says_how_many_others_there_are() -> None:
+def test_two_risks_are_named_and_further_ones_counted() -> None:
     unsure = replace(HELD, low=-0.03, high=0.01)
     result = recommendation(only(CLEAR, catalogue=COVERAGE, tests=[WIN, unsure]))
     assert len(result.risks) == 2
-    first = f"But ALS {SHORT_OF_COVERAGE.removesuffix('.')}; there is 1 more risk."
-    assert [plain(risk) for risk in result.gravest_risk] == [first]
-    assert result.text.endswith(first)
+    second = "may break the guardrail sessions per user in the A/B test"
+    both = f"But ALS {SHORT_OF_COVERAGE.removesuffix('.')}; it also {second}."
+    assert [plain(risk) for risk in result.gravest_risk] == [both]
+    assert result.text.endswith(both)
+    three = replace(result, risks=(*result.risks, result.risks[1]))
+    assert plain(three.gravest_risk[0]) == f"{both.removesuffix('.')}; there is 1 more risk."
 
 
 def test_lifts_in_different_tests_do_not_rank_two_winners() -> None:

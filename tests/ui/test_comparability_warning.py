@@ -9,11 +9,11 @@ from app_pages import USERS, MadeOnce, Open, at_once, link, lists, passed, said,
 
 from recdash.errors import Problem
 from recdash.service import Workspace
-from recdash.ui.components.comparability_banner import MISSING_LISTS, reads_lists, switch_of, warning_html
+from recdash.ui.components.comparability_banner import LISTS_MISSING, reads_lists, switch_of, warning_html
 
 open_page = at_once
 PROBLEM = Problem(
-    MISSING_LISTS, "comparison", "6 % of users get no recommendations from ALS", "Compare both."
+    LISTS_MISSING, "comparison", "6 % of users get no recommendations from ALS", "Compare both."
 )
 
 

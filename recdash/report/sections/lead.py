@@ -13,6 +13,7 @@ from recdash.comparison.recommendation import Recommendation
 from recdash.comparison.wording import plain
 from recdash.decisions.standing import standing
 from recdash.domain.results import WHOLE
+from recdash.evaluation.comparability import LISTS_MISSING
 from recdash.formatting.tables import Tone
 from recdash.formatting.wording import capital
 from recdash.metrics import define
@@ -53,7 +54,7 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
         cast("Tone", badge.tone),
         badge.why,
         recommendation.headline,
-        tuple(map(plain, recommendation.why)),
+        (*map(plain, recommendation.why), *_missing_lists(context)),
         chart=_chart(context),
     )
     if evidence is None or recommendation.action == "not comparable":
@@ -64,6 +65,17 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
         numbers=key_numbers(evidence)[:-1],  # the last number is how many users gain, which the split shows
         risks=_risks(context, recommendation),
     )
+
+
+def _missing_lists(context: ReportContext) -> tuple[str, ...]:
+    """Returns a sentence on the users who get no recommendations from some runs and count as 0; empty if
+    there are few, or if the metric names the users who count.
+    """
+    if define(context.query.metric).own_rule is not None:
+        return ()
+    problems = context.workspace.scores.comparability(list(context.verdict_query.shown))
+    found = [problem.found for problem in problems if problem.code == LISTS_MISSING]
+    return tuple(f"{capital(text)}." for text in found)
 
 
 def split_of(evidence: VerdictEvidence) -> Split | None:

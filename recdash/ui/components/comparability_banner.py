@@ -10,6 +10,7 @@ from dataclasses import replace
 import streamlit as st
 
 from recdash.errors import Problem
+from recdash.evaluation.comparability import LISTS_MISSING
 from recdash.formatting.html import Html, html
 from recdash.formatting.wording import capital
 from recdash.metrics import define
@@ -19,7 +20,7 @@ from recdash.metrics.ratings import RatingMetric
 from recdash.ui.app import state
 from recdash.ui.app.state import View, workspace
 
-MISSING_LISTS, WITH_LISTS, ANY_LIST = "lists-missing", "both", "run"
+WITH_LISTS, ANY_LIST = "both", "run"
 DISMISSED = "recdash.dismissed"
 
 
@@ -32,7 +33,7 @@ def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ())
     known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(run_ids)}
     for place, problem in enumerate(workspace().scores.comparability(list(known), known)):
         is_hidden = problem.code in without or problem in _dismissed()
-        if not is_hidden and (problem.code != MISSING_LISTS or reads_lists(view.metric)):
+        if not is_hidden and (problem.code != LISTS_MISSING or reads_lists(view.metric)):
             _line(view, problem, f"warning-{place}")
 
 
@@ -40,7 +41,7 @@ def _line(view: View, problem: Problem, key: str) -> None:
     """Draws a warning, which opens to show what to do, with the button of ``switch_of`` and a button that
     hides it.
     """
-    switch = switch_of(view.metric) if problem.code == MISSING_LISTS else None
+    switch = switch_of(view.metric) if problem.code == LISTS_MISSING else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
         st.html(warning_html(problem, view.metric), width="content")
         if switch:
@@ -62,7 +63,7 @@ def warning_html(problem: Problem, metric: str) -> Html:
     If the metric excludes users without recommendations, it says that in place of the problem.
     """
     finding, fix = problem.found, problem.fix
-    if problem.code == MISSING_LISTS and excludes(metric):
+    if problem.code == LISTS_MISSING and excludes(metric):
         finding = f"users without recommendations are excluded from {metric_title(base(metric))}"
         compared = ": compare the paired differences, which use those they share"
         fix = f"Each run counts its own users{compared if define(metric).is_paired else ''}."

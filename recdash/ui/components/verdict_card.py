@@ -12,7 +12,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, tone
 from recdash.ui.app import links
 from recdash.ui.components import widgets
-from recdash.ui.components.decision_links import REVIEWS, outcome_badge
+from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
@@ -61,13 +61,14 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
     way = links.link(view, by, REVIEWS, {"dec": decision.id})
     return html(
         '<div class="rd-badges">{badges}</div><h1>{headline}</h1>'
-        '<p class="rd-lead">{way}. <span class="rd-{tone}">{sign}</span> {today}</p>',
+        '<p class="rd-lead">{way}. <span class="rd-{tone}">{sign}</span> {today}{although}</p>',
         badges=join([widgets.badge("Decided"), outcome_badge(decision.outcome)]),
         headline=decision.headline,
         way=way,
         tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
         sign="✓" if standing.agrees else "≠" if standing.agrees is False else "?",
         today=widgets.unbroken(standing.text),
+        although=f" Approved despite risks: {excerpt(decision.although)}" if decision.although else "",
     )
 
 

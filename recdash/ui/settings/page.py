@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.comparison import relative
-from recdash.comparison.guardrails import GuardrailResult
+from recdash.comparison.guardrails import ABOVE, BELOW, GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.domain.defaults import default_candidates
 from recdash.errors import InputError, RecdashError
@@ -88,6 +88,13 @@ def _today(view: View, choice: Choice) -> Today:
     return Today(f"{BEGIN}{verdict.headline}", query.where, findings)
 
 
+def _why_the_same(view: View, choice: Choice) -> str:
+    """Returns what a broken guardrail changes; empty if the candidate in question breaks none."""
+    findings = _today(view, choice).findings.values()
+    broken = any(finding.endswith((f", {BELOW}", f", {ABOVE}")) for finding in findings)
+    return " A broken guardrail counts as a risk, which a won A/B test outweighs." if broken else ""
+
+
 def _by_preset(view: View, choice: Choice) -> str:
     """Returns what each preset recommends, such as ``Strict: keep Popular. Usual: ship ALS v3. …``"""
     headlines = {
@@ -95,7 +102,7 @@ def _by_preset(view: View, choice: Choice) -> str:
         for name, guardrails in PRESETS.items()
     }
     if len(set(headlines.values())) == 1:
-        return "Each preset gives the same recommendation."
+        return f"Each preset gives the same recommendation.{_why_the_same(view, choice)}"
     plain = {name: headline.removeprefix(BEGIN) for name, headline in headlines.items()}
     return " ".join(f"{capital(name)}: {markdown(headline)}." for name, headline in plain.items())
 
