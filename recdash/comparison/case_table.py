@@ -67,7 +67,8 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
     if not relative.is_in_percent(pair):
         return nan, (nan, nan)
     ends = pair.judged.corrected.low, pair.judged.corrected.high
-    return pair.percent(pair.paired.mean), (pair.percent(ends[0]), pair.percent(ends[1]))
+    low = max(pair.percent(ends[0]), 100 * relative.LARGEST_LOSS)
+    return pair.percent(pair.paired.mean), (low, pair.percent(ends[1]))
 
 
 def _lift(case: CandidateCase) -> Cell:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import level
+from recdash.comparison.wording import level, user_split
 from recdash.domain.kinds import Users
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
@@ -29,7 +29,7 @@ USERS: dict[Users, str] = {
 }
 """Whom the offline numbers count, by the population rule that the primary metric names."""
 MOST = 3
-FEW = 100
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,17 @@ def _of_users(pair: Pair) -> KeyNumber:
     are fewer than 100.
     """
     paired = pair.paired
-    counts = (paired.wins, paired.losses)
-    if paired.n >= FEW:
-        better, worse = (numbers.of_100(count, paired.n) for count in counts)
-        of = "100"
-    else:
-        better, worse, of = *map(numbers.count, counts), numbers.count(paired.n)
-    word = (
-        "better"
-        if paired.wins > paired.losses
-        else "worse"
-        if paired.wins < paired.losses
-        else "inconclusive"
-    )
-    return KeyNumber(
-        "Users who gain", f"{better} of {of}", word, f"{worse} of {of} lose, n = {numbers.count(paired.n)}"
-    )
+    of, (better, same, worse) = user_split(paired.wins, paired.ties, paired.losses)
+    of = of.removesuffix("s").removesuffix(" user")
+    note = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}"
+    word = "better" if paired.wins > paired.losses else "worse"
+    if not _sign_test_decides(paired.wins, paired.losses):
+        word = "inconclusive"
+    return KeyNumber("Users who gain", f"{better.share} of {of}", word, note)
+
+
+def _sign_test_decides(wins: int, losses: int) -> bool:
+    """Returns whether significantly more users gain than lose, or fewer (two-sided sign test, 5 %)."""
+    from scipy.stats import binomtest
+
+    return wins != losses and bool(binomtest(wins, wins + losses).pvalue <= SIGNIFICANT)

@@ -15,6 +15,12 @@ DOUBLED = 1.0
 """The change from which a factor is written: ``×2.24``, not ``+124 %``."""
 FROM_ZERO = 99.0
 """The change from which the baseline's value is nearly 0, so that no factor tells anything."""
+LARGEST_LOSS = -1.0
+"""The largest possible loss, as a share of the baseline's value: no metric is below 0.
+
+The interval of a difference is symmetric and does not know this, so that it may end below; what is shown
+ends here.
+"""
 
 
 def share(change: float) -> str:
@@ -24,6 +30,7 @@ def share(change: float) -> str:
 
 def share_bounds(low: float, high: float, change: float) -> str:
     """Returns the ends of the interval of a change, in the form in which the change is written."""
+    low = max(low, LARGEST_LOSS)
     if change >= DOUBLED:
         places = numbers.places([1 + low, 1 + high])
         return f"×{numbers.fixed(1 + low, places)} to ×{numbers.fixed(1 + high, places)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
 from recdash.comparison.cells import from_to
@@ -306,6 +306,9 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]
         SplitPart(*outcome, numbers.of_100(outcome[3], n) if n >= FEW else numbers.count(outcome[3]))
         for outcome in outcomes
     ]
+    shares = [part.share for part in parts]
+    if n >= FEW and all(share.isdecimal() for share in shares):  # rounded shares may add up to 99 or 101
+        parts[1] = replace(parts[1], share=str(100 - int(shares[0]) - int(shares[2])))
     return numbers.users(min(n, FEW)), parts
 
 

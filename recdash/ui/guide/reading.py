@@ -125,7 +125,9 @@ A run's rank is one more than the number of runs that are significantly better. 
 the chosen correction (Holm by default). “=1” means that several runs share the rank: their order may be
 chance. The range next to it (1–2) is the 95 % rank range (bootstrap, 1,000 resamples).
 
-Ranks compare all pairs, so a run can beat the baseline and still tie with its neighbour.
+So ranks are not counted on as in sport: with 1, =2 and =2, the next run has rank 3 if only two runs are
+significantly better than it, and 4 if three are. A number may be left out, and a run can beat the baseline
+and still share its rank: the differences to the baseline are fewer than all pairs, and so are corrected less.
 """,
     ),
     Article(

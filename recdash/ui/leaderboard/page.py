@@ -226,7 +226,10 @@ def _how_to_read(view: View, board: Board) -> list[str]:
     others = " Grey mark: not among the chosen candidates." if grey else ""
     margins = sorted({numbers.three(row["margin"]) for row in board.pairs.values() if row["margin"]})
     band = f" Grey band: within the margin (±{' or '.join(margins[:2])}{board.unit})." if margins else ""
-    ranks = "= marks a shared rank. Beside it: 95 % rank range (bootstrap, 1,000 resamples)."
+    ranks = (
+        "Rank: 1 + the number of significantly better runs; = marks a shared rank. "
+        "Beside it: 95 % rank range (bootstrap, 1,000 resamples)."
+    )
     marks = f"Filled mark: significant. Hollow mark: not significant.{band}{others}"
     return [f"{ranks} {marks}", _family(board)]
 
@@ -240,7 +243,7 @@ def _family(board: Board) -> str:
     rule = CORRECTIONS[board.correction]
     return (
         f"{rule}-corrected: ranks over all pairs, differences over the {len(board.pairs)} to the baseline. "
-        "So a run can beat the baseline and still tie with its neighbour."
+        "So a run can beat the baseline and still share its rank."
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import EQUAL, values
+from recdash.comparison.relative import LARGEST_LOSS
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.names import shortened
@@ -118,10 +119,11 @@ def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
 
 def in_percent(pairs: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows with differences, intervals and margins in % of the baseline's value; NaN if that is
-    0.
+    0. No interval begins below −100 %.
     """
     of = pairs["base_value"].abs().where(pairs["base_value"] != 0)
-    return pairs.assign(**{name: 100 * pairs[name] / of for name in DIFFERENCE})
+    percents = pairs.assign(**{name: 100 * pairs[name] / of for name in DIFFERENCE})
+    return percents.assign(ci_low=percents["ci_low"].clip(lower=100 * LARGEST_LOSS))
 
 
 def matching(view: View, wanted: str) -> tuple[str, ...]:
