@@ -1,4 +1,4 @@
-"""Shortens names in the middle such that the names of a set stay distinct."""
+"""Shortens names such that they stay distinct, and finds the runs that variants are named like."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from recdash.formatting.wording import cut_inside
 GAP = "…"
 WORD = re.compile(r"[_\s/|-]")
 """Pattern of the characters between the words of a name."""
+_PARTS = re.compile(r"([_\s/|.-])")
+_KIND = re.compile(r"^(recs?|recommendations?|runs?|lists?|preds?|predictions?)(?=[_. -])")
+"""Beginnings of names that only say that a file has recommendations."""
 SHORTEST = 12
 """Smallest length for shortened names; a shorter one has no room for the beginning, the difference and the
 end.
@@ -76,3 +79,38 @@ def _numbered(name: str, longest: int, taken: set[str]) -> str:
     """
     texts = (f"{name[: longest - len(str(n)) - 1]}{GAP}{n}" for n in count(1))
     return next(text for text in texts if text not in taken)
+
+
+def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
+    """Returns {variant: run} for variants with the name of a run, in upper or lower case.
+
+    A beginning or end that all runs share, such as ``recs_``, and a beginning that only says that a file has
+    recommendations, do not count. A variant that then means several runs is left out.
+    """
+    found: dict[str, str] = {}
+    for variant in variants:
+        own = variant.casefold()
+        whole = [run for run in runs if run.casefold() == own]
+        short = [run for run, name in _own_names(runs).items() if name and name == _without_kind(own)]
+        if whole or len(short) == 1:
+            found[variant] = (whole or short)[0]
+    return found
+
+
+def _own_names(runs: Sequence[str]) -> dict[str, str]:
+    """Returns {run: what distinguishes its name from the others}, in lower case."""
+    parts = {run: _PARTS.split(run.casefold()) for run in runs}
+    first, last = _shared(list(parts.values())), _shared([own[::-1] for own in parts.values()])
+    return {run: _without_kind("".join(own[first : len(own) - last])) for run, own in parts.items()}
+
+
+def _shared(names: Sequence[Sequence[str]]) -> int:
+    """Returns how many first parts all of several names share, if each has more parts than these."""
+    if len(names) < 2:
+        return 0
+    most = min(map(len, names)) - 1
+    return next((n for n in range(most) if len({own[n] for own in names}) > 1), max(most, 0))
+
+
+def _without_kind(name: str) -> str:
+    return _KIND.sub("", name).strip("_-. ")

@@ -14,6 +14,7 @@ from recdash import ingest
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
+from recdash.formatting.names import same_names
 from recdash.ingest.sorting import SortedFile
 from recdash.service import AddedRun
 from recdash.service.catalog.intake import (
@@ -161,7 +162,14 @@ def test_a_threshold_is_told_by_what_it_changes() -> None:
 
 
 def test_variants_are_linked_to_runs_of_the_same_name() -> None:
-    assert words.same_names(["control", "ALS"], ["als", "ease"]) == {"ALS": "als"}
+    assert same_names(["control", "ALS"], ["als", "ease"]) == {"ALS": "als"}
+    ours = ["recs_als", "recs_bert", "recs_bestseller"]
+    assert same_names(["control", "als", "BERT"], ours) == {"als": "recs_als", "BERT": "recs_bert"}
+    assert same_names(["als"], ["run_als"]) == {"als": "run_als"}
+    assert same_names(["als", "ease"], ["als-2026", "ease-2026"]) == {"als": "als-2026", "ease": "ease-2026"}
+    assert same_names(["als"], ["als", "recs_als"]) == {"als": "als"}
+    assert same_names(["als"], ["recs_als", "run_als", "ease"]) == {}
+    assert same_names(["a", "b"], ["recs_als", "recs_bert"]) == {}
 
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

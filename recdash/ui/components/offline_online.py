@@ -77,7 +77,8 @@ def no_test() -> None:
 
 def no_link() -> None:
     """Says that no variant of the test is linked to a run."""
-    st.info("No variant of this test is linked to a run. Link variants to runs on the Runs page.")
+    st.info("No variant of this test is linked to a run. Choose which run each variant served.")
+    links.page_button("Link variants to runs", "runs")
 
 
 def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:

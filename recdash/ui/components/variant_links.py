@@ -8,6 +8,7 @@ import streamlit as st
 
 from recdash.domain.records import Run
 from recdash.formatting import html
+from recdash.formatting.names import same_names
 from recdash.ui.components import widgets
 
 NOT_LINKED = ""
@@ -18,8 +19,8 @@ def link_boxes(
 ) -> dict[str, str]:
     """Draws a box per variant for the run that it served, and returns {variant: run id} of the linked ones.
 
-    ``links`` None preselects the runs that have the variants' names. An archived run is only offered if it is
-    linked already, so that saving keeps the link.
+    Without ``links`` the runs that the variants are named like are preselected. An archived run is only
+    offered if it is linked already, so that saving keeps the link.
     """
     linked = set((links or {}).values())
     names = {NOT_LINKED: "not linked"}
@@ -28,9 +29,9 @@ def link_boxes(
             names[run.id] = run.name
         elif run.id in linked:
             names[run.id] = f"{run.name} (archived)"
-    if links is None:
-        by_name = {run.name.casefold(): run.id for run in runs if run.archived is None}
-        links = {variant: by_name.get(variant.casefold(), NOT_LINKED) for variant in variants}
+    if not links:
+        by_name = {run.name: run.id for run in runs if run.archived is None}
+        links = {variant: by_name[run] for variant, run in same_names(variants, list(by_name)).items()}
     chosen: dict[str, str] = {}
     with st.container(horizontal=True):
         for variant in variants:

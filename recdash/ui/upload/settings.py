@@ -14,6 +14,7 @@ from recdash.domain.kinds import Duplicates
 from recdash.domain.records import Experiment
 from recdash.evaluation.uploads import shared_name
 from recdash.formatting.html import as_label, markdown
+from recdash.formatting.names import same_names
 from recdash.formatting.wording import many
 from recdash.service.catalog.intake import IntakePlan, RelevancePlan, TestPlan
 from recdash.ui.app import state
@@ -78,7 +79,7 @@ def _served_runs_of(
     """Returns the experiment whose runs the variants of an A/B test are named like; None without one."""
     variants = plan.test.variants if plan.test else ()
     newest_first = sorted(experiments, key=lambda experiment: experiment.created, reverse=True)
-    same = {own.id: len(words.same_names(variants, runs(own.id))) for own in newest_first}
+    same = {own.id: len(same_names(variants, runs(own.id))) for own in newest_first}
     best = max(same, key=same.__getitem__, default=None)
     return best if best is not None and same[best] else None
 
@@ -105,6 +106,8 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
         st.caption(markdown(said.strip()))
     if served := words.served_runs(plan):
         st.caption(markdown(served))
+    if plan.test is not None:
+        _choose_links(upload, plan, plan.test)
     with st.expander("Advanced"):
         _show_advanced(upload, plan)
 
@@ -267,20 +270,26 @@ def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) ->
     if test.kind != "aggregates":
         zone_box(upload, plan.settings.zone)
         rules_boxes(upload, test, plan.settings.rules)
+
+
+def _choose_links(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
+    """Draws which run each variant served; nothing if there is no run to link."""
     names = _runs_to_link(plan)
     if not names or not test.variants:
         return
-    st.caption("Which candidate each variant served:")
+    st.caption("Which run each variant served (suggested by their names):")
     with st.container(horizontal=True, gap="small"):
         for number, variant in enumerate(test.variants):
             _choose_link(upload, plan, number, variant, names)
 
 
 def with_links(plan: IntakePlan) -> IntakePlan:
-    """Returns the plan with each variant linked to the run of the same name, unless links were chosen."""
+    """Returns the plan with each variant linked to the run that it is named like, unless links were
+    chosen.
+    """
     if plan.test is None or plan.settings.links:
         return plan
-    return plan.with_settings(links=words.same_names(plan.test.variants, _runs_to_link(plan)))
+    return plan.with_settings(links=same_names(plan.test.variants, _runs_to_link(plan)))
 
 
 def _runs_to_link(plan: IntakePlan) -> list[str]:

@@ -222,12 +222,6 @@ def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
     return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
 
 
-def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
-    """Returns {variant: run} for variants with the name of a run, in upper or lower case."""
-    known = {name.casefold(): name for name in runs}
-    return {variant: known[variant.casefold()] for variant in variants if variant.casefold() in known}
-
-
 def served_runs(plan: IntakePlan) -> str:
     """Returns where an A/B test of stored runs goes: to their experiment; "" for one of no stored run."""
     stored = {variant: run for variant, run in plan.settings.links.items() if run not in plan.run_names}
