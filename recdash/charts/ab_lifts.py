@@ -20,7 +20,7 @@ PITCH, LEFT, RIGHT, AXIS_ROOM, CAP = 54, 16, 16, 30, 12
 """Sizes in px: height of a row, which is that of the table; left and right margin; room below the rows;
 length of an interval's cap.
 """
-FAR = 10
+WIDE_RATIO = 10
 """An interval this many times as wide as the median one is cut off, or all other intervals would look like
 dots.
 """
@@ -57,7 +57,7 @@ def ends_of(rows: Sequence[LiftRow]) -> tuple[float, float]:
     """
     with_interval = [row for row in rows if is_number(row.high - row.low)]
     typical = median(row.high - row.low for row in with_interval) if with_interval else nan
-    inside = [row for row in with_interval if row.high - row.low <= FAR * typical] or rows
+    inside = [row for row in with_interval if row.high - row.low <= WIDE_RATIO * typical] or rows
     ends = [end for row in inside for end in (row.low, row.lift, row.high, row.peek_low, row.peek_high)]
     low, high = span(ends, zero=True)
     room = MARGIN_ROOM * (high - low)

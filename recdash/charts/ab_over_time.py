@@ -32,7 +32,7 @@ from recdash.formatting.numbers import is_number
 
 Drawn = Literal["line", "points"]
 HEIGHT, MARGIN, GAP = 300, (54, 12, 34, 34), 0.035
-FAR = 3
+WIDE_RATIO = 3
 """Intervals of days that are this many times as wide as the median one extend beyond the axis."""
 
 
@@ -61,7 +61,7 @@ def ends_of(series: Mapping[str, Sequence[LiftPoint]]) -> tuple[float, float]:
     """
     known = [point for point in chain.from_iterable(series.values()) if is_number(point.width)]
     typical = median(point.width for point in known) if known else nan
-    inside = [point for point in known if point.width <= FAR * typical]
+    inside = [point for point in known if point.width <= WIDE_RATIO * typical]
     return span([end for point in inside for end in (point.low, point.lift, point.high)], zero=True)
 
 

@@ -33,7 +33,7 @@ def novelty(evidence: Evidence) -> CheckAnswer:
     early). *Supports*: the change's 95 % interval excludes 0. *Rules out*: the interval contains 0, but not
     −log(1 + lift), the change that would cancel the whole lift. *Can't tell*: it contains both.
     """
-    effect, lift = need(evidence.fading), need(evidence.lift)
+    effect, lift = need(evidence.novelty), need(evidence.lift)
     early, late = change(effect.early), change(effect.late)
     interval = between(math.expm1(effect.low), math.expm1(effect.high))
     sides = (("Early", effect.early), ("Late", effect.late))

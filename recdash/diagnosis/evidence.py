@@ -286,7 +286,7 @@ class Evidence:
     seen: ExposureEvidence | Missing
     places: Places | Missing
     served: ServedOverlap | Missing
-    fading: NoveltyEvidence | Missing
+    novelty: NoveltyEvidence | Missing
     stricter: Stricter | Missing
     sessions: OnlineChange | Missing
     segments: SegmentsEvidence | Missing

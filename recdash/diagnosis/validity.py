@@ -38,7 +38,7 @@ def with_valid_lifts(evidence: Evidence) -> Evidence:
         evidence,
         lift=VALID_SPLIT,
         detectable=VALID_SPLIT,
-        fading=VALID_SPLIT,
+        novelty=VALID_SPLIT,
         sessions=VALID_SPLIT,
         segments=VALID_SPLIT,
     )

@@ -17,7 +17,7 @@ from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
-from recdash.online.rules import USUAL, WHEN_FOLDED, OnlineRules
+from recdash.online.rules import RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.stats import CORRECTIONS, Correction
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recdash.ingest import Limits
 
 KINDS: tuple[OnlineKind, ...] = ("sessions", "events", "aggregates")
-BESIDE = ("exposures", "served")
+FURTHER_TABLES = ("exposures", "served")
 Mappings = Mapping[str, Mapping[str, str]]
 NO_METRIC = Problem(
     "no-metric",
@@ -41,20 +41,20 @@ NO_METRIC = Problem(
 class OnlineTables:
     """The checked tables of one A/B test, ready for counting.
 
-    ``table`` has the sessions, including those built from events, or the aggregates. ``beside`` has the
-    exposures and the served lists, if given. ``removed`` and ``notices`` say what was excluded or noticed
+    ``table`` has the sessions, including those built from events, or the aggregates. ``further_tables`` has
+    the exposures and the served lists, if given. ``removed`` and ``notices`` say what was excluded or noticed
     while reading.
     """
 
     kind: OnlineKind
     table: pa.Table
-    beside: Mapping[str, pa.Table]
+    further_tables: Mapping[str, pa.Table]
     removed: tuple[Removed, ...] = ()
     notices: tuple[Problem, ...] = ()
 
     @property
     def exposures(self) -> pa.Table | None:
-        return self.beside.get("exposures")
+        return self.further_tables.get("exposures")
 
 
 def ab_test(
@@ -111,25 +111,25 @@ def read_logs(
 
     kind = kind_of(tables)
     rules.check()
-    kinds = (*KINDS, *BESIDE)
+    kinds = (*KINDS, *FURTHER_TABLES)
     choice = read_column_choice(columns, cast("Sequence[TableKind]", kinds))
     mappings = mappings_of(choice, kinds, mappings)
     uploads = _read_all({name: tables[name] for name in tables if name != "events"}, rules, mappings, limits)
     release_freed_memory()  # frees what parsing took: 130 MiB of a million sessions in CSV
     notices = tuple(notice for upload in uploads.values() for notice in upload.notices)
-    beside = {name: uploads[name].table for name in BESIDE if name in uploads}
+    further = {name: uploads[name].table for name in FURTHER_TABLES if name in uploads}
     notices += tuple(_ignored(kind, rules, has_exposures="exposures" in tables))
     if kind != "events":
         choice.check_used()
-        return OnlineTables(kind, uploads[kind].table, beside, notices=notices)
+        return OnlineTables(kind, uploads[kind].table, further, notices=notices)
     mapping = (mappings or {}).get("events")
     events = read_stream("events", tables["events"], mapping=mapping, zone=rules.zone, limits=limits)
     choice.check_used()
-    counted = sessions_of(events.batches(), beside["exposures"], rules, beside.get("served"))
+    counted = sessions_of(events.batches(), further["exposures"], rules, further.get("served"))
     if counted.served is not None:
-        beside["served"] = counted.served
+        further["served"] = counted.served
     notices += (*events.notices, *counted.notices)
-    return OnlineTables("events", counted.sessions, beside, counted.removed, notices)
+    return OnlineTables("events", counted.sessions, further, counted.removed, notices)
 
 
 def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> Iterator[Problem]:
@@ -139,7 +139,7 @@ def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> It
         applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone"}
         applies |= {"grace_min", "exposures_of"} if has_exposures else {"starts"}
     if kind == "events":
-        applies.update(WHEN_FOLDED)
+        applies.update(RULES_OF_SESSIONS)
     for name, value in rules.as_dict().items():
         if value != getattr(USUAL, name) and name not in applies:
             message = f"It does not apply to {'exposures and ' if has_exposures else ''}{kind}"
@@ -153,7 +153,7 @@ def kind_of(tables: Mapping[str, Any]) -> OnlineKind:
     Raises InputError for an invalid combination.
     """
     kinds = [kind for kind in KINDS if kind in tables]
-    fits = len(kinds) == 1 and all(name in (*KINDS, *BESIDE) for name in tables)
+    fits = len(kinds) == 1 and all(name in (*KINDS, *FURTHER_TABLES) for name in tables)
     if fits and kinds[0] == "events":
         fits = "exposures" in tables
     elif fits and kinds[0] == "aggregates":
@@ -179,12 +179,12 @@ def _read_all(
     return dict(zip(tables, uploads, strict=True))
 
 
-def users_of(table: pa.Table, beside: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
+def users_of(table: pa.Table, further: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
     """Returns the test's users, one row per user, from its sessions.
 
     Raises InputError if they contain no test.
     """
-    users = per_user(table, rules, beside.get("exposures"))
+    users = per_user(table, rules, further.get("exposures"))
     release_freed_memory()
     return users
 
@@ -206,18 +206,18 @@ def results_of(
         rows = summaries.summaries(logs.table)
         return of_summaries(rows, control, rules, metrics, correction)
     if users is None:
-        users = users_of(logs.table, logs.beside, rules)
+        users = users_of(logs.table, logs.further_tables, rules)
     proposed = () if metrics else proposals.propose(users)
     for metric in metrics:
         check(metric, users.totals)
     if not metrics and not proposed and "sessions" not in users.totals:
         raise InputError(NO_METRIC)
-    results = of_users(users, control, rules, with_own(metrics or proposed), correction)
+    results = of_users(users, control, rules, with_standard_metrics(metrics or proposed), correction)
     notices = (*results.notices, *proposals.notice(proposed))
     return replace(results, removed=(*logs.removed, *results.removed), notices=notices)
 
 
-def with_own(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
+def with_standard_metrics(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
     """Returns the standard and the custom metrics.
 
     A custom metric replaces a standard one of the same name.

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from recdash.online.metrics import OnlineMetric
 
 METHOD = "few successes (or few failures): Fisher's exact p, with a matching score interval"
-LIKE = 0.01
+VARIANCE_TOLERANCE = 0.01
 """Tolerance for recognising zeros and ones by their variance, since tables are written with few digits."""
-FAR = 1e6
+INFINITE_SCORE = 1e6
 """Stands for an infinite number of standard errors: larger than for every level, and finite for a search."""
 WIDEST = 60.0
 """Largest logarithm of a ratio; a larger ratio needs more users than the world has."""
@@ -46,7 +46,7 @@ def _is_of_zeros_and_ones(metric: OnlineMetric, side: Any) -> bool:
         return False
     of_ones = mean * (1 - mean)
     most = of_ones * n / (n - 1) if n > 1 else of_ones
-    return bool((1 - LIKE) * of_ones <= variance <= (1 + LIKE) * most)
+    return bool((1 - VARIANCE_TOLERANCE) * of_ones <= variance <= (1 + VARIANCE_TOLERANCE) * most)
 
 
 def p_value(control: Count, variant: Count) -> float:
@@ -98,5 +98,5 @@ def _score(ratio: float, control: Count, variant: Count) -> float:
     variance = other * (1 - other) / variant.n + ratio**2 * base * (1 - base) / control.n
     distance = variant.rate - ratio * control.rate
     if not variance > 0:
-        return math.copysign(FAR, distance) if distance else 0.0
+        return math.copysign(INFINITE_SCORE, distance) if distance else 0.0
     return distance / math.sqrt(variance * total / (total - 1))

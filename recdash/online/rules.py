@@ -11,8 +11,8 @@ from recdash.errors import InputError, Problem
 from recdash.online import times
 
 AMOUNTS = ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions", "planned_users")
-AT_THE_DOOR = ("zone", "exposures_of")
-WHEN_FOLDED = ("threshold_s", "item_cap_s")
+RULES_OF_READING = ("zone", "exposures_of")
+RULES_OF_SESSIONS = ("threshold_s", "item_cap_s")
 """Rules that are applied while sessions are built from events, so that they cannot be changed in a stored
 test.
 """

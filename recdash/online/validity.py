@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 """Tolerance of p for floating-point rounding, as a share of p."""
 NO_VARIANCE = 1e-9
 """A variance below this share of the squared value is a rounding error of a million summed numbers."""
-LOPSIDED = 2.0
+UNEQUAL_SIZES = 2.0
 """If the other variant has this many times the users, the smaller one's variance is at least the other's."""
 
 
@@ -54,7 +54,7 @@ def shared_variance(n: Any, variance: Any, other_n: Any, other_variance: Any) ->
 
     A few users often lack the rare large values, so that their variance would be too small.
     """
-    is_small = other_n >= LOPSIDED * n
+    is_small = other_n >= UNEQUAL_SIZES * n
     return np.where(is_small, np.maximum(variance, other_variance), variance)
 
 

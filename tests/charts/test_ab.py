@@ -7,7 +7,7 @@ from math import nan
 import plotly.graph_objects as go
 import pytest
 
-from recdash.charts.ab_lifts import FAR, PITCH, LiftRow, ends_of, lifts
+from recdash.charts.ab_lifts import PITCH, WIDE_RATIO, LiftRow, ends_of, lifts
 from recdash.charts.ab_over_time import Drawn, LiftPoint, over_time
 from recdash.charts.ab_over_time import ends_of as ends_over_time
 from recdash.charts.marks import LIGHT, Mark, Marks
@@ -89,10 +89,10 @@ def test_where_less_is_better_the_margin_stands_on_the_other_side() -> None:
 
 
 def test_one_interval_far_wider_than_the_others_is_cut_off_and_says_so() -> None:
-    rows = [LiftRow("a", 1, 0.5, 1.5), LiftRow("b", 1, 0.5, 1.5), LiftRow("c", 1, -FAR, FAR)]
+    rows = [LiftRow("a", 1, 0.5, 1.5), LiftRow("b", 1, 0.5, 1.5), LiftRow("c", 1, -WIDE_RATIO, WIDE_RATIO)]
     low, high = ends_of(rows)
-    assert -FAR < low < 0
-    assert 1.5 < high < FAR
+    assert -WIDE_RATIO < low < 0
+    assert 1.5 < high < WIDE_RATIO
     figure = checked(lifts(rows, looks("a", "b", "c"), LIGHT))
     assert [trace.text[0] for trace in named(figure, "goes on")] == ["‹", "›"]
     assert [list(trace.x) for trace in named(figure, "interval")][-1] == [low, high]

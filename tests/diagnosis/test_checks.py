@@ -36,7 +36,7 @@ NOTHING = Evidence(
     LOST,
     **dict.fromkeys(
         (
-            "detectable", "split", "popularity", "times", "audience", "seen", "places", "served", "fading",
+            "detectable", "split", "popularity", "times", "audience", "seen", "places", "served", "novelty",
             "stricter", "sessions", "segments",
         ),
         Missing("a table of its own"),
@@ -112,7 +112,7 @@ def test_after_a_broken_split_no_check_rests_on_a_lift() -> None:
         NOTHING,
         detectable=0.04,
         sessions=OnlineChange(-0.1, -0.2, -0.05),
-        fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05),
+        novelty=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05),
     )
     fair = {one.check: one for one in ask_all(replace(given, split=FAIR))}
     broken = {one.check: one for one in ask_all(replace(given, split=replace(FAIR, srm_p=0.0004)))}
@@ -424,18 +424,18 @@ def test_served_cannot_be_told_where_the_ids_are_others() -> None:
 
 def test_novelty_is_supported_where_the_lift_changes() -> None:
     """log(1.01) − log(1.10) = −.085, settled."""
-    result = ask("novelty", fading=NoveltyEvidence(0.10, 0.01, -0.085, -0.12, -0.05))
+    result = ask("novelty", novelty=NoveltyEvidence(0.10, 0.01, -0.085, -0.12, -0.05))
     assert result.verdict == "supports"
     assert "falls from +10.0 %" in result.sentence
 
 
 def test_novelty_is_ruled_out_where_no_change_could_cancel_the_lift() -> None:
     """−log(1 − .05) = +.0513 is outside −.03 .. +.05."""
-    assert ask("novelty", fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05)).verdict == "rules out"
+    assert ask("novelty", novelty=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05)).verdict == "rules out"
 
 
 def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() -> None:
-    result = ask("novelty", fading=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.06))
+    result = ask("novelty", novelty=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.06))
     assert (result.verdict, result.needs) == ("can't tell", "more days or more users")
     assert ask("novelty").verdict == "can't tell"
 

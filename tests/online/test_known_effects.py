@@ -134,7 +134,7 @@ def alike() -> OnlineUsers:
 def dealt(users: OnlineUsers, metric: OnlineMetric, times: int = 4_000) -> tuple[Sums, Sums]:
     """[times] sums over users of control and variant, each user's lot drawn anew each time."""
     rng, n = np.random.default_rng(4), len(users)
-    numerator, denominator = grouped_lifts.columns(metric, users.totals)
+    numerator, denominator = grouped_lifts.numerator_and_denominator(metric, users.totals)
     divisor = np.ones(n) if denominator is None else denominator
     columns = np.stack([np.ones(n), numerator, divisor, numerator**2, numerator * divisor, divisor**2])
     lots = [(rng.random((500, n)) < 0.5).astype(np.float64) @ columns.T for _ in range(times // 500)]
@@ -213,7 +213,7 @@ def test_a_clean_log_raises_no_warning_in_95_of_100_seeds(seeds: range, clean: i
 
 def test_a_lift_that_fades_is_larger_early_than_late() -> None:
     users = per_user(simulate(40_000, seed=7, novelty=0.15).sessions)
-    (one,) = novelty_effect.fading(users, ENGAGEMENT, "control")
+    (one,) = novelty_effect.novelty_effects(users, ENGAGEMENT, "control")
     assert one.early_lift is not None
     assert one.late_lift is not None
     assert one.early_lift > 0.08 > one.late_lift > 0
@@ -226,9 +226,9 @@ def test_the_fading_of_a_steady_lift_is_found_in_5_percent_of_tests() -> None:
     """One in twenty, give or take what 400 tests allow."""
     users, rng = per_user(simulate(2_000, seed=8, arms=NO_EFFECT).sessions), np.random.default_rng(9)
     p = [
-        novelty_effect.fading(replace(users, variant=rng.integers(0, 2, len(users))), ENGAGEMENT, "control")[
-            0
-        ].p
+        novelty_effect.novelty_effects(
+            replace(users, variant=rng.integers(0, 2, len(users))), ENGAGEMENT, "control"
+        )[0].p
         for _ in range(400)
     ]
     assert 0.03 <= np.mean(np.array(p, dtype=np.float64) < 0.05) <= 0.075

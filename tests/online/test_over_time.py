@@ -14,7 +14,7 @@ from recdash.online import METRICS
 from recdash.online.analysis import health, lift, novelty_effect, over_time
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.over_time import LiftAtTime
-from recdash.online.analysis.sequential import PLANNED, sequence, tuned
+from recdash.online.analysis.sequential import PLANNED, always_valid_interval, tuned
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import Days, OnlineUsers
 
@@ -105,7 +105,7 @@ def test_the_sequence_is_wider_than_the_interval_and_narrowest_where_it_was_plan
     whole = invented(n=3_000, seed=3)
     cumulative = over_time.cumulative(whole, ENGAGEMENT, "a", n_planned=3_000)
     log_ratio, error = lift.log_ratio(ENGAGEMENT, *lift.arms(whole.totals, whole.variant)) or (0, 0)
-    expected = sequence(log_ratio, error, n=3_000, n_planned=3_000)
+    expected = always_valid_interval(log_ratio, error, n=3_000, n_planned=3_000)
     assert (cumulative[-1].sequence_low, cumulative[-1].sequence_high) == pytest.approx(expected)
     assert [moment.sequence_low is None for moment in cumulative] == [moment.n < 400 for moment in cumulative]
     assert cumulative[0].sequence_low is None
@@ -211,7 +211,12 @@ def test_a_variant_at_0_has_its_lift_and_no_interval() -> None:
 
 
 def test_an_unknown_control_is_named() -> None:
-    for question in (over_time.cumulative, over_time.daily, over_time.since_exposure, novelty_effect.fading):
+    for question in (
+        over_time.cumulative,
+        over_time.daily,
+        over_time.since_exposure,
+        novelty_effect.novelty_effects,
+    ):
         with pytest.raises(UnknownName, match="variant"):
             question(FOUR, ENGAGEMENT, "c")
 
@@ -226,14 +231,14 @@ def test_the_width_is_that_of_the_published_formula() -> None:
     width = math.sqrt(
         2 * variance * (n * rho**2 + 1) / (n * rho) ** 2 * math.log(math.sqrt(n * rho**2 + 1) / 0.05)
     )
-    assert sequence(0.1, error, n, planned) == pytest.approx(
+    assert always_valid_interval(0.1, error, n, planned) == pytest.approx(
         (math.exp(0.1 - width) - 1, math.exp(0.1 + width) - 1)
     )
 
 
 def test_no_other_tuning_is_narrower_at_the_planned_number_of_users() -> None:
     def width(n_tuned_for: int) -> float:
-        low, high = sequence(0.0, 0.01, n=1_000, n_planned=n_tuned_for)
+        low, high = always_valid_interval(0.0, 0.01, n=1_000, n_planned=n_tuned_for)
         return math.log1p(high) - math.log1p(low)
 
     assert width(1_000) < min(width(900), width(1_100))
@@ -241,7 +246,11 @@ def test_no_other_tuning_is_narrower_at_the_planned_number_of_users() -> None:
 
 
 def test_a_smaller_alpha_gives_a_wider_sequence() -> None:
-    assert sequence(0.0, 0.01, 10, 10, alpha=0.01)[0] < sequence(0.0, 0.01, 10, 10, alpha=0.05)[0] < 0
+    assert (
+        always_valid_interval(0.0, 0.01, 10, 10, alpha=0.01)[0]
+        < always_valid_interval(0.0, 0.01, 10, 10, alpha=0.05)[0]
+        < 0
+    )
 
 
 # ── fading ───────────────────────────────────────────────────────────────────────────────────
@@ -251,7 +260,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
     """Six days: watched for four of them, early two, late two. Users 4 and 5 came on the last day."""
     rows = [(user, day, 2, 1 + (user > 1) * (day < 2)) for user in range(4) for day in range(6)]
     known = users("aabbab", exposed=[0] * 4 + [5, 5], days=[*rows, (4, 5, 50, 1), (5, 5, 50, 49)])
-    (result,) = novelty_effect.fading(known, ENGAGEMENT, "a")
+    (result,) = novelty_effect.novelty_effects(known, ENGAGEMENT, "a")
     assert (result.n, result.early_days, result.late_days) == (4, (0, 1), (2, 3))
     assert (result.early_lift, result.late_lift) == (pytest.approx(2 / 2 / (1 / 2) - 1), pytest.approx(0.0))
     assert result.difference == pytest.approx(-math.log(2))
@@ -261,7 +270,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
 def test_the_difference_is_of_logarithms_with_all_covariances() -> None:
     """Against the gradient of the log ratio of ratios and the covariance matrix of four sums per arm."""
     whole = invented(n=600, seed=6)
-    (result,) = novelty_effect.fading(whole, ENGAGEMENT, "a")
+    (result,) = novelty_effect.novelty_effects(whole, ENGAGEMENT, "a")
     ratios, variance = [], 0.0
     for code in (1, 0):
         sums = _four_sums(whole, code, result.early_days, result.late_days)
@@ -295,21 +304,23 @@ def _four_sums(whole: OnlineUsers, code: int, early: tuple[int, int], late: tupl
 
 def test_a_test_of_one_day_has_no_late() -> None:
     day = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)])
-    (result,) = novelty_effect.fading(day, ENGAGEMENT, "a")
+    (result,) = novelty_effect.novelty_effects(day, ENGAGEMENT, "a")
     assert (result.p, result.note) == (None, "a single day cannot be split into early and late")
 
 
 def test_nobody_who_could_be_watched_is_said() -> None:
     late = users("aab", exposed=[0, 0, 5], days=[(0, 0, 1, 1), (1, 5, 1, 1), (2, 5, 1, 1)])
-    (result,) = novelty_effect.fading(late, ENGAGEMENT, "a")
+    (result,) = novelty_effect.novelty_effects(late, ENGAGEMENT, "a")
     assert result.note == "fewer than two users of a variant were observed for 4 days"
 
 
 def test_no_sessions_late_is_said() -> None:
     gone = users("aabb", exposed=[0] * 4, days=[(user, 0, 1 + user, 1) for user in range(4)] + [(0, 5, 1, 1)])
-    assert novelty_effect.fading(gone, ENGAGEMENT, "a")[0].note == "there are no sessions early or late"
+    assert (
+        novelty_effect.novelty_effects(gone, ENGAGEMENT, "a")[0].note == "there are no sessions early or late"
+    )
     per_user = "the metric is not above 0 early or late, and a lift is relative to it"
-    assert novelty_effect.fading(gone, SESSIONS, "a")[0].note == per_user
+    assert novelty_effect.novelty_effects(gone, SESSIONS, "a")[0].note == per_user
 
 
 def test_a_day_before_the_tests_first_exposure_is_not_asked_for() -> None:
@@ -353,7 +364,7 @@ def test_novelty_is_a_gain_that_fades_or_turns(
     change = math.log1p(late) - math.log1p(early)
     result = NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
     monkeypatch.setattr("recdash.online.analysis.novelty_effect.against", lambda *_: [result])
-    told = [one.found for one in health.fading(FOUR, [metric], "a")]
+    told = [one.found for one in health.novelty_warnings(FOUR, [metric], "a")]
     assert len(told) == (says is not None)
     assert all(says in text for text in told if says)
 
@@ -362,7 +373,9 @@ def test_of_few_users_no_change_is_told() -> None:
     rng, rows = np.random.default_rng(0), []
     for n, told in ((16, False), (400, True)):
         rows = [(user, day, 5, int(rng.integers(1, 5))) for user in range(n) for day in range(6)]
-        (result,) = novelty_effect.fading(users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a")
+        (result,) = novelty_effect.novelty_effects(
+            users("ab" * (n // 2), exposed=[0] * n, days=rows), ENGAGEMENT, "a"
+        )
         assert result.early_lift is not None
         assert (result.p is not None) == told
         assert result.note == ("" if told else "too few users for a valid interval")

@@ -82,7 +82,9 @@ class Lifts:
         return Estimate(value, low, high, p, str(self.note[place]))
 
 
-def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats, Floats | None]:
+def numerator_and_denominator(
+    metric: OnlineMetric, totals: Mapping[str, Floats]
+) -> tuple[Floats, Floats | None]:
     """Returns the totals that are the metric's numerator and denominator.
 
     The denominator of a mean per user is None.
@@ -90,7 +92,7 @@ def columns(metric: OnlineMetric, totals: Mapping[str, Floats]) -> tuple[Floats,
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 
-def place(users: OnlineUsers, control: str) -> int:
+def control_index(users: OnlineUsers, control: str) -> int:
     """Returns the index of the control among the variants. Raises UnknownName for an unknown control."""
     if control not in users.variants:
         raise UnknownName("variant", control, users.variants)

@@ -227,7 +227,9 @@ def p_independent(counts: Ints) -> float:
     return float(chi2_contingency(counts).pvalue) if min(counts.shape) > 1 else 1.0
 
 
-def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) -> tuple[Problem, ...]:
+def novelty_warnings(
+    users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str
+) -> tuple[Problem, ...]:
     """Returns a warning per variant with a novelty effect.
 
     Its users gain at first, and later gain less or lose. p-values are corrected over all metrics and variants
@@ -237,7 +239,7 @@ def fading(users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str) ->
     effects = [
         (effect, metric)
         for metric in metrics
-        for effect in novelty_effect.against(users, metric, base)
+        for effect in novelty_effect.novelty_effects_against(users, metric, base)
         if effect.p is not None
     ]
     p_values = holm(np.array([effect.p for effect, _ in effects], dtype=np.float64)).tolist()

@@ -72,15 +72,15 @@ class _Watched:
     relative_error: Floats
 
 
-def fading(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
+def novelty_effects(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
     """Returns the novelty effect in each variant other than the control.
 
     Raises UnknownName for an unknown control.
     """
-    return against(users, metric, grouped_lifts.place(users, control))
+    return novelty_effects_against(users, metric, grouped_lifts.control_index(users, control))
 
 
-def against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[NoveltyEffect]:
+def novelty_effects_against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[NoveltyEffect]:
     """Returns the novelty effect in each variant other than the control, whose index is ``base``.
 
     It covers the users who were observed for at least two thirds of the test's days since their exposure. The
@@ -144,7 +144,7 @@ def _rate_and_parts(
         counted.astype(np.float64)
         if values is None
         else np.bincount(unit[rows], values[rows], minlength=len(users)).astype(np.float64)
-        for values in grouped_lifts.columns(metric, users.days.totals)
+        for values in grouped_lifts.numerator_and_denominator(metric, users.days.totals)
     )
     (above, of_above), (below, of_below) = _shares(users, numerator), _shares(users, denominator)
     return grouped_lifts.ratio(above, below), of_above - of_below

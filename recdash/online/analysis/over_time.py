@@ -10,7 +10,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Sums
-from recdash.online.analysis.sequential import sequence
+from recdash.online.analysis.sequential import always_valid_interval
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -89,7 +89,7 @@ def _on(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Sums:
     ``day`` is the day of each row of ``users.days``, from 0; ``n`` [variants, days] is the number of users
     until then.
     """
-    numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
+    numerator, denominator = grouped_lifts.numerator_and_denominator(metric, users.days.totals)
     cell = users.variant[users.days.unit] * n.shape[1] + day
     sums = grouped_lifts.added_up(numerator, denominator, cell, n.size).reshape(n.shape)
     # A user without activity on that day has no row, but counts as 0.
@@ -110,7 +110,7 @@ def _up_to(users: OnlineUsers, metric: OnlineMetric, day: Ints, n: Floats) -> Su
     def total(steps: Floats) -> Floats:
         return np.bincount(cell, steps, minlength=n.size).reshape(shape).cumsum(axis=1)
 
-    numerator, denominator = grouped_lifts.columns(metric, users.days.totals)
+    numerator, denominator = grouped_lifts.numerator_and_denominator(metric, users.days.totals)
     numerator_after = _so_far(unit, numerator)
     numerators, squares = total(numerator), total(numerator * (2 * numerator_after - numerator))
     if denominator is None:
@@ -146,7 +146,7 @@ def _moments(
 
     It has the always-valid interval if ``with_sequence`` is True and there are enough users.
     """
-    base = grouped_lifts.place(users, control)
+    base = grouped_lifts.control_index(users, control)
     for code, variant in enumerate(users.variants):
         if code == base:
             continue
@@ -157,7 +157,7 @@ def _moments(
             ends: tuple[float | None, float | None] = (None, None)
             if with_sequence and lifts.for_many_looks[index]:
                 log_ratio, std_error = float(lifts.log_ratio[index]), float(lifts.std_error[index])
-                low, high = sequence(log_ratio, std_error, n_both, n_planned)
+                low, high = always_valid_interval(log_ratio, std_error, n_both, n_planned)
                 ends = float(low), float(high)
             interval = lift.value, lift.low, lift.high
             yield LiftAtTime(variant, first + index, n_both, *interval, *ends, lift.note)

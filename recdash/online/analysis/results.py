@@ -127,12 +127,14 @@ def of_users(
     measured = [Measured(metric, arms, rules.planned_users) for metric in measurable]
     control, guessed = health.control_among(sorted(users.variants), control)
     warnings, notices = health.crossovers(users)
-    fading = health.fading(users, [metric for metric in measurable if metric.role == "goal"], control)
+    novelty = health.novelty_warnings(
+        users, [metric for metric in measurable if metric.role == "goal"], control
+    )
     srm_p, mismatch = health.sample_ratio(users.assigned, rules.split)
     checks = health.Health(
         srm_p,
         users.crossed,
-        (*mismatch, *health.uneven_bots(users), *health.uneven_days(users), *fading, *warnings),
+        (*mismatch, *health.uneven_bots(users), *health.uneven_days(users), *novelty, *warnings),
         unchecked="there is one variant" if srm_p is None else "",
     )
     notices = (*guessed, *notices, *health.few_days(users), *users.notices)
@@ -251,7 +253,9 @@ def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRo
     note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS)
     if ratio is None or note:
         return replace(row, sequence_note=note or "it is not available for so few successes")
-    low, high = sequential.sequence(*ratio, pair[0].count() + pair[1].count(), measured.planned_users)
+    low, high = sequential.always_valid_interval(
+        *ratio, pair[0].count() + pair[1].count(), measured.planned_users
+    )
     return replace(row, sequence_low=float(low), sequence_high=float(high))
 
 

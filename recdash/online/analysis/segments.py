@@ -70,7 +70,7 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
 
     Raises UnknownName for an unknown attribute or control.
     """
-    base = grouped_lifts.place(users, control)
+    base = grouped_lifts.control_index(users, control)
     if name not in users.segments:
         raise UnknownName("segment", name, list(users.segments))
     sums, labels = _sums(users, metric, name)
@@ -87,8 +87,10 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
 
 def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
     """Returns variant → lift over all users, without CUPED like the lifts in segments."""
-    base, n = grouped_lifts.place(users, control), len(users.variants)
-    sums = grouped_lifts.added_up(*grouped_lifts.columns(metric, users.totals), users.variant, n)
+    base, n = grouped_lifts.control_index(users, control), len(users.variants)
+    sums = grouped_lifts.added_up(
+        *grouped_lifts.numerator_and_denominator(metric, users.totals), users.variant, n
+    )
     lifts = grouped_lifts.lifts(metric, sums[[base] * n], sums)
     return {name: lifts[code] for code, name in enumerate(users.variants) if code != base}
 
@@ -111,7 +113,7 @@ def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, li
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
-    numerator, denominator = grouped_lifts.columns(metric, users.totals)
+    numerator, denominator = grouped_lifts.numerator_and_denominator(metric, users.totals)
     sums = grouped_lifts.added_up(numerator, denominator, cell, len(users.variants) * n_labels)
     return sums.reshape((len(users.variants), n_labels)), [*segment.labels, None]
 

@@ -21,7 +21,7 @@ them 26 %.
 """
 
 
-def sequence(
+def always_valid_interval(
     log_ratio: Any, std_error: Any, n: Any, n_planned: int | None = None, alpha: float = 0.05
 ) -> tuple[Any, Any]:
     """Returns the lower and upper end of the always-valid interval of a lift, as shares (0.05 = +5 %).

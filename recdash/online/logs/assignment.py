@@ -23,7 +23,7 @@ class Assigned:
 
     ``arm`` [units] is the index of the unit's variant in ``names``, −1 for none or several. ``since`` [units]
     is the first exposure in seconds since 1970, −∞ without exposures. ``crossed`` is the number of units with
-    several variants; ``strangers`` [units] marks those with none. ``lost`` is the number of users of each
+    several variants; ``unassigned`` [units] marks those with none. ``lost`` is the number of users of each
     variant that only users with several variants saw.
     """
 
@@ -31,7 +31,7 @@ class Assigned:
     arm: Ints
     since: Floats
     crossed: int
-    strangers: Mask
+    unassigned: Mask
     lost: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -49,8 +49,8 @@ class Exposed:
         import pyarrow as pa
 
         unit = self.units.codes(ids, grow=False)
-        strangers = np.flatnonzero(unit < 0)
-        unit[strangers] = self.spellings.find(ids.take(pa.array(strangers)))
+        unknown = np.flatnonzero(unit < 0)
+        unit[unknown] = self.spellings.find(ids.take(pa.array(unknown)))
         return unit
 
 
@@ -105,14 +105,14 @@ class SessionCodes:
         import pyarrow as pa
 
         code, new = self._keys.codes(paired(unit, session))
-        self._units.upto(len(self))[code[new]] = unit[new]
+        self._units.first(len(self))[code[new]] = unit[new]
         self._sessions.append(session_id.take(pa.array(new)))
         return code
 
     @property
     def unit(self) -> Ints:
         """Returns [visits] the user's code of each session."""
-        return self._units.upto(len(self))
+        return self._units.first(len(self))
 
     def session_ids(self) -> pa.Array:
         """Returns [visits] the session ids as written in the log; null for activity outside sessions."""
@@ -132,7 +132,7 @@ class EventReader:
         self.items = Ids()
         self.visits = SessionCodes()
         self.sources: Sources | None = None
-        self.strangers = 0
+        self.n_unexposed = 0
         self.has_requests = False
         self._event_ids, self._deliveries = SeenKeys(), SeenKeys()
         self._looked_at = np.zeros((2, 2), dtype=np.int64)  # [all ids, every 16th], [checked, recurring]
@@ -145,7 +145,7 @@ class EventReader:
         """
         unit = self.exposed.known(batch.column("unit_id"))
         is_exposed = unit >= 0
-        self.strangers += int((~is_exposed).sum())
+        self.n_unexposed += int((~is_exposed).sum())
         keep = is_exposed & self._is_new(batch, unit, is_exposed)
         if not keep.all():
             import pyarrow as pa

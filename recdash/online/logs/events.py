@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_NAMES = 40
-MOST_UNLIKE = 0.2
+MOST_REUSED_IDS = 0.2
 """Largest share of events that repeat an id at another time; with more, the ids do not identify events."""
 LATE, EARLY = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-TAKEN = {
+RESERVED_NAMES = {
     *("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "watch_s", "videos", "impressions"),
     *("sessions", "engaged_sessions", "watch_min"),
     *("lists", "answerable_lists", "answered_lists", "clicked_lists"),
@@ -65,7 +65,7 @@ def sessions_of(
     """
     import pyarrow as pa
 
-    folded = Folded(exposures)
+    folded = EventCounts(exposures)
     lists = None if served is None else ServedLists(served, folded.reader)
     for batch in events:
         exposed = folded.add(batch)
@@ -79,7 +79,7 @@ def sessions_of(
     return replace(counted, sessions=table, notices=notices, served=lists.table())
 
 
-class Folded:
+class EventCounts:
     """The counts that are kept of a stream of events: one number per session and per watched item.
 
     Its size does not depend on the number of events.
@@ -98,8 +98,8 @@ class Folded:
         """Counts a batch of events, and returns its events of exposed users for further use."""
         events = self.reader.read(batch)
         n = len(self.reader.visits)
-        np.minimum.at(self._starts.upto(n), events.visit, events.at)
-        np.maximum.at(self._ends.upto(n), events.visit, events.at)
+        np.minimum.at(self._starts.first(n), events.visit, events.at)
+        np.maximum.at(self._ends.first(n), events.visit, events.at)
         self._count(events)
         self._watch(events)
         return events
@@ -115,7 +115,7 @@ class Folded:
                 self._add(name, events.visit[events.event == place])
 
     def _add(self, name: str, visit: Ints) -> None:
-        counts = self._counts.setdefault(name, Tally(np.int32)).upto(len(self.reader.visits))
+        counts = self._counts.setdefault(name, Tally(np.int32)).first(len(self.reader.visits))
         np.add.at(counts, visit, np.int32(1))
 
     def _watch(self, events: Events) -> None:
@@ -124,7 +124,7 @@ class Folded:
         self.reader.leave_out("no-item", events.unit[watched & (events.item < 0)])
         events = events.of(watched & events.counts & (events.item >= 0))
         code, new = self._watch_times.add(events)
-        self._visit.upto(len(self._watch_times))[code[new]] = events.visit[new]
+        self._visit.first(len(self._watch_times))[code[new]] = events.visit[new]
 
     # ── results ──────────────────────────────────────────────────────────────────────────────
 
@@ -132,26 +132,26 @@ class Folded:
         visits = self.reader.visits
         n, session = len(visits), visits.session_ids()
         if session.null_count == n:
-            strangers, message = self.reader.strangers, "no event has a session"
-            if strangers:
-                message = f"no event with a session is of an exposed user; {strangers:,} are of others"
+            n_unexposed, message = self.reader.n_unexposed, "no event has a session"
+            if n_unexposed:
+                message = f"no event with a session is of an exposed user; {n_unexposed:,} are of others"
             fix = "Do both tables write user ids in the same form?"
-            raise InputError(Problem("no-events", "events", message, fix, strangers))
+            raise InputError(Problem("no-events", "events", message, fix, n_unexposed))
         repeated = self.reader.repeated_ids
-        if repeated > MOST_UNLIKE:
+        if repeated > MOST_REUSED_IDS:
             message = f"{100 * repeated:.0f} % of the events have an id that their user had at another time"
             fix = "It does not identify events: remove the column, or write a unique id per event."
             raise InputError(Problem("repeated-event-ids", "column 'event_id'", message, fix))
         watch, videos = self._watched(rules)
-        columns = {"clicks": self._counts[CLICK].upto(n), "watch_s": watch}
+        columns = {"clicks": self._counts[CLICK].first(n), "watch_s": watch}
         if self._has_videos:
             columns["videos"] = videos
         seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
         # too many names cannot be kinds of events: they get no columns
         for name in sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION}):
-            is_taken = name in TAKEN or name.startswith("before_")
+            is_taken = name in RESERVED_NAMES or name.startswith("before_")
             column = "impressions" if name == IMPRESSION else f"{name} events" if is_taken else name
-            columns[column] = self._counts[name].upto(n)
+            columns[column] = self._counts[name].first(n)
         return Counted(self._table(session, columns), self._removed(rules), self._notices())
 
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
@@ -160,7 +160,7 @@ class Folded:
         It also counts what the rules' cap and threshold exclude.
         """
         seconds = self._watch_times.seconds()
-        visit, unit = self._visit.upto(len(seconds)), self.reader.visits.unit
+        visit, unit = self._visit.first(len(seconds)), self.reader.visits.unit
         is_video = seconds > rules.threshold_s
         self.reader.leave_out("threshold", unit[visit[(seconds > 0) & ~is_video]])
         cap = np.inf if rules.item_cap_s is None else rules.item_cap_s
@@ -178,8 +178,8 @@ class Folded:
         ids = {
             "unit_id": self.reader.exposed.units.words().take(pa.array(visits.unit[rows])),
             "session_id": session.drop_null(),
-            "start_ts": pa.array(self._starts.upto(n)[rows], moment),
-            "end_ts": pa.array(self._ends.upto(n)[rows], moment),
+            "start_ts": pa.array(self._starts.first(n)[rows], moment),
+            "end_ts": pa.array(self._ends.first(n)[rows], moment),
         }
         return pa.table(ids | {name: pa.array(values[rows]) for name, values in columns.items()})
 
@@ -204,10 +204,10 @@ class Folded:
         else:
             notices = [reader.sources.notice()]
         notices += reader.exposed.spellings.notices()
-        if strangers := reader.strangers:
-            message = f"{strangers:,} events are of users who were never exposed"
+        if n_unexposed := reader.n_unexposed:
+            message = f"{n_unexposed:,} events are of users who were never exposed"
             fix = "They are in no variant and do not count."
-            notices.append(Problem("never-exposed", "events", message, fix, strangers))
+            notices.append(Problem("never-exposed", "events", message, fix, n_unexposed))
         if twice := self._watch_times.n_both_ways():
             message = f"{twice:,} items of a session have watch events and heartbeats"
             fix = "The longer of the two times counts."

@@ -201,14 +201,14 @@ class Ids:
 class Tally:
     """One number per code, in an array that grows with the codes.
 
-    ``upto(n)`` returns the array [n], which the caller may change.
+    ``first(n)`` returns the array [n], which the caller may change.
     """
 
     def __init__(self, dtype: Any, fill: float = 0) -> None:
         self._fill = fill
         self._held = np.full(1024, fill, dtype=dtype)
 
-    def upto(self, n: int) -> npt.NDArray[Any]:
+    def first(self, n: int) -> npt.NDArray[Any]:
         """Returns the numbers of the first n codes, as an array that may be changed in place."""
         if n > len(self._held):
             more = np.full(max(n, 3 * len(self._held) // 2), self._fill, dtype=self._held.dtype)

@@ -36,9 +36,9 @@ class WatchedItems:
         events = events.of(events.named(WATCH, HEARTBEAT) & (events.item >= 0))
         code, new = self._times.add(events)
         n = len(self._times)
-        self._unit.upto(n)[code[new]] = events.unit[new]
-        self._item.upto(n)[code[new]] = events.item[new]
-        np.minimum.at(self._begun.upto(n), code, events.at)
+        self._unit.first(n)[code[new]] = events.unit[new]
+        self._item.first(n)[code[new]] = events.item[new]
+        np.minimum.at(self._begun.first(n), code, events.at)
 
     def past(self, threshold_s: float) -> tuple[Ints, Ints, Ints]:
         """Returns (user, time, item) of the items watched for longer than the threshold.
@@ -47,7 +47,7 @@ class WatchedItems:
         """
         seconds = self._times.seconds()
         n, videos = len(seconds), np.flatnonzero(seconds > threshold_s)
-        unit, begun, item = (tally.upto(n)[videos] for tally in (self._unit, self._begun, self._item))
+        unit, begun, item = (tally.first(n)[videos] for tally in (self._unit, self._begun, self._item))
         order = np.lexsort((item, begun, unit))
         return unit[order], begun[order], item[order]
 
@@ -126,9 +126,11 @@ class ServedLists:
 
     def notices(self) -> list[Problem]:
         notices = [_lengths(np.bincount(self._list, minlength=len(self)))] if len(self) else []
-        if strangers := len(self._table) - len(self._rows):
-            message = f"{strangers:,} rows are of users who were never exposed"
-            notices.append(Problem("never-exposed", "served lists", message, "They do not count.", strangers))
+        if n_unexposed := len(self._table) - len(self._rows):
+            message = f"{n_unexposed:,} rows are of users who were never exposed"
+            notices.append(
+                Problem("never-exposed", "served lists", message, "They do not count.", n_unexposed)
+            )
         if other := self._n_other_variant:
             message = f"{other:,} lists were served by another variant than their user's"
             fix = "They count for the user's variant. Were all users served as assigned?"

@@ -45,7 +45,7 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
     log = read_sessions(table, exposures)
     rows, n_units = log.rows, len(log.unit_ids)
     assigned, before = _assignment(log, rules)
-    _refuse_strangers(rows, assigned)
+    _refuse_unassigned(rows, assigned)
     other_variant = _other_variant(log, before, assigned)
     # a row in the test without a time gets the first time in the test
     times_in_test = rows.at[~before & ~np.isnan(rows.at)]
@@ -112,12 +112,12 @@ def _of_units(segments: Mapping[str, Segment], units: Ints) -> dict[str, Segment
     return {name: segment for name, segment in chosen.items() if len(np.unique(segment.label)) > 1}
 
 
-def _refuse_strangers(rows: SessionRows, assigned: Assigned) -> None:
+def _refuse_unassigned(rows: SessionRows, assigned: Assigned) -> None:
     """Raises InputError if there are rows of users, and none of these users is in the test."""
-    strangers = assigned.strangers[rows.unit] & rows.of_user_in_test
-    if strangers.any() and assigned.strangers[rows.unit].all():
+    unassigned = assigned.unassigned[rows.unit] & rows.of_user_in_test
+    if unassigned.any() and assigned.unassigned[rows.unit].all():
         noun = "sessions" if rows.has_sessions else "rows"
-        message = f"none of {int(strangers.sum()):,} {noun} is of a user in the test"
+        message = f"none of {int(unassigned.sum()):,} {noun} is of a user in the test"
         fix = "Do both tables write user ids in the same form?"
         raise InputError(Problem("no-sessions", "sessions", message, fix))
 
@@ -195,11 +195,11 @@ def _row_notices(
     if repeated := int((~unrepeated).sum()):
         message = f"{repeated:,} rows {REPEATS}"
         yield Problem("duplicate-session", "sessions", message, "The first row of each counts.", repeated)
-    if strangers := int((assigned.strangers[rows.unit] & rows.of_user_in_test).sum()):
+    if unassigned := int((assigned.unassigned[rows.unit] & rows.of_user_in_test).sum()):
         noun = "sessions" if rows.has_sessions else "rows"
-        message = f"{strangers:,} {noun} are of users who are not in the test"
+        message = f"{unassigned:,} {noun} are of users who are not in the test"
         fix = "They are in no variant and do not count."
-        yield Problem("never-exposed", "sessions", message, fix, strangers)
+        yield Problem("never-exposed", "sessions", message, fix, unassigned)
     if "watch_s" in table.column_names and "videos" not in table.column_names:
         fix = "'Videos watched' is missing; add the column to see it."
         yield Problem("missing-column", "column 'videos'", "It is not in the upload", fix)

@@ -26,17 +26,17 @@ class WatchTimes:
         """
         code, new = self._keys.codes(paired(events.visit, events.item.astype(np.uint64)))
         n, beats = len(self), events.named(HEARTBEAT)
-        np.add.at(self._summed.upto(n), code[~beats], events.watched[~beats])
-        np.maximum.at(self._highest.upto(n), code[beats], events.watched[beats])
+        np.add.at(self._summed.first(n), code[~beats], events.watched[~beats])
+        np.maximum.at(self._highest.first(n), code[beats], events.watched[beats])
         return code, new
 
     def seconds(self) -> Floats:
         """Returns [codes] the sum of the watch events or the largest heartbeat, whichever is longer."""
         n = len(self)
         # rounded, so that ten times 0.1 s are not more than 1 s
-        return np.round(np.maximum(self._summed.upto(n), self._highest.upto(n)), 6)
+        return np.round(np.maximum(self._summed.first(n), self._highest.first(n)), 6)
 
     def n_both_ways(self) -> int:
         """Returns the number of codes that have both watch events and heartbeats."""
         n = len(self)
-        return int(((self._summed.upto(n) > 0) & (self._highest.upto(n) > 0)).sum())
+        return int(((self._summed.first(n) > 0) & (self._highest.first(n) > 0)).sum())

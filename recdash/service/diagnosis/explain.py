@@ -99,7 +99,7 @@ class Diagnosis:
             seen=_unless_missing(served.case_seen, case),
             places=_unless_missing(served.case_places, case),
             served=_unless_missing(served.case_served, case),
-            fading=_unless_missing(online.case_fading, case),
+            novelty=_unless_missing(online.case_novelty, case),
             stricter=_unless_missing(offline.case_stricter, case),
             sessions=_unless_missing(online.lift_of, case, "sessions_per_user"),
             segments=_unless_missing(online.case_segments, case),

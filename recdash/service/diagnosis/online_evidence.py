@@ -76,13 +76,13 @@ class OnlineEvidence:
             else SplitEvidence(p, users.assigned, users.crossed, bots)
         )
 
-    def case_fading(self, case: Case) -> NoveltyEvidence | Missing:
-        from recdash.online.analysis.novelty_effect import fading
+    def case_novelty(self, case: Case) -> NoveltyEvidence | Missing:
+        from recdash.online.analysis.novelty_effect import novelty_effects
 
         if case.test.kind == "aggregates":
             return SESSIONS
         metric = self.measure(case)
-        rows = fading(self._online_tests.users(case.test.id), metric, case.test.control)
+        rows = novelty_effects(self._online_tests.users(case.test.id), metric, case.test.control)
         row = next(row for row in rows if row.variant == case.variant)
         early, late, difference, low, high = row.early_lift, row.late_lift, row.difference, row.low, row.high
         if early is None or late is None or difference is None or low is None or high is None:
@@ -99,11 +99,11 @@ class OnlineEvidence:
 
         Also None for most aggregated metrics, whose name says it.
         """
-        from recdash.online.ab_test import with_own
+        from recdash.online.ab_test import with_standard_metrics
         from recdash.online.analysis import aggregates
         from recdash.online.analysis.lift import per
 
-        for metric in with_own(self._online_analysis.own_metrics(case.test.id)):
+        for metric in with_standard_metrics(self._online_analysis.own_metrics(case.test.id)):
             if metric.name == case.online_metric:
                 return per(metric) if metric.denominator else None
         if case.test.kind != "aggregates":

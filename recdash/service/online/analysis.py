@@ -32,10 +32,12 @@ class OnlineAnalysis:
 
     def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         """Returns the metrics that can be computed from the test's logs, including custom ones."""
-        from recdash.online.ab_test import with_own
+        from recdash.online.ab_test import with_standard_metrics
 
         totals = self._online_tests.users(test_id).totals
-        return tuple(metric for metric in with_own(self.own_metrics(test_id)) if metric.is_in(totals))
+        return tuple(
+            metric for metric in with_standard_metrics(self.own_metrics(test_id)) if metric.is_in(totals)
+        )
 
     def metric(self, test_id: str, name: str) -> OnlineMetric:
         known = {metric.name: metric for metric in self.metrics(test_id)}
@@ -83,9 +85,9 @@ class OnlineAnalysis:
 
     def novelty_effect(self, test_id: str, metric: str) -> list[NoveltyEffect]:
         """Returns for each variant the early and the late lift of the same users."""
-        from recdash.online.analysis.novelty_effect import fading
+        from recdash.online.analysis.novelty_effect import novelty_effects
 
-        return fading(*self._question(test_id, metric))
+        return novelty_effects(*self._question(test_id, metric))
 
     def segments(self, test_id: str) -> list[str]:
         """Returns the columns that divide the test's users into segments."""

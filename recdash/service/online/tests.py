@@ -15,13 +15,13 @@ from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.formatting.records import Row, records
 from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
-from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_own
+from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_standard_metrics
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_users
 from recdash.online.analysis.sample import summarise
 from recdash.online.proposals import propose
-from recdash.online.rules import AT_THE_DOOR, USUAL, WHEN_FOLDED, OnlineRules
+from recdash.online.rules import RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
@@ -131,7 +131,7 @@ class OnlineTests:
             created=self._context.now(),
             kind=logs.kind,
             upload=self._store.artifacts.put(logs.table),
-            tables={kind: self._store.artifacts.put(table) for kind, table in logs.beside.items()},
+            tables={kind: self._store.artifacts.put(table) for kind, table in logs.further_tables.items()},
             rules=rules.as_dict(),
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(removed) for removed in logs.removed],
@@ -203,7 +203,7 @@ class OnlineTests:
         """Returns the logs of an A/B test and its users; the users are None for aggregated tables."""
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         counted = logs.kind != "aggregates"
-        return logs, users_of(logs.table, logs.beside, rules) if counted else None
+        return logs, users_of(logs.table, logs.further_tables, rules) if counted else None
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
@@ -219,7 +219,7 @@ class OnlineTests:
         self._context.must_be_editor()
         rules.check()
         test = self._store.online_tests.get(test_id)
-        fixed = (*AT_THE_DOOR, *(WHEN_FOLDED if test.kind == "events" else ()))
+        fixed = (*RULES_OF_READING, *(RULES_OF_SESSIONS if test.kind == "events" else ()))
         current = OnlineRules(**test.rules)
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
         if changed:
@@ -258,7 +258,9 @@ class OnlineTests:
         if test.kind == "aggregates":
             logs = OnlineTables(test.kind, self._store.artifacts.table(test.upload), {})
             return results_of(logs, test.control, rules, own, correction=correction)
-        results = of_users(self._users(*_counted_by(test)), test.control, rules, with_own(own), correction)
+        results = of_users(
+            self._users(*_counted_by(test)), test.control, rules, with_standard_metrics(own), correction
+        )
         return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
 
     def next_steps(self, test_id: str) -> tuple[str, tuple[NextStep, ...]]:

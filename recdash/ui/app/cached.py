@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from recdash.evaluation.hit_overlap import Headroom
     from recdash.evaluation.user_detail import OneUser
     from recdash.metrics.ties import TieBand
-    from recdash.references.reference_scale import Standing
+    from recdash.references.reference_scale import ReferenceStanding
     from recdash.service import Explanation
     from recdash.stats.replicates import ReplicateDifference
     from recdash.stats.user_changes import Bars
@@ -247,7 +247,7 @@ def population_effect(view: View, run_ids: tuple[str, ...]) -> PopulationEffect 
         return None
 
 
-def standing(view: View, run_ids: tuple[str, ...]) -> Standing | None:
+def standing(view: View, run_ids: tuple[str, ...]) -> ReferenceStanding | None:
     """Returns the runs' values on the scale between the reference candidates: see ``Scores.standing``.
 
     None if the view is limited to a part of the experiment.

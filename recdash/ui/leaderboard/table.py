@@ -37,7 +37,7 @@ from recdash.ui.components import corrections
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.references.reference_scale import Standing
+    from recdash.references.reference_scale import ReferenceStanding
     from recdash.ui.app.state import View
 
 SETS = {"core": "Core", "beyond": "Beyond accuracy", "all": "All", "differ": "Differing"}
@@ -84,7 +84,7 @@ class Board:
     correction: Correction = "holm"
     relative: bool = False
     without_common_users: frozenset[str] = frozenset()
-    standing: Standing | None = None
+    standing: ReferenceStanding | None = None
 
     @property
     def unit(self) -> str:
@@ -161,7 +161,7 @@ def _base_name(view: View) -> str:
     return shortened(map(view.name, view.run_ids), 16)[view.base_name] if view.baseline else ""
 
 
-def _standing_columns(standing: Standing | None) -> tuple[Column, ...]:
+def _standing_columns(standing: ReferenceStanding | None) -> tuple[Column, ...]:
     """Returns the columns for the way from floor to ceiling and the multiple of most popular, as far as they
     are known.
     """
