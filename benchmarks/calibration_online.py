@@ -17,7 +17,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Lifts, Sums
-from recdash.online.analysis.sequential import sequence
+from recdash.online.analysis.sequential import always_valid_interval
 from recdash.online.counts import Count, p_value, ratio_interval
 from recdash.online.metrics import OnlineMetric
 from recdash.online.validity import MANY_LOOKS, ONE_LOOK
@@ -122,8 +122,11 @@ def many_looks(situation: Situation, split: str, tries: int, longest: int) -> Lo
             bare = _bare(control, variant)
         n = control.n + variant.n
         for place, planned in enumerate(PLANNED):
-            ever = _excludes(*sequence(*bare, n, planned))
-            shown = _excludes(*sequence(lifts.log_ratio, lifts.std_error, n, planned)) & lifts.for_many_looks
+            ever = _excludes(*always_valid_interval(*bare, n, planned))
+            shown = (
+                _excludes(*always_valid_interval(lifts.log_ratio, lifts.std_error, n, planned))
+                & lifts.for_many_looks
+            )
             found.ever[place] += int(ever.any(axis=1).sum())
             found.shown[place] += int(shown.any(axis=1).sum())
         found.reached += int(lifts.for_many_looks.any(axis=1).sum())

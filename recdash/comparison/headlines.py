@@ -16,7 +16,7 @@ from recdash.formatting.wording import listed, many, named_number, plural
 if TYPE_CHECKING:
     import pandas as pd
 
-    from recdash.references.reference_scale import Standing
+    from recdash.references.reference_scale import ReferenceStanding
 
 EQUAL = 1e-12
 """Largest gap between two values that counts as rounding error."""
@@ -113,7 +113,7 @@ def no_shared_user(names: Sequence[str], base: str) -> str:
     return f"{listed(names)} {verb} no user with {base}, so there is nothing to compare."
 
 
-def standing_sentence(standing: Standing | None, best_first: Sequence[str]) -> str:
+def standing_sentence(standing: ReferenceStanding | None, best_first: Sequence[str]) -> str:
     """Returns where the best uploaded run is between floor and ceiling, as a sentence; empty if this is
     unknown.
     """

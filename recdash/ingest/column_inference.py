@@ -26,7 +26,7 @@ from recdash.ingest.columns import (
     LISTS,
     SINGLE,
     Columns,
-    Decided,
+    KnownOrder,
     assign,
     by_position,
     is_called,
@@ -72,12 +72,12 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def columns_of_run(
-    raw: RawTable, explicit: Mapping[str, str], without: Sequence[str], decided: Decided
+    raw: RawTable, explicit: Mapping[str, str], without: Sequence[str], known_order: KnownOrder
 ) -> Columns:
     """Returns the columns of a run after examining its first rows.
 
-    ``explicit`` is the user's mapping of roles, ``without`` are roles to leave out, ``decided`` says what the
-    user need not be asked.
+    ``explicit`` is the user's mapping of roles, ``without`` are roles to leave out, ``known_order`` says
+    what the user need not be asked.
     """
     if not raw.header and raw.roles is None:
         columns = _without_header("run", raw, explicit, without)
@@ -85,14 +85,14 @@ def columns_of_run(
         columns = assign("run", raw.columns, explicit, raw.roles, None, without)
         if raw.roles is None and not explicit.get("item_id") and _may_be_lists(raw, columns):
             columns = _with_lists(raw, columns, explicit, without)
-    columns = columns if decided.checked else with_cells(raw, "run", columns, {*explicit, *without})
+    columns = columns if known_order.checked else with_cells(raw, "run", columns, {*explicit, *without})
     if columns.problems:
         return columns
     if raw.roles is not None:
-        by_rank = raw.is_trec and (decided.order == "rank" or "rank" in columns.mapping)
+        by_rank = raw.is_trec and (known_order.order == "rank" or "rank" in columns.mapping)
         return _by_trec_rank(raw, columns) if by_rank else columns
     columns = _refuse_list_cells(raw, columns)
-    return columns if columns.problems else _ordered(raw, columns, explicit, decided)
+    return columns if columns.problems else _ordered(raw, columns, explicit, known_order)
 
 
 # ── rows without a header line ───────────────────────────────────────────────────────────────
@@ -380,28 +380,30 @@ def _writes_list(value: str) -> bool:
 # ── which column orders the lists, and which way ─────────────────────────────────────────────
 
 
-def _ordered(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
+def _ordered(
+    raw: RawTable, columns: Columns, explicit: Mapping[str, str], known_order: KnownOrder
+) -> Columns:
     """Returns ``columns`` after checking the values of the column that orders the lists."""
-    if decided.checked or columns.wide or columns.models:
+    if known_order.checked or columns.wide or columns.models:
         return columns
     mapping = columns.mapping
     if "rank" in mapping:
-        return _with_ranks(raw, columns, explicit, decided)
+        return _with_ranks(raw, columns, explicit, known_order)
     if "score" in mapping and "score" not in explicit:
-        return _counted_score(raw, columns, decided) or _with_scores(raw, columns)
+        return _counted_score(raw, columns, known_order) or _with_scores(raw, columns)
     distance = next((column for column in raw.columns if is_distance(column)), None)
     if "score" not in mapping and "score" not in explicit and distance and distance not in mapping.values():
         return _with_distance(raw, columns, distance)
     is_ordered = bool({"rank", "score"} & {*explicit, *mapping})
-    return columns if is_ordered else _with_unread_scores(raw, columns, decided)
+    return columns if is_ordered else _with_unread_scores(raw, columns, known_order)
 
 
-def _with_unread_scores(raw: RawTable, columns: Columns, decided: Decided) -> Columns:
+def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder) -> Columns:
     """Returns the ``columns`` of a run in file order, after looking for scores that are not read.
 
     It has a problem if columns are named like scores, and a notice if several columns have decimal numbers.
     """
-    if decided.order == "file" or layout_of(raw, columns) != "rows":
+    if known_order.order == "file" or layout_of(raw, columns) != "rows":
         return columns
     taken, rows = {*columns.mapping.values()}, raw.sample()
     free = {column: values_of(rows, column) for column in raw.columns if column not in taken}
@@ -439,7 +441,9 @@ def is_distance(column: str) -> bool:
     return plain(column).endswith(LESS_IS_BETTER)
 
 
-def _with_ranks(raw: RawTable, columns: Columns, explicit: Mapping[str, str], decided: Decided) -> Columns:
+def _with_ranks(
+    raw: RawTable, columns: Columns, explicit: Mapping[str, str], known_order: KnownOrder
+) -> Columns:
     """Returns ``columns`` after checking whether ranks start at 0, descend, or contradict the scores."""
     has_score = "score" in columns.mapping
     list_code, values = _first_values(raw, columns, ["rank", *(["score"] if has_score else [])])
@@ -447,7 +451,7 @@ def _with_ranks(raw: RawTable, columns: Columns, explicit: Mapping[str, str], de
     if rank is None or not len(rank):
         return columns
     columns = _counted_from_zero(columns, rank)
-    if decided.order or {"rank", "score"} & set(explicit):
+    if known_order.order or {"rank", "score"} & set(explicit):
         return columns
     if has_score:
         order = np.lexsort((rank, list_code))
@@ -533,7 +537,7 @@ def _descending(rank: str, pattern: str) -> Problem:
     return Problem("descending-ranks", f"column '{rank}'", finding, fix)
 
 
-def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns | None:
+def _counted_score(raw: RawTable, columns: Columns, known_order: KnownOrder) -> Columns | None:
     """Returns ``columns`` with a problem if the scores of each list count 1 to n, as ranks do.
 
     Returns None if they do not. Scores that descend from n to 1 along the rows give the same order as ranks,
@@ -542,14 +546,14 @@ def _counted_score(raw: RawTable, columns: Columns, decided: Decided) -> Columns
     score = columns.mapping["score"]
     list_code, values = _first_values(raw, columns, ["score"])
     falls, rises = _steps(list_code, values["score"]) if len(list_code) else (0, 0)
-    if decided.order == "score" or not rises or falls + rises < FEWEST:
+    if known_order.order == "score" or not rises or falls + rises < FEWEST:
         return None
     lists = [np.sort(scores) for scores in _lists_of(list_code, values["score"]) if len(scores) > 1]
     # 1 to n, or 0 to n - 1, in any order
     n_counted = sum(bool(ordered[0] in (0, 1) and (np.diff(ordered) == 1).all()) for ordered in lists)
     if n_counted < CLEAR * len(lists):
         return None
-    if decided.order == "rank":
+    if known_order.order == "rank":
         mapping = {role: column for role, column in columns.mapping.items() if role != "score"}
         return _counted_from_zero(replace(columns, mapping={**mapping, "rank": score}), values["score"])
     finding = "counts 1 to n in each list, as ranks do: the smallest may be the best"

@@ -273,7 +273,7 @@ ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "bandit", "p
 
 
 @dataclass(frozen=True, slots=True)
-class Sideways:
+class WideRole:
     """A role that several numbered columns can have together, and the roles that other columns then have."""
 
     role: Role
@@ -284,16 +284,16 @@ class Sideways:
     """True if the columns may have any name, False if it must be one of the role's."""
 
 
-ITEMS_OF_A_USER = Sideways(
+ITEMS_OF_A_USER = WideRole(
     ITEM, ("user_id",), "the items", "{n} items of one user per row", any_name=False
 )  # fmt: skip
-SIDEWAYS: Mapping[TableKind, Sideways] = {
-    "run": Sideways(
+WIDE_ROLES: Mapping[TableKind, WideRole] = {
+    "run": WideRole(
         ITEM, ("user_id", "run", "replicate"), "the items", "the positions 1 to {n} of one list per row"
     ),
     "truth": ITEMS_OF_A_USER,
     "train": ITEMS_OF_A_USER,
-    "vectors": Sideways(VECTOR, ("item_id",), "the vector", "the {n} numbers of one vector per row"),
+    "vectors": WideRole(VECTOR, ("item_id",), "the vector", "the {n} numbers of one vector per row"),
 }
 
 SHOWN = 10
@@ -351,7 +351,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class KnownOrder:
     """What is known about the order of a run's lists, so that the user is not asked.
 
     ``order`` says what orders them, if the user stated it. ``checked``: the table was examined before, and
@@ -535,7 +535,7 @@ def assign(
     without, stated = [*without, *left_out], {role: column for role, column in stated.items() if column}
     stated, mark, models = _said_of_cells(kind, columns, stated)
     families = _families(kind, columns, {**(positions or {}), **stated}, no_header=positions is not None)
-    spread = SIDEWAYS[kind].role.name if kind in SIDEWAYS else ""
+    spread = WIDE_ROLES[kind].role.name if kind in WIDE_ROLES else ""
     chosen, problems = _chosen_range(columns, families, spread, stated.get(spread, ""))
     explicit = {r: c for r, c in stated.items() if not (r == spread and (chosen or problems))}
     scores = _several_columns(explicit.get("score", ""), columns) if kind == "run" else ()
@@ -556,7 +556,7 @@ def assign(
     likely = [chosen] if chosen else _likely(kind, families)
     wide = likely[0] if len(likely) == 1 else ()
     if wide:  # a whole list has no score or rank beside it
-        mapping = {role: mapping[role] for role in SIDEWAYS[kind].beside if role in mapping}
+        mapping = {role: mapping[role] for role in WIDE_ROLES[kind].beside if role in mapping}
     if not problems:
         open_role = spread if likely else ""
         problems += _twice(kind, columns, mapping) or _missing(kind, columns, mapping, open_role, left_out)
@@ -665,9 +665,9 @@ def _families(
 
     These are numbered columns, or all columns of numbers of a vector.
     """
-    if kind not in SIDEWAYS:
+    if kind not in WIDE_ROLES:
         return {}
-    lists_items = SIDEWAYS[kind].role is ITEM
+    lists_items = WIDE_ROLES[kind].role is ITEM
     if no_header and lists_items:
         listed = tuple(column for column in columns if column != known.get("user_id", columns[0]))
         return {wide_label(listed): listed} if len(listed) > 1 else {}
@@ -702,10 +702,10 @@ def _likely(kind: TableKind, families: Mapping[str, tuple[str, ...]]) -> list[tu
 
     These are the groups named like it; if there are none and any name is allowed, all groups.
     """
-    if kind not in SIDEWAYS:
+    if kind not in WIDE_ROLES:
         return []
-    fitting = [family for family in families.values() if is_called(SIDEWAYS[kind].role, family[0])]
-    return fitting or (list(families.values()) if SIDEWAYS[kind].any_name else [])
+    fitting = [family for family in families.values() if is_called(WIDE_ROLES[kind].role, family[0])]
+    return fitting or (list(families.values()) if WIDE_ROLES[kind].any_name else [])
 
 
 def is_called(role: Role, column: str) -> bool:
@@ -718,8 +718,8 @@ def _which_family(kind: TableKind, likely: Sequence[tuple[str, ...]]) -> list[Pr
     """Returns a problem if several groups of numbered columns may be the list of items or the vector."""
     if len(likely) < 2:
         return []
-    role, labels = SIDEWAYS[kind].role.name, [f"'{wide_label(family)}'" for family in likely]
-    finding = f"{len(labels)} groups of numbered columns may be {SIDEWAYS[kind].what}: {listed(labels)}"
+    role, labels = WIDE_ROLES[kind].role.name, [f"'{wide_label(family)}'" for family in likely]
+    finding = f"{len(labels)} groups of numbered columns may be {WIDE_ROLES[kind].what}: {listed(labels)}"
     name = {"item_id": "rec"}.get(role, role)
     fix = f"Map {role} to one of them, such as {labels[0]}, or rename its columns {name}_1, {name}_2 …"
     return [Problem("ambiguous-wide", "columns", finding, fix)]
@@ -834,6 +834,6 @@ def _notices(
     elif pairs:
         notices.append(Problem("columns-guessed", "columns", f"read as {pairs}", "Change it if wrong."))
     if wide:
-        finding = f"wide table: {wide_label(wide)} are {SIDEWAYS[kind].says.format(n=len(wide))}"
+        finding = f"wide table: {wide_label(wide)} are {WIDE_ROLES[kind].says.format(n=len(wide))}"
         notices.append(Problem("wide-table", "columns", finding, ""))
     return notices

@@ -37,7 +37,7 @@ def reason(error: Exception) -> str:
 
 
 @contextmanager
-def in_words(
+def translating_errors(
     code: str, finding: str, fix: str, *, place: str = "file", beside: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
     """Raises ``UploadError`` in place of an error that a reader raises inside the ``with`` block.
@@ -57,13 +57,13 @@ def in_words(
 UNREADABLE = ("unreadable", "the file cannot be read", "It is damaged or has another format: write it again.")
 
 
-def each_in_words(values: Iterator[T]) -> Iterator[T]:
+def each_translated(values: Iterator[T]) -> Iterator[T]:
     """Yields the values. Raises ``UploadError`` if the reader fails before the next one."""
-    with in_words(*UNREADABLE):
+    with translating_errors(*UNREADABLE):
         yield from values
 
 
 def translated(read: Callable[[], T]) -> T:
     """Returns the result of ``read``. Raises ``UploadError`` if the reader fails."""
-    with in_words(*UNREADABLE):
+    with translating_errors(*UNREADABLE):
         return read()

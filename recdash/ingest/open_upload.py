@@ -76,10 +76,10 @@ def get_ready() -> None:
 
     If it cannot start, the first file is rejected with the reason.
     """
-    from recdash.ingest.isolation.isolated_reader import KEEPER
+    from recdash.ingest.isolation.isolated_reader import FORK_SERVER
 
     with suppress(OSError):
-        KEEPER.start()
+        FORK_SERVER.start()
 
 
 def _reader(source: reader.Source, limits: Limits | None) -> ModuleType:

@@ -29,10 +29,10 @@ from recdash.ingest.columns import (
     REVERSED,
     ROLES,
     ROW_BY_ROW,
-    SIDEWAYS,
+    WIDE_ROLES,
     WITH_ATTRIBUTES,
     Columns,
-    Decided,
+    KnownOrder,
     Role,
     SharedColumns,
     TableMapping,
@@ -65,7 +65,7 @@ from recdash.ingest.values import plain as decoded
 
 Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
 Mapped = Mapping[str, str] | None
-UNDECIDED = Decided()
+UNKNOWN_ORDER = KnownOrder()
 
 SPLITTING = ("run", "replicate")
 """Roles of the columns that name the candidate and the replicate of a row."""
@@ -76,7 +76,7 @@ SUFFIXES = {
     *("pq", "json", "jsonl", "ndjson", "run", "qrels", "trec", "xlsx", "pkl"),
 }
 MOST_RUNS = 100
-Part = Mapping[str, str]
+RowFilter = Mapping[str, str]
 """A filter for the rows of a file, such as {"run": "als", "replicate": "1"}; empty for all rows."""
 
 
@@ -94,7 +94,7 @@ class Opened:
     zone: str | None = None
     explicit: Mapping[str, str] = field(default_factory=dict)
     """{role: column} as the user mapped them for this table."""
-    decided: Decided = UNDECIDED
+    known_order: KnownOrder = UNKNOWN_ORDER
 
     @property
     def notices(self) -> list[Problem]:
@@ -108,7 +108,7 @@ class Opened:
         """Returns role → column for display; all columns of a wide list have one label."""
         label = wide_label(self.columns.wide)
         mapping = {**self.columns.mapping, **self.columns.marked_items}
-        mapping |= {SIDEWAYS[self.kind].role.name: label} if label else {}
+        mapping |= {WIDE_ROLES[self.kind].role.name: label} if label else {}
         if self.columns.reversed_score:
             mapping["score"] = f"{REVERSED}{mapping['score']}"
         return mapping
@@ -135,7 +135,7 @@ def read_recommendations(
     first rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all
     problems.
     """
-    opened = _open(TableRequest("run", source, name, mapping, limits, decided=Decided(order, checked)))
+    opened = _open(TableRequest("run", source, name, mapping, limits, known_order=KnownOrder(order, checked)))
     try:
         several = [_split(of_model) for of_model in _by_model(opened)]
     except UploadError as error:
@@ -381,7 +381,7 @@ def _first_block_problems(opened: Opened, findings: Findings) -> tuple[Problem, 
 class TableRequest:
     """What to read and how.
 
-    ``without`` are roles to leave out, ``decided`` is what the user need not be asked.
+    ``without`` are roles to leave out, ``known_order`` is what the user need not be asked.
     """
 
     kind: TableKind
@@ -390,7 +390,7 @@ class TableRequest:
     mapping: Mapped
     limits: Limits | None
     without: Sequence[str] = ()
-    decided: Decided = UNDECIDED
+    known_order: KnownOrder = UNKNOWN_ORDER
 
 
 def _open(request: TableRequest) -> Opened:
@@ -419,7 +419,7 @@ def _open_table(request: TableRequest, relevance: str | None, zone: str | None) 
 
 
 def _assigned(request: TableRequest) -> Opened:
-    kind, mapping, decided = request.kind, request.mapping, request.decided
+    kind, mapping, known_order = request.kind, request.mapping, request.known_order
     limits = request.limits or UNLIMITED
     _check_mapping(mapping)
     name_shown, given_name = _names(request)
@@ -428,21 +428,21 @@ def _assigned(request: TableRequest) -> Opened:
         names_a_place = names_place((mapping or {}).values(), raw.columns)
         if names_a_place or (isinstance(mapping, TableMapping) and mapping.shared_names_place(raw.columns)):
             raw = raw.without_header()
-    raw = raw if decided.checked else with_pairs(raw, kind)
+    raw = raw if known_order.checked else with_pairs(raw, kind)
     if raw.n_rows == 0:
         raise UploadError(Problem("no-rows", "file", "a header but no rows", "Upload a table with rows."))
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
         explicit = mapping.within(kind, name_shown, raw.columns)
-    columns = _columns(kind, raw, explicit, request.without, decided)
-    if not decided.checked:
+    columns = _columns(kind, raw, explicit, request.without, known_order)
+    if not known_order.checked:
         columns = with_header_checked(raw, kind, columns)
     if columns.problems and isinstance(mapping, TableMapping):
         unmet = mapping.unmet(kind, raw.columns, columns.mapping)
         columns = replace(columns, problems=(*unmet, *columns.problems))
     layout: Layout = "rows" if columns.problems or kind in ROW_BY_ROW else layout_of(raw, columns)
     return Opened(
-        kind, name_shown, given_name, raw, columns, layout, limits, explicit=explicit, decided=decided
+        kind, name_shown, given_name, raw, columns, layout, limits, explicit=explicit, known_order=known_order
     )
 
 
@@ -453,10 +453,14 @@ def _check_mapping(mapping: object) -> None:
 
 
 def _columns(
-    kind: TableKind, raw: RawTable, mapping: Mapping[str, str], without: Sequence[str], decided: Decided
+    kind: TableKind,
+    raw: RawTable,
+    mapping: Mapping[str, str],
+    without: Sequence[str],
+    known_order: KnownOrder,
 ) -> Columns:
     if kind == "run":
-        return columns_of_run(raw, mapping, without, decided)
+        return columns_of_run(raw, mapping, without, known_order)
     columns = columns_of_table(kind, raw, mapping, without)
     return with_cells(raw, kind, columns, {*mapping, *without})
 
@@ -512,7 +516,7 @@ def without_suffixes(file_name: str) -> str:
     return ".".join(parts)
 
 
-def _split(opened: Opened) -> tuple[Opened, list[Part]]:
+def _split(opened: Opened) -> tuple[Opened, list[RowFilter]]:
     """Returns the table, and a filter for the rows of each recommender and replicate.
 
     A column that was only guessed must name several of them; otherwise the table is read without it.
@@ -530,7 +534,7 @@ def _split(opened: Opened) -> tuple[Opened, list[Part]]:
         columns = replace(columns, mapping=mapping)
     elif needless:
         needed = {role: column for role, column in explicit.items() if role not in needless}
-        columns = _columns("run", opened.raw, needed, needless, opened.decided)
+        columns = _columns("run", opened.raw, needed, needless, opened.known_order)
     name = opened.name
     if "run" in needless and names_by_role["run"] and opened.given_name is None:
         name = names_by_role["run"][0]
@@ -567,7 +571,7 @@ def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
     return names if certain or guess_holds else []
 
 
-def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
+def _parts(opened: Opened, roles: Sequence[str]) -> list[RowFilter]:
     """Returns a filter for each combination of names that occurs in the rows.
 
     Replicates are sorted by number; otherwise the order is that of first appearance.
@@ -579,7 +583,7 @@ def _parts(opened: Opened, roles: Sequence[str]) -> list[Part]:
         joined = pc.binary_join_element_wise(*texts, BETWEEN) if len(texts) > 1 else texts[0]
         joined_names = joined.unique().to_pylist()
         combinations.update({tuple(name.split(BETWEEN)): None for name in joined_names if name})
-    parts: list[Part] = [dict(zip(roles, names, strict=True)) for names in combinations if all(names)]
+    parts: list[RowFilter] = [dict(zip(roles, names, strict=True)) for names in combinations if all(names)]
     return sorted(parts, key=lambda part: _by_number(part.get("replicate", "")))
 
 
@@ -602,7 +606,7 @@ def noun_of(column: str) -> str:
 # ── reading ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
+def _recommendations(opened: Opened, name: str, part: RowFilter) -> Recommendations:
     roles = [role for role in ("user_id", "item_id", "rank", "score") if role in opened.mapping]
     notices = opened.notices
     by_place = {(n.code, n.place): n for n in notices}
@@ -629,7 +633,7 @@ def _recommendations(opened: Opened, name: str, part: Part) -> Recommendations:
     )
 
 
-def _with_ids(opened: Opened, wanted: Sequence[str], part: Part) -> list[Role]:
+def _with_ids(opened: Opened, wanted: Sequence[str], part: RowFilter) -> list[Role]:
     """Returns the roles to read, including both ids, so that every pass leaves out the same rows.
 
     An id without missing values is not read unless it is wanted.
@@ -667,7 +671,7 @@ def _roles(opened: Opened) -> list[Role]:
 
 
 def _checked(
-    opened: Opened, roles: Sequence[Role], findings: Findings, part: Part | None = None
+    opened: Opened, roles: Sequence[Role], findings: Findings, part: RowFilter | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yields the checked blocks of the table; after a problem, the rest is only searched for other problems.
 
@@ -743,7 +747,7 @@ IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "v
 
 
 def _checked_block(
-    block: ColumnBlock, roles: Sequence[Role], opened: Opened, findings: Findings, part: Part
+    block: ColumnBlock, roles: Sequence[Role], opened: Opened, findings: Findings, part: RowFilter
 ) -> pa.RecordBatch:
     checked: dict[str, pa.Array] = {}
     keep = None

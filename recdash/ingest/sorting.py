@@ -131,7 +131,7 @@ def _taken(kind: TableKind, confidence: Confidence, reason: str) -> SortedFile:
 
 def _kind_by_name(file: FileFacts) -> TableKind | None:
     """Returns the kind of interactions in the file's name; None if the name says none, or both."""
-    truth, train = file.is_called(TEST_WORDS), file.is_called(TRAIN_WORDS)
+    truth, train = file.name_contains(TEST_WORDS), file.name_contains(TRAIN_WORDS)
     return None if truth == train else "truth" if truth else "train"
 
 

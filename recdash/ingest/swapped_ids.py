@@ -26,9 +26,9 @@ def unswapped(looks: Sequence[Look], columns: Sequence[IdColumns]) -> list[IdCol
     pairs = [n for n, own in enumerate(columns) if own.user and own.item and looks[n].roles is None]
     for _ in pairs:
         users, items = (_counted(role, looks, columns) for role in ("user_id", "item_id"))
-        doubts = {number: _doubt(looks[number], columns[number], users, items) for number in pairs}
-        worst = max(pairs, key=doubts.__getitem__)
-        if doubts[worst] <= 0:
+        evidence = {number: _swap_evidence(looks[number], columns[number], users, items) for number in pairs}
+        worst = max(pairs, key=evidence.__getitem__)
+        if evidence[worst] <= 0:
             break
         own = columns[worst]
         both = ("user_id", "item_id")
@@ -47,7 +47,7 @@ def _counted(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> 
     return counts
 
 
-def _doubt(look: Look, own: IdColumns, users: Counts, items: Counts) -> float:
+def _swap_evidence(look: Look, own: IdColumns, users: Counts, items: Counts) -> float:
     """Returns how many more files, per id, contradict the names of a file's columns than confirm them.
 
     Returns 0 if too few do.

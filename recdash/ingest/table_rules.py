@@ -133,7 +133,7 @@ class FileFacts:
         cells = [column for column in texts if values[column] and holding(values[column]) == "list"]
         return sorted([*self.look.lists, *cells], key=lambda column: column != self.item)
 
-    def is_called(self, words: Sequence[str]) -> bool:
+    def name_contains(self, words: Sequence[str]) -> bool:
         """Returns True if the file's name contains one of the words."""
         return bool(self.words & set(words))
 
@@ -275,7 +275,7 @@ def _of_lists(facts: FileFacts) -> SortedFile | None:
         return None
     reason = f"'{lists[0]}' holds a list per row." if lists else f"'{wide[0][0]}' … hold a list per row."
     held_out = [column for column in lists if plain(column) in HELD_OUT]
-    if (held_out and len(lists) == len(held_out)) or facts.is_called(TRUTH_WORDS):
+    if (held_out and len(lists) == len(held_out)) or facts.name_contains(TRUTH_WORDS):
         return SortedFile("truth", "likely", (reason, "Its name says that these are test items."), ("run",))
     return SortedFile("run", "likely", (reason,), ("truth",))
 

@@ -13,7 +13,7 @@ from recdash.domain.kinds import Ints, TableKind
 from recdash.engines import Reference
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.references import rankers
-from recdash.references.context import Knowledge
+from recdash.references.context import RankerInputs
 from recdash.references.rankers import Lists
 
 _ROWS_PER_BATCH = 1 << 18
@@ -36,7 +36,7 @@ class ReferenceCandidate:
     meaning: str
     needs: str
     missing_table: Callable[[Tables], str]
-    rank: Callable[[Knowledge], Lists]
+    rank: Callable[[RankerInputs], Lists]
 
     @property
     def title(self) -> str:
@@ -165,19 +165,19 @@ def make_references(
     ]
     if problems:
         raise InputError(problems)
-    knowledge = Knowledge(reference, tables, depth)
-    return [_recommendations(candidate, knowledge) for candidate in wanted]
+    inputs = RankerInputs(reference, tables, depth)
+    return [_recommendations(candidate, inputs) for candidate in wanted]
 
 
 # ── as a stream ──────────────────────────────────────────────────────────────────────────────
 
 
-def _recommendations(candidate: ReferenceCandidate, knowledge: Knowledge) -> Recommendations:
+def _recommendations(candidate: ReferenceCandidate, inputs: RankerInputs) -> Recommendations:
     def batches(columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
         empty = True
-        for lists in blocks_of(candidate.rank(knowledge)):
+        for lists in blocks_of(candidate.rank(inputs)):
             empty = False
-            yield id_batch(knowledge, lists).select([name for name in _COLUMNS if name in columns])
+            yield id_batch(inputs, lists).select([name for name in _COLUMNS if name in columns])
         if empty:
             text, fix = (
                 "it gives no user of the test set a list",
@@ -202,9 +202,9 @@ def blocks_of(lists: Lists) -> Iterator[list[tuple[int, Ints]]]:
         yield block
 
 
-def id_batch(knowledge: Knowledge, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
+def id_batch(inputs: RankerInputs, lists: list[tuple[int, Ints]]) -> pa.RecordBatch:
     """Returns lists of codes as a batch with the columns user_id, item_id and rank."""
-    users, items = knowledge.ids
+    users, items = inputs.ids
     lengths = np.array([len(codes) for _, codes in lists])
     user = np.repeat(np.array([user for user, _ in lists]), lengths)
     rank = np.arange(len(user)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1

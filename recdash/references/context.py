@@ -16,7 +16,7 @@ from recdash.sorting import distinct
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class RankerInputs:
     """The tables of an evaluation, with common codes: ``U`` users of the truth, ``N`` items of all tables."""
 
     reference: Reference

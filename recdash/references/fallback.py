@@ -12,19 +12,19 @@ import pyarrow as pa
 from recdash.domain.inputs import Recommendations
 from recdash.references import rankers
 from recdash.references.candidates import blocks_of, id_batch
-from recdash.references.context import Knowledge
+from recdash.references.context import RankerInputs
 from recdash.references.rankers import Lists
 
 Mask = npt.NDArray[np.bool_]
 
 
 def completed(
-    run: Recommendations, name: str, has_list: Mask, knowledge: Knowledge, facts: dict[str, Any]
+    run: Recommendations, name: str, has_list: Mask, inputs: RankerInputs, facts: dict[str, Any]
 ) -> Recommendations:
     """Returns the run's own lists, followed by a list of popular items for every user without one.
 
     ``has_list`` [U] marks the users of the truth that have a list in the run. The added lists have
-    ``knowledge.depth`` items: those with the most users in the training data, without those the user has
+    ``inputs.depth`` items: those with the most users in the training data, without those the user has
     there. They are ordered by the columns that the run has, with −rank as the score. ``facts`` says where the
     lists come from.
     """
@@ -35,16 +35,16 @@ def completed(
             schema = batch.schema
             yield batch
         if schema is not None:
-            for lists in blocks_of(_popular_for_others(knowledge, has_list)):
-                yield _as(schema, id_batch(knowledge, lists))
+            for lists in blocks_of(_popular_for_others(inputs, has_list)):
+                yield _as(schema, id_batch(inputs, lists))
 
     return Recommendations(
         name, batches, run.has_rank, run.has_score, mapping=run.mapping, notices=run.notices, fallback=facts
     )
 
 
-def _popular_for_others(knowledge: Knowledge, has_list: Mask) -> Lists:
-    return ((user, items) for user, items in rankers.popular(knowledge) if not has_list[user])
+def _popular_for_others(inputs: RankerInputs, has_list: Mask) -> Lists:
+    return ((user, items) for user, items in rankers.popular(inputs) if not has_list[user])
 
 
 def _as(schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
-from recdash.references.context import Knowledge
+from recdash.references.context import RankerInputs
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,15 +74,15 @@ class Remaining:
         return self.common.items[places + np.searchsorted(left_before, places, side="right")]
 
 
-def _first(knowledge: Knowledge, items: Ints) -> Lists:
+def _first(inputs: RankerInputs, items: Ints) -> Lists:
     """Yields for each user the first ``depth`` of the items that the user does not have yet.
 
     Users have the items of their rows in the training data.
     """
-    common = CommonList.of(items, knowledge.n_items)
-    for user in range(knowledge.truth.n_users):
-        left = common.without(knowledge.seen(user))
-        yield user, left.at(np.arange(min(knowledge.depth, len(left))))
+    common = CommonList.of(items, inputs.n_items)
+    for user in range(inputs.truth.n_users):
+        left = common.without(inputs.seen(user))
+        yield user, left.at(np.arange(min(inputs.depth, len(left))))
 
 
 def _best_first(value: Floats, place: Ints) -> Ints:
@@ -93,20 +93,20 @@ def _best_first(value: Floats, place: Ints) -> Ints:
     return np.lexsort((place, -value.round(_DECIMALS)))
 
 
-def popular(knowledge: Knowledge) -> Lists:
+def popular(inputs: RankerInputs) -> Lists:
     """Yields for each user the items with the most training users."""
-    users = _train_users(knowledge)
-    best_first = np.lexsort((knowledge.id_order, -users))
-    return _first(knowledge, best_first[: np.count_nonzero(users)])
+    users = _train_users(inputs)
+    best_first = np.lexsort((inputs.id_order, -users))
+    return _first(inputs, best_first[: np.count_nonzero(users)])
 
 
-def weighted_rating(knowledge: Knowledge) -> Lists:
+def weighted_rating(inputs: RankerInputs) -> Lists:
     """Yields for each user the items with the best mean ratings, shrunk towards the overall mean."""
-    votes, mean = _ratings(knowledge)
+    votes, mean = _ratings(inputs)
     rated = np.flatnonzero(votes)
     overall = float((votes * mean).sum() / votes.sum())
     value = shrunk(mean[rated], votes[rated], float(np.quantile(votes[rated], VOTES_QUANTILE)), overall)
-    return _first(knowledge, rated[_best_first(value, knowledge.id_order[rated])])
+    return _first(inputs, rated[_best_first(value, inputs.id_order[rated])])
 
 
 def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
@@ -118,86 +118,86 @@ def shrunk(mean: Floats, votes: Floats, m: float, overall: float) -> Floats:
     return (votes * mean + m * overall) / (votes + m)
 
 
-def random(knowledge: Knowledge) -> Lists:
+def random(inputs: RankerInputs) -> Lists:
     """Yields for each user random items, the same in every call."""
-    common = CommonList.of(_pool(knowledge), knowledge.n_items)
+    common = CommonList.of(_pool(inputs), inputs.n_items)
     chance = np.random.default_rng(SEED)
-    for user in knowledge.users_by_id:
-        left = common.without(knowledge.seen(user))
-        yield user, left.at(chance.choice(len(left), min(knowledge.depth, len(left)), replace=False))
+    for user in inputs.users_by_id:
+        left = common.without(inputs.seen(user))
+        yield user, left.at(chance.choice(len(left), min(inputs.depth, len(left)), replace=False))
 
 
-def _pool(knowledge: Knowledge) -> Ints:
+def _pool(inputs: RankerInputs) -> Ints:
     """Returns the items of the catalogue, or of the training data if there is none, sorted by id.
 
     Random lists therefore do not depend on the order of rows.
     """
-    catalogue = knowledge.reference.catalogue
-    items = np.flatnonzero(_train_users(knowledge)) if catalogue is None else catalogue
-    return items[np.argsort(knowledge.id_order[items])]
+    catalogue = inputs.reference.catalogue
+    items = np.flatnonzero(_train_users(inputs)) if catalogue is None else catalogue
+    return items[np.argsort(inputs.id_order[items])]
 
 
-def _train_users(knowledge: Knowledge) -> Ints:
+def _train_users(inputs: RankerInputs) -> Ints:
     """Returns [N] the number of training users of each item."""
-    users, known = np.zeros(knowledge.n_items, dtype=np.int64), knowledge.reference.train_users
+    users, known = np.zeros(inputs.n_items, dtype=np.int64), inputs.reference.train_users
     if known is not None:  # it lacks items that only later tables have
         users[: len(known)] = known
     return users
 
 
-def _ratings(knowledge: Knowledge) -> tuple[Floats, Floats]:
+def _ratings(inputs: RankerInputs) -> tuple[Floats, Floats]:
     """Returns [N] the number of ratings of each item in the training data, and [N] their mean.
 
     The mean is 0 for an item without ratings.
     """
-    rating = knowledge.tables["train"].table["rating"].to_numpy().astype(np.float64)
+    rating = inputs.tables["train"].table["rating"].to_numpy().astype(np.float64)
     is_rated = ~np.isnan(rating)
-    item = knowledge.item_codes("train")[is_rated]
-    votes = np.bincount(item, minlength=knowledge.n_items).astype(np.float64)
-    total = np.bincount(item, rating[is_rated], minlength=knowledge.n_items)
+    item = inputs.item_codes("train")[is_rated]
+    votes = np.bincount(item, minlength=inputs.n_items).astype(np.float64)
+    total = np.bincount(item, rating[is_rated], minlength=inputs.n_items)
     return votes, np.divide(total, votes, out=np.zeros_like(total), where=votes > 0)
 
 
 # ── one order for each user ──────────────────────────────────────────────────────────────────
 
 
-def oracle(knowledge: Knowledge) -> Lists:
+def oracle(inputs: RankerInputs) -> Lists:
     """Yields for each user the relevant items, largest gain first."""
-    truth = knowledge.truth
+    truth = inputs.truth
     rows = np.flatnonzero(truth.relevant())
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))[rows]
     item = truth.item[rows]
-    best_first = np.lexsort((knowledge.id_order[item], -truth.gains(rows), owner))
+    best_first = np.lexsort((inputs.id_order[item], -truth.gains(rows), owner))
     start = np.searchsorted(owner, np.arange(truth.n_users + 1))
     for user in range(truth.n_users):
-        yield user, item[best_first[start[user] : start[user + 1]][: knowledge.depth]]
+        yield user, item[best_first[start[user] : start[user + 1]][: inputs.depth]]
 
 
-def content(knowledge: Knowledge) -> Lists:
+def content(inputs: RankerInputs) -> Lists:
     """Yields for each user the items whose catalogue text is most similar to that of the user's items."""
     from scipy.sparse import csr_matrix
 
-    vectors = _vectors(knowledge)
+    vectors = _vectors(inputs)
     by_term = vectors.T.tocsr()
-    start, item = knowledge.history
-    has = csr_matrix((np.ones(len(item)), item, start), shape=(knowledge.truth.n_users, knowledge.n_items))
-    for begin in range(0, knowledge.truth.n_users, _USERS_PER_PRODUCT):
+    start, item = inputs.history
+    has = csr_matrix((np.ones(len(item)), item, start), shape=(inputs.truth.n_users, inputs.n_items))
+    for begin in range(0, inputs.truth.n_users, _USERS_PER_PRODUCT):
         likeness = (has[begin : begin + _USERS_PER_PRODUCT] @ vectors @ by_term).tocsr()
         for row in range(likeness.shape[0]):
             own = slice(likeness.indptr[row], likeness.indptr[row + 1])
-            yield begin + row, _most_alike(knowledge, begin + row, likeness.indices[own], likeness.data[own])
+            yield begin + row, _most_alike(inputs, begin + row, likeness.indices[own], likeness.data[own])
 
 
-def _most_alike(knowledge: Knowledge, user: int, items: Ints, likeness: Floats) -> Ints:
-    new = ~np.isin(items, knowledge.seen(user)) & (likeness > 0)
+def _most_alike(inputs: RankerInputs, user: int, items: Ints, likeness: Floats) -> Ints:
+    new = ~np.isin(items, inputs.seen(user)) & (likeness > 0)
     items, likeness = items[new], likeness[new]
-    if len(items) > knowledge.depth:  # sorting only possible top items saves most of the time
-        enough = likeness >= np.partition(likeness, -knowledge.depth)[-knowledge.depth] - _ROUNDING
+    if len(items) > inputs.depth:  # sorting only possible top items saves most of the time
+        enough = likeness >= np.partition(likeness, -inputs.depth)[-inputs.depth] - _ROUNDING
         items, likeness = items[enough], likeness[enough]
-    return items[_best_first(likeness, knowledge.id_order[items])[: knowledge.depth]]
+    return items[_best_first(likeness, inputs.id_order[items])[: inputs.depth]]
 
 
-def _vectors(knowledge: Knowledge) -> csr_matrix:
+def _vectors(inputs: RankerInputs) -> csr_matrix:
     """Returns [N, terms] the TF-IDF vector of each item, of length 1; 0 for items without a description.
 
     Raises InputError if no item has a word in any column.
@@ -205,8 +205,8 @@ def _vectors(knowledge: Knowledge) -> csr_matrix:
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    texts = descriptions(knowledge.tables["catalogue"].table)
-    code, first = np.unique(knowledge.item_codes("catalogue"), return_index=True)
+    texts = descriptions(inputs.tables["catalogue"].table)
+    code, first = np.unique(inputs.item_codes("catalogue"), return_index=True)
     try:
         described = TfidfVectorizer().fit_transform([texts[row] for row in first])
     except ValueError as no_word:
@@ -214,7 +214,7 @@ def _vectors(knowledge: Knowledge) -> csr_matrix:
         fix = "Add titles or attributes, or remove the content-based reference."
         raise InputError(Problem("nothing-described", "catalogue", text, fix)) from no_word
     rows = (np.ones(len(code)), (code, np.arange(len(code))))
-    return csr_matrix(rows, shape=(knowledge.n_items, len(code))) @ described
+    return csr_matrix(rows, shape=(inputs.n_items, len(code))) @ described
 
 
 def descriptions(catalogue: pa.Table) -> list[str]:

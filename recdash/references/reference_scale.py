@@ -33,7 +33,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReferenceStanding:
     """The values of runs relative to those of the reference candidates, on the metric called ``title``.
 
     ``share`` maps run ids to the share of the distance from floor to ceiling (0 to 1; below 0 under the
@@ -74,7 +74,9 @@ class Standing:
         return f"has {three(self.times[run_id])} times the value of {self.usual.label}{on}"
 
 
-def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> Standing | None:
+def reference_standing(
+    runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int
+) -> ReferenceStanding | None:
     """Returns the values of the runs relative to the reference candidates; None if these do not suffice.
 
     ``scores`` is the scoreboard of the runs, including the reference candidates. The ideal list must be the
@@ -93,7 +95,7 @@ def standing(runs: Sequence[Run], scores: pd.DataFrame, metric: str, k: int) -> 
         None if (row := known.get(name)) is None else Level(REFERENCES[name].label, float(row["value"]))
         for name in (FLOOR, CEILING, USUAL)
     )
-    return Standing(metric_title(metric, k), names, low, high, often, share, times)
+    return ReferenceStanding(metric_title(metric, k), names, low, high, often, share, times)
 
 
 def _shares(rows: _Rows, floor: _Row | None, ceiling: _Row | None) -> dict[str, float]:

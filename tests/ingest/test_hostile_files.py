@@ -21,7 +21,7 @@ from recdash.ingest.columns import ROLES
 from recdash.ingest.formats import parquet
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.registry import translate_errors
-from recdash.ingest.library_errors import in_words
+from recdash.ingest.library_errors import translating_errors
 from recdash.service.validation import clean_name
 
 
@@ -113,10 +113,10 @@ def test_an_exponent_without_measure_is_no_number() -> None:
 def test_errors_of_readers_become_words_and_our_own_stay() -> None:
     with (
         pytest.raises(UploadError, match="cannot be read"),
-        in_words("code", "it cannot be read", "Mend it."),
+        translating_errors("code", "it cannot be read", "Mend it."),
     ):
         raise OverflowError("too large")
-    with pytest.raises(KeyError), in_words("code", "it cannot be read", "Mend it."):
+    with pytest.raises(KeyError), translating_errors("code", "it cannot be read", "Mend it."):
         raise KeyError("a mistake of recdash")
 
 

@@ -34,7 +34,7 @@ from recdash.ingest import (
     read_upload,
     reader,
 )
-from recdash.ingest.isolation.isolated_reader import KEEPER, File, Keeper
+from recdash.ingest.isolation.isolated_reader import FORK_SERVER, File, ForkServer
 from recdash.service import Workspace
 
 POPEN = subprocess.Popen
@@ -128,9 +128,9 @@ def test_what_is_wrong_is_said_as_here() -> None:
 
 
 def test_a_table_in_memory_is_read_here() -> None:
-    before = KEEPER.pid
+    before = FORK_SERVER.pid
     read_upload("truth", pa.table({"user": ["a"], "item": ["b"]}), limits=APART)
-    assert KEEPER.pid == before
+    assert FORK_SERVER.pid == before
 
 
 # ── the end of a reader ──────────────────────────────────────────────────────────────────────
@@ -196,25 +196,25 @@ def test_a_reader_ends_when_its_stream_is_left_halfway() -> None:
 
 
 def test_files_are_read_on_after_the_keeper_was_killed() -> None:
-    KEEPER.start()
-    before = KEEPER.pid
+    FORK_SERVER.start()
+    before = FORK_SERVER.pid
     assert before is not None
     os.kill(before, signal.SIGKILL)
     assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
-    assert KEEPER.pid != before
+    assert FORK_SERVER.pid != before
 
 
 @pytest.fixture
-def own_keeper(monkeypatch: pytest.MonkeyPatch) -> Iterator[Keeper]:
-    """A keeper of this test that was not started."""
-    keeper = Keeper()
-    monkeypatch.setattr("recdash.ingest.isolation.isolated_reader.KEEPER", keeper)
-    yield keeper
-    keeper._end()
+def own_fork_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ForkServer]:
+    """A fork_server of this test that was not started."""
+    fork_server = ForkServer()
+    monkeypatch.setattr("recdash.ingest.isolation.isolated_reader.FORK_SERVER", fork_server)
+    yield fork_server
+    fork_server._end()
 
 
 def test_a_keeper_is_started_by_the_first_file_and_once_for_many(
-    own_keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    own_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[int] = []
 
@@ -225,27 +225,27 @@ def test_a_keeper_is_started_by_the_first_file_and_once_for_many(
 
     monkeypatch.setattr("recdash.ingest.isolation.isolated_reader.subprocess.Popen", counted)
     with ThreadPoolExecutor(8) as many:
-        starts = [many.submit(own_keeper.start) for _ in range(8)]
+        starts = [many.submit(own_fork_server.start) for _ in range(8)]
         reads = [many.submit(read_upload, "truth", TRUTH.encode(), limits=APART) for _ in range(8)]
     assert [read.result().table.num_rows for read in reads] == [200] * 8
     assert [start.result() for start in starts] == [None] * 8
-    assert begun == [own_keeper.pid]
+    assert begun == [own_fork_server.pid]
 
 
 @pytest.mark.parametrize("page", ["upload", "off_policy"])
 def test_a_page_that_takes_files_has_the_keeper_begin_and_no_other_page_does(
-    own_keeper: Keeper, page: str, workspace: Workspace, open_page: Open
+    own_fork_server: ForkServer, page: str, workspace: Workspace, open_page: Open
 ) -> None:
     assert not workspace.experiments.all()
     open_page("overview")
     open_page("guide")
-    assert own_keeper.pid is None
+    assert own_fork_server.pid is None
     open_page(page)
-    assert own_keeper.pid is not None
+    assert own_fork_server.pid is not None
 
 
 def test_a_page_opens_where_no_keeper_can_be_started(
-    own_keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+    own_fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: Any, **__: Any) -> Any:
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
@@ -255,16 +255,16 @@ def test_a_page_opens_where_no_keeper_can_be_started(
         get_ready()
         with pytest.raises(UploadError, match="no process can be created"):
             read_upload("truth", TRUTH.encode(), limits=APART)
-    assert own_keeper.pid is None
+    assert own_fork_server.pid is None
     assert read_upload("truth", TRUTH.encode(), limits=APART).table.num_rows == 200
 
 
-def test_a_keeper_that_does_not_answer_is_replaced(own_keeper: Keeper) -> None:
+def test_a_fork_server_that_does_not_answer_is_replaced(own_fork_server: ForkServer) -> None:
     read_upload("truth", TRUTH.encode(), limits=APART)
-    before = own_keeper.pid
+    before = own_fork_server.pid
     assert before is not None
-    assert own_keeper._control is not None
-    own_keeper._control.settimeout(0.2)
+    assert own_fork_server._control is not None
+    own_fork_server._control.settimeout(0.2)
     os.kill(before, signal.SIGSTOP)
     with pytest.raises(UploadError, match="no process can be created"):
         read_upload("truth", TRUTH.encode(), limits=APART)
@@ -278,7 +278,7 @@ sys.path.insert(0, {tests!r})
 import strange_readers
 from recdash.errors import UploadError
 from recdash.ingest import Limits, read_upload
-from recdash.ingest.isolation.isolated_reader import KEEPER, File
+from recdash.ingest.isolation.isolated_reader import FORK_SERVER, File
 APART = Limits(read_memory_bytes=2**30, read_seconds=60)
 {script}
 """
@@ -322,10 +322,10 @@ def test_files_are_read_under_limits_of_the_system(before: str) -> None:
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux changes another process's limits")
 def test_where_no_process_can_be_made_it_is_said_and_the_others_are_read_on() -> None:
-    """The keeper answers so when a fork fails; here every file that it would open is one too many."""
+    """The fork_server answers so when a fork fails; here every file that it would open is one too many."""
     script = """
 other = File(b"x", strange_readers.tells_its_number, APART, {})
-resource.prlimit(KEEPER.pid, resource.RLIMIT_NOFILE, (4, 4))
+resource.prlimit(FORK_SERVER.pid, resource.RLIMIT_NOFILE, (4, 4))
 try:
     File(b"x", strange_readers.tells_its_number, APART, {})
 except UploadError as error:
@@ -342,7 +342,7 @@ def test_nothing_is_left_of_a_server_that_was_killed() -> None:
 file = File(b"x", strange_readers.works_on, APART, {})
 rows = file.batches()
 next(rows)
-print(KEEPER.pid, file.facts["pid"], flush=True)
+print(FORK_SERVER.pid, file.facts["pid"], flush=True)
 sys.stdin.read()
 """
     asker = asked_elsewhere(script)
@@ -360,8 +360,8 @@ def is_working(pid: int) -> bool:
     return state.stdout.strip()[:1] not in ("", "Z")
 
 
-def test_a_keeper_that_is_not_needed_any_more_says_nothing() -> None:
-    asker = asked_elsewhere("KEEPER.start()")
+def test_a_fork_server_that_is_not_needed_any_more_says_nothing() -> None:
+    asker = asked_elsewhere("FORK_SERVER.start()")
     assert asker.communicate(timeout=60) == ("", "")  # the end of its own stderr, too
 
 

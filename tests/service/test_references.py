@@ -13,7 +13,7 @@ import pytest
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment, Run
 from recdash.errors import Forbidden, InputError, NameTaken, UnknownName
-from recdash.references.reference_scale import Standing, standing
+from recdash.references.reference_scale import ReferenceStanding, reference_standing
 from recdash.service import Workspace
 from recdash.store import open_store
 
@@ -115,13 +115,13 @@ def a_run(run_id: str, reference: str | None = None) -> Run:
 RUNS = [a_run("als"), a_run("r", "random"), a_run("p", "popular"), a_run("o", "oracle")]
 
 
-def stand(metric: str = "ndcg", **values: Any) -> Standing | None:
+def stand(metric: str = "ndcg", **values: Any) -> ReferenceStanding | None:
     """``als=0.3`` or, over other users, ``als=(0.3, 50)``."""
     pairs = {name: value if isinstance(value, tuple) else (value, 100) for name, value in values.items()}
     rows = [
         {"run_id": name, "metric": metric, "value": value, "n_users": n} for name, (value, n) in pairs.items()
     ]
-    return standing([run for run in RUNS if run.id in values], pd.DataFrame(rows), metric, 10)
+    return reference_standing([run for run in RUNS if run.id in values], pd.DataFrame(rows), metric, 10)
 
 
 def test_a_run_stands_between_random_and_oracle() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from recdash.errors import Problem, UploadError
 from recdash.ingest.formats.raw_table import RawTable, table_of_arrow
 from recdash.ingest.formats.surrogates import WHOLE_TEXT, escaped, printable
-from recdash.ingest.library_errors import in_words
+from recdash.ingest.library_errors import translating_errors
 
 NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
@@ -23,7 +23,7 @@ def read_arrow(source: Any) -> RawTable:
         table = source if isinstance(source, pa.Table) else _streamed(source)
     except NOT_ARROW as error:
         raise UploadError(Problem("bad-table", _bad_column(source), *_finding_and_fix(error))) from error
-    with in_words("bad-table", "the table is invalid", "Create it again.", place="table"):
+    with translating_errors("bad-table", "the table is invalid", "Create it again.", place="table"):
         table.validate(full=True)
     return table_of_arrow(table, "table in memory")
 

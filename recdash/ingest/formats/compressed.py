@@ -11,7 +11,7 @@ from typing import IO, BinaryIO
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import CHUNK, Content, of_copy, temporary
 from recdash.ingest.formats.excel import is_excel
-from recdash.ingest.library_errors import OF_ZIP, in_words
+from recdash.ingest.library_errors import OF_ZIP, translating_errors
 from recdash.ingest.limits import Limits, keep_within, of_archive
 
 GZIP = b"\x1f\x8b"
@@ -35,7 +35,7 @@ def unpacked(content: Content, limits: Limits) -> Content:
 def _gunzipped(content: Content, limits: Limits) -> Content:
     try:
         with (
-            in_words("damaged-gzip", "the gzip data is damaged", "Compress the file again."),
+            translating_errors("damaged-gzip", "the gzip data is damaged", "Compress the file again."),
             content.open() as packed,
             gzip.open(packed) as reader,
         ):
@@ -56,7 +56,7 @@ def _gunzipped(content: Content, limits: Limits) -> Content:
 def _unzipped(content: Content, limits: Limits) -> Content:
     fix = "Upload the file itself."
     with (
-        in_words("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
+        translating_errors("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
         content.open() as packed,
         zipfile.ZipFile(packed) as archive,
     ):

@@ -33,7 +33,7 @@ from recdash.ingest.formats.text_rows import (
     ragged_rows,
     unclosed_quote,
 )
-from recdash.ingest.library_errors import in_words
+from recdash.ingest.library_errors import translating_errors
 from recdash.ingest.limits import Limits
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -110,7 +110,7 @@ def _blocks(text: PreparedText, columns: Sequence[str], ids: Collection[str]) ->
             return "skip"
 
         finding, fix = "the text cannot be read as a table", "Check the delimiter and the quotes."
-        with in_words("bad-text", finding, fix):
+        with translating_errors("bad-text", finding, fix):
             yield from itertools.islice(_arrow_blocks(text, columns, ids, skip), n_blocks, None)
         if ragged:
             raise UploadError(ragged_rows(text, len(ragged))) from None

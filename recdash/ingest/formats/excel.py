@@ -17,7 +17,7 @@ from recdash.formatting.wording import listed
 from recdash.ingest.byte_source import CHUNK, Content
 from recdash.ingest.columns import KNOWN, assign, plain
 from recdash.ingest.formats.raw_table import RawTable, table_of_arrow, unique_names
-from recdash.ingest.library_errors import OF_ZIP, in_words
+from recdash.ingest.library_errors import OF_ZIP, translating_errors
 from recdash.ingest.limits import Limits, keep_within, of_archive
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def is_excel(content: Content) -> bool:
 def _members(content: Content) -> dict[str, zipfile.ZipInfo]:
     fix = "Upload the file itself."
     with (
-        in_words("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
+        translating_errors("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
         content.open() as packed,
         zipfile.ZipFile(packed) as archive,
     ):
@@ -63,7 +63,7 @@ def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     limits = of_archive(limits)
     unpacked_bytes = _check_size(content, limits)
     try:
-        with in_words(*DAMAGED, beside=OF_ZIP), content.open() as file:
+        with translating_errors(*DAMAGED, beside=OF_ZIP), content.open() as file:
             book = CalamineWorkbook.from_filelike(file)
             name, rows = _chosen(book, content.sheet, kind, limits)
     except CalamineError as error:
@@ -88,7 +88,11 @@ def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
 def _check_size(content: Content, limits: Limits) -> int:
     """Returns the unpacked size in bytes. Raises UploadError if the workbook exceeds the limits."""
     size = 0
-    with in_words(*DAMAGED, beside=OF_ZIP), content.open() as packed, zipfile.ZipFile(packed) as archive:
+    with (
+        translating_errors(*DAMAGED, beside=OF_ZIP),
+        content.open() as packed,
+        zipfile.ZipFile(packed) as archive,
+    ):
         for member in archive.infolist():
             size += member.file_size
             keep_within(limits, "inflated_bytes", size)

@@ -19,7 +19,7 @@ from recdash.ingest.formats.raw_table import (
     project,
     row_place,
 )
-from recdash.ingest.library_errors import in_words
+from recdash.ingest.library_errors import translating_errors
 from recdash.ingest.limits import Limits, keep_within
 from recdash.ingest.values import is_text
 
@@ -48,11 +48,11 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     """
     import pyarrow.parquet as pq
 
-    with in_words(*DAMAGED_PARQUET), content.open() as source:
+    with translating_errors(*DAMAGED_PARQUET), content.open() as source:
         footer = pq.ParquetFile(source)
         schema, metadata = footer.schema_arrow, footer.metadata
         keep_within(limits, "columns", len(schema.names), "header")
-    with in_words(*DAMAGED_PARQUET):
+    with translating_errors(*DAMAGED_PARQUET):
         chunks = chunks_of(content)
     paths = column_paths(schema)
     at_once = LOG_ROWS if kind == "events" else BLOCK_ROWS
@@ -63,7 +63,7 @@ def read_parquet(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         texts = [paths[c][0] for c in ids if c in paths and is_text(schema.field(paths[c][0]).type)]
         coded = [column for column in texts if column not in chunks.uncoded]
         wanted = list(dict.fromkeys(paths[c][0] for c in columns))
-        with in_words(*DAMAGED_PARQUET), for_arrow(content) as source:
+        with translating_errors(*DAMAGED_PARQUET), for_arrow(content) as source:
             # with pre_buffer, Arrow's threads would read and drop what may be a Python file
             file = pq.ParquetFile(source, memory_map=False, read_dictionary=coded, pre_buffer=False)
             for group in range(file.num_row_groups):

@@ -24,7 +24,7 @@ from recdash.ingest.formats.trec import (
     read_trec_run,
     read_untagged_run,
 )
-from recdash.ingest.library_errors import each_in_words, translated
+from recdash.ingest.library_errors import each_translated, translated
 from recdash.ingest.limits import Limits, keep_within
 
 
@@ -83,7 +83,7 @@ def translate_errors(table: RawTable) -> RawTable:
     """Returns the table, whose functions then raise ``UploadError`` in place of the errors of libraries."""
     return replace(
         table,
-        blocks=lambda columns, ids: each_in_words(table.blocks(columns, ids)),
+        blocks=lambda columns, ids: each_translated(table.blocks(columns, ids)),
         where=lambda row: translated(lambda: table.where(row)),
         sample=lambda: translated(table.sample),
     )

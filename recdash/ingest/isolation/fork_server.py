@@ -47,7 +47,7 @@ class ReadingProcess:
     too_large: bool = False
 
 
-def keep(control: socket.socket, serve: Serve) -> None:
+def run_server(control: socket.socket, serve: Serve) -> None:
     """Forks a process that runs ``serve(channel, file)`` for each request, until ``control`` is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     processes: dict[int, ReadingProcess] = {}
@@ -157,7 +157,7 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[-1]))
     with contextlib.suppress(ConnectionError):  # the parent may have ended
         control.sendall(FORKED)
-        keep(control, serve)
+        run_server(control, serve)
 
 
 if __name__ == "__main__":

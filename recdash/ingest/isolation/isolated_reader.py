@@ -36,7 +36,7 @@ from recdash.ingest.rejects import Reject
 RAISE = "raise RECDASH_MAX_READ_{}"
 REASON_SECONDS = 5.0
 ANSWER_SECONDS = 60.0
-"""Seconds that the start of the keeper (about 1 s) or of a fork (milliseconds) may take."""
+"""Seconds that the start of the fork server (about 1 s) or of a fork (milliseconds) may take."""
 NO_READER = "Try again soon; the server has too many processes or open files, or too little memory."
 NO_ROOM = "Free space in the folder for temporary files (TMPDIR), then try again."
 START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.isolation.fork_server import main; main()"
@@ -53,7 +53,7 @@ def is_wanted(source: Source) -> bool:
 # ── the process that forks the others ────────────────────────────────────────────────────────
 
 
-class Keeper:
+class ForkServer:
     """The process that forks reading processes.
 
     It is started for the first file, and again if it has ended.
@@ -119,7 +119,7 @@ class Keeper:
         self._end()
         self._control, theirs = socket.socketpair()
         self._control.settimeout(ANSWER_SECONDS)
-        atexit.register(self._control.close)  # the keeper then ends
+        atexit.register(self._control.close)  # the fork server then ends
         command = [sys.executable, "-c", START.format(path=sys.path), str(theirs.fileno())]
         calm = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
         with theirs:
@@ -142,8 +142,8 @@ class Keeper:
         return self._process.pid if self._process else None
 
 
-KEEPER = Keeper()
-"""The keeper that belongs to this process."""
+FORK_SERVER = ForkServer()
+"""The fork server that belongs to this process."""
 
 
 # ── one reading process ──────────────────────────────────────────────────────────────────────
@@ -158,7 +158,9 @@ class IsolatedReader:
     def __init__(self, request: worker.Request, file: int, limits: Limits) -> None:
         self._limits = limits
         self.notices: tuple[Problem, ...] = ()
-        with library_errors.in_words("no-reader", "no process can be created to read it", NO_READER):
+        with library_errors.translating_errors(
+            "no-reader", "no process can be created to read it", NO_READER
+        ):
             self._channel, self._reason_pipe = _forked(file, limits)
         self.close = weakref.finalize(self, _close, self._channel, self._reason_pipe)
         self._timed = _TimedChannel(self._channel, limits.read_seconds)
@@ -263,13 +265,13 @@ def _forked(file: int, limits: Limits) -> tuple[socket.socket, int]:
         ours.callback(os.close, reason_pipe)
         theirs.callback(os.close, reason_input)
         memory, seconds = limits.read_memory_bytes or 0, limits.read_seconds or 0
-        KEEPER.fork([other_end.fileno(), reason_input, file], memory, int(seconds))
+        FORK_SERVER.fork([other_end.fileno(), reason_input, file], memory, int(seconds))
         ours.pop_all()
         return channel, reason_pipe
 
 
 def _close(channel: socket.socket, reason_pipe: int) -> None:
-    """Closes the channel, whereupon the keeper kills the process."""
+    """Closes the channel, whereupon the fork server kills the process."""
     channel.close()
     os.close(reason_pipe)
 
@@ -361,7 +363,7 @@ def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, st
 
 
 def _on_disk(data: Any) -> IO[bytes]:
-    with library_errors.in_words("no-room", "it cannot be stored on disk for reading", NO_ROOM):
+    with library_errors.translating_errors("no-room", "it cannot be stored on disk for reading", NO_ROOM):
         file = tempfile.TemporaryFile()  # noqa: SIM115 closed with its File
         file.write(data)
         file.flush()

@@ -29,7 +29,7 @@ from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.formatting.wording import cut_inside
 from recdash.references import REFERENCES, make_references
-from recdash.references.context import Knowledge
+from recdash.references.context import RankerInputs
 from recdash.references.fallback import completed
 from recdash.service import frames
 from recdash.service.catalog.experiments import Setup
@@ -347,8 +347,8 @@ class Runs:
         }
         name = f"{cut_inside(run.name, LONGEST_NAME - len(FALLBACK_NAME))}{FALLBACK_NAME}"
         scoring = self.how_scored(run.experiment, accept_unknown_ids=True)
-        knowledge = Knowledge(scoring.reference, self._data.tables(run.experiment), longest)
-        candidate = completed(self._data.lists_of(run), name, has_list, knowledge, facts)
+        inputs = RankerInputs(scoring.reference, self._data.tables(run.experiment), longest)
+        candidate = completed(self._data.lists_of(run), name, has_list, inputs, facts)
         order = hits.order if hits.order in {"rank", "score"} else None
         scoring = replace(scoring, rules=replace(scoring.rules, order=order))
         prepared = prepare_runs([(candidate,)], scoring, progress or quiet)

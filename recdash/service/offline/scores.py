@@ -150,7 +150,9 @@ class Scores:
             return 0.0, 0
         return float(values.values.mean()), len(values.users)
 
-    def standing(self, run_ids: Sequence[str], metric: str, k: int) -> reference_scale.Standing | None:
+    def standing(
+        self, run_ids: Sequence[str], metric: str, k: int
+    ) -> reference_scale.ReferenceStanding | None:
         """Returns the runs' values on the scale between the experiment's reference candidates.
 
         None without reference candidates, and for a metric in which an ideal list does not have the best
@@ -167,7 +169,7 @@ class Scores:
             return None
         ids = list(dict.fromkeys((*run_ids, *references)))
         scoreboard = self.scoreboard(ids, [metric], k)
-        return reference_scale.standing(self._context.runs_of(ids), scoreboard, metric, k)
+        return reference_scale.reference_standing(self._context.runs_of(ids), scoreboard, metric, k)
 
     def tie_band(self, run_id: str, metric: str, k: int) -> TieBand | None:
         """Returns the worst, expected and best value of the metric over all orders of items with tied scores.
