@@ -26,7 +26,7 @@ from recdash.store.connections import Database, DatabaseUrl, sqlite_driver
 from recdash.store.ownership import ID, is_shared
 from recdash.store.schema import refuse_newer
 from recdash.store.secret import NAME as SECRET
-from recdash.store.write_lock import gate_of
+from recdash.store.write_lock import write_lock_of
 from recdash.version import __version__
 
 FORMAT = 1
@@ -106,8 +106,8 @@ def _write(
     lost = _copy_store(database, artifacts, partial)
     if lost:
         # Something may have been deleted between the copies of database and files. While this holds the
-        # gate, nothing can be.
-        with database.gate.hold():
+        # lock, nothing can be.
+        with database.write_lock.hold():
             lost = _copy_store(database, artifacts, partial)
     with suppress(FileNotFoundError), (root / SECRET).open("rb") as secret:
         _copy(secret, partial / SECRET)
@@ -305,7 +305,7 @@ def restore_backup(path: Path, url: DatabaseUrl, root: Path, *, replace: bool = 
             )
         try:
             make_private(url.file.parent)
-            with gate_of(str(url.file.resolve()), url.file.with_name(url.file.name + ".lock")).hold():
+            with write_lock_of(str(url.file.resolve()), url.file.with_name(url.file.name + ".lock")).hold():
                 return _restore(backup, url.file, root, replace=replace)
         except OSError as error:
             raise StoreError(f"The backup cannot be restored: {error}. The store is as it was.") from error

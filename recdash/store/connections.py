@@ -26,7 +26,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from recdash.errors import Problem, StoreError
 from recdash.settings import DATA_FOLDER
 from recdash.store.artifacts import make_private
-from recdash.store.write_lock import DEADLINE_SECONDS, Gate, busy, gate_of
+from recdash.store.write_lock import DEADLINE_SECONDS, WriteLock, busy, write_lock_of
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -106,7 +106,7 @@ class Database:
     place: str
     reader: Engine
     writer: Engine | None
-    gate: Gate
+    write_lock: WriteLock
     check: Callable[[], None]
     until_commit: UntilCommit = field(default_factory=UntilCommit)
     notices: tuple[Problem, ...] = ()
@@ -241,7 +241,7 @@ def _sqlite(file: Path, read_only: bool) -> Database:
         place=str(file),
         reader=_sqlite_engine(driver, file, N_READERS, set_up, "BEGIN"),
         writer=writer,
-        gate=gate_of(str(file.resolve()), file.with_name(file.name + ".lock")),
+        write_lock=write_lock_of(str(file.resolve()), file.with_name(file.name + ".lock")),
         check=_watch(file),
         until_commit=UntilCommit(counting_commits),
         notices=() if wal else (_slow_journal(file, driver.sqlite_version, safe),),
@@ -364,7 +364,7 @@ def _postgresql(url: URL, read_only: bool) -> Database:
             url, N_READERS, isolation_level="REPEATABLE READ", postgresql_readonly=True
         ),
         writer=None if read_only else _postgresql_writer(url),
-        gate=gate_of(place, None),
+        write_lock=write_lock_of(place, None),
         check=lambda: None,
     )
 
@@ -399,19 +399,19 @@ LOCK_NOT_AVAILABLE = "55P03"
 
 
 @contextmanager
-def spoken(place: str) -> Iterator[None]:
+def translating_errors(place: str) -> Iterator[None]:
     """Raises ``StoreBusy`` or ``StoreError`` with the database's name in place of errors of its driver."""
     try:
         yield
     except PoolTimeoutError:
         raise busy() from None
     except DBAPIError as error:
-        raise _in_words(place, error.orig) from error
+        raise _translated(place, error.orig) from error
     except UnicodeError as error:
         raise StoreError(f"This text cannot be stored: {error}") from error
 
 
-def _in_words(place: str, cause: BaseException | None) -> StoreError:
+def _translated(place: str, cause: BaseException | None) -> StoreError:
     if getattr(cause, "sqlstate", None) == LOCK_NOT_AVAILABLE or "is locked" in str(cause):
         return busy()
     return StoreError(f"The database {place} could not be used; nothing was changed: {str(cause).strip()}")

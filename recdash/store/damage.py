@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-Place = tuple[type[Any], tuple[Any, ...]]
+RowAddress = tuple[type[Any], tuple[Any, ...]]
 """The address of a row: its table and its key."""
 
 
@@ -29,7 +29,7 @@ class Damage:
     """
 
     def __init__(self) -> None:
-        self._found: dict[Place, tuple[str | None, Problem]] = {}
+        self._found: dict[RowAddress, tuple[str | None, Problem]] = {}
         self._of_all: list[Problem] = []
 
     def found(self, experiment: str | None = None) -> list[Problem]:
@@ -79,7 +79,7 @@ class Damage:
         self._found.pop((kind.row, (row.id,)), None)
         return value
 
-    def whole(self, kind: Kind, rows: Iterable[Any]) -> list[Any]:
+    def intact(self, kind: Kind, rows: Iterable[Any]) -> list[Any]:
         """Returns the values of those rows that are intact; records the damaged ones."""
         values = []
         for row in rows:
@@ -93,7 +93,7 @@ class Damage:
         """Records damage to something on which a value depends, although its own row is intact."""
         self._note((kind.row, (value.id,)), value.experiment, problem)
 
-    def _note(self, place: Place, home: str | None, problem: Problem) -> None:
+    def _note(self, place: RowAddress, home: str | None, problem: Problem) -> None:
         if place not in self._found:
             logger.warning("%s", problem)
         self._found[place] = (home, problem)

@@ -28,7 +28,7 @@ from recdash.store.tables import ArtifactRow, ExperimentRow, StoreRow
 logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[0-9a-f]{32}")
-USED_BY = "databases"
+DATABASES_FILE = "databases"
 """The name of a file in the store's folder with a line for each database that uses it: ``[database, folder]``
 as JSON.
 """
@@ -74,7 +74,7 @@ def note_use(folder: Path, database: str) -> None:
         make_private(folder)
         if line not in _lines(folder):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            with os.fdopen(os.open(folder / USED_BY, flags, 0o600), "a", encoding="utf-8") as file:
+            with os.fdopen(os.open(folder / DATABASES_FILE, flags, 0o600), "a", encoding="utf-8") as file:
                 file.write(line)
 
 
@@ -82,7 +82,7 @@ def is_shared(folder: Path, database: str) -> bool:
     """Returns whether another database uses the store's folder: a copy of this one, or its original."""
     for other, used in map(_use, _lines(folder)):
         if other != database and not _is_gone(other, database) and not _is_elsewhere(used, folder):
-            unless = f"If it no longer does, delete its line in {folder / USED_BY}."
+            unless = f"If it no longer does, delete its line in {folder / DATABASES_FILE}."
             logger.warning("No files of %s are removed because %s uses them too. %s", folder, other, unless)
             return True
     return False
@@ -98,7 +98,7 @@ def _use(line: str) -> tuple[str, str]:
 
 
 def _lines(folder: Path) -> list[str]:
-    file = folder / USED_BY
+    file = folder / DATABASES_FILE
     return file.read_text("utf-8", errors="replace").splitlines(keepends=True) if file.exists() else []
 
 

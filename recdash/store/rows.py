@@ -74,7 +74,7 @@ class Rows(Generic[Value]):
             query = select(self.kind.row).filter_by(**columns).order_by(*self.order)
             if not archived and self.kind.has("archived"):
                 query = query.where(self.kind.row.archived.is_(None))
-            return self._damage.whole(self.kind, session.scalars(query))
+            return self._damage.intact(self.kind, session.scalars(query))
 
         return list(self._read((archived, *columns.items()), read))
 
@@ -108,7 +108,7 @@ class Rows(Generic[Value]):
         """
         kind = self.kind
         with self._transactions.write() as session, session.no_autoflush:
-            row = whole_row_of(session, kind, key)
+            row = intact_row_of(session, kind, key)
             before = kind.to_value(row)
             fields = fields_of(before)
             if fixed := fields.keys() - kind.changeable:
@@ -122,7 +122,7 @@ class Rows(Generic[Value]):
                 session, needed_by(kind, after) - needed_by(kind, before), row.created
             )
             changed = {
-                name: _news(getattr(before, name), new)
+                name: _changed_values(getattr(before, name), new)
                 for name, new in fields.items()
                 if getattr(before, name) != new
             }
@@ -157,7 +157,7 @@ def row_of(session: Session, kind: Kind, key: str) -> Any:
     return row
 
 
-def whole_row_of(session: Session, kind: Kind, key: str) -> Any:
+def intact_row_of(session: Session, kind: Kind, key: str) -> Any:
     """Returns an intact row, which may be changed.
 
     Raises ``NotFound``, or ``EvidenceDamaged`` if it is damaged.
@@ -176,7 +176,7 @@ def stored(session: Session, kind: Kind, row: Any) -> Any:
     return kind.to_value(row)
 
 
-def _news(before: Any, after: Any) -> Any:
+def _changed_values(before: Any, after: Any) -> Any:
     """Returns the new value as the audit log records it; of a mapping, only the entries that changed."""
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after

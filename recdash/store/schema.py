@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, inspect, text
 
 from recdash.errors import StoreError, StoreTooNew
-from recdash.store.connections import Database, spoken
+from recdash.store.connections import Database, translating_errors
 from recdash.store.tables import Base
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def ensure_schema(database: Database) -> None:
     Raises ``StoreTooNew`` for an unknown revision, ``StoreError`` for a read-only database that must be
     upgraded.
     """
-    with spoken(database.place):
+    with translating_errors(database.place):
         with database.reader.connect() as connection:
             revision = _revision(connection, database.place)
         if revision == HEAD:
@@ -36,7 +36,7 @@ def ensure_schema(database: Database) -> None:
         refuse_newer(revision, database.place)
         if database.writer is None:
             raise StoreError(f"The database {database.place} must be upgraded: open it once for writing.")
-        with database.gate.hold(), database.writer.connect() as connection:
+        with database.write_lock.hold(), database.writer.connect() as connection:
             _upgrade(connection, database.place)
 
 

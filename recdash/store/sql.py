@@ -21,7 +21,7 @@ from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
-from recdash.store.connections import DatabaseUrl, connect, spoken
+from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.garbage import collect, deleting
 from recdash.store.integrity import everything_wrong, structure
@@ -45,7 +45,7 @@ from recdash.store.tables import (
     ReportRow,
     SavedViewRow,
     ShareLinkRow,
-    is_whole,
+    is_intact,
 )
 from recdash.store.transactions import Transactions
 
@@ -82,12 +82,12 @@ class SqlStore:
         """
         if url.file is not None and not read_only:
             refuse_lost(url.file, root, found_artifacts)
-        with spoken(url.url.render_as_string(hide_password=True)):
+        with translating_errors(url.url.render_as_string(hide_password=True)):
             database = connect(url, read_only)
         damage = Damage()
         try:
             ensure_schema(database)
-            with spoken(database.place):
+            with translating_errors(database.place):
                 files = artifacts_of(database, root, found_artifacts)
                 if not read_only:
                     note_use(files.folder, database.place)
@@ -120,7 +120,7 @@ class SqlStore:
     def back_up(self, target: Path) -> BackupSummary:
         transactions = self._transactions
         transactions.refuse_if_read_only()
-        with spoken(transactions.database.place):
+        with translating_errors(transactions.database.place):
             summary = write_backup(transactions.database, transactions.files, self._root, target)
         with transactions.write() as session:
             transactions.note(session, "back up", "store", files=summary.n_files, bytes=summary.n_bytes)
@@ -181,7 +181,7 @@ class SqlOnlineTests(DeletableRows[OnlineTest]):
             if session.get(OnlineTestRow, value.id) is None:
                 same = select(OnlineTestRow).filter_by(experiment=value.experiment, name=value.name)
                 for row in session.scalars(same).all():
-                    if not is_whole(row):
+                    if not is_intact(row):
                         self._replace(session, row, value)
             return self._add_in(session, value)
 
@@ -196,7 +196,7 @@ class SqlJournal(Rows[Entry]):
         with self._transactions.write() as session:
             if check is not None and session.get(EntryRow, value.id) is None:
                 journal = select(EntryRow).filter_by(experiment=value.experiment).order_by(*self.order)
-                check(self._damage.whole(ENTRY, session.scalars(journal)))
+                check(self._damage.intact(ENTRY, session.scalars(journal)))
             return self._add_in(session, value)
 
 

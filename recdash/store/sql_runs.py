@@ -15,7 +15,7 @@ from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
 from recdash.store.garbage import deleting
 from recdash.store.protocol import REFERENCE_SLOTS
-from recdash.store.rows import DeletableRows, row_of, stored, whole_row_of
+from recdash.store.rows import DeletableRows, intact_row_of, row_of, stored
 from recdash.store.tables import (
     EXPERIMENT,
     RUN,
@@ -26,7 +26,7 @@ from recdash.store.tables import (
     curve_columns,
     curve_of,
     has_its_key,
-    is_whole,
+    is_intact,
     links_of,
 )
 from recdash.store.transactions import Transactions
@@ -136,7 +136,7 @@ class SqlRuns(DeletableRows[Run]):
             return stored(session, RUN, row_of(session, RUN, run.id))
 
     def _insert_run(self, session: Session, run: Run, curve_rows: list[dict[str, Any]]) -> None:
-        experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
+        experiment: ExperimentRow = intact_row_of(session, EXPERIMENT, run.experiment)
         if run.replicate_of is None:
             self._replace_damaged(session, experiment, run)
         slot = _next_slot(session, experiment, run)
@@ -165,7 +165,7 @@ class SqlRuns(DeletableRows[Run]):
     def delete(self, key: str) -> None:
         with deleting(self._transactions) as session:
             run: RunRow = row_of(session, RUN, key)
-            experiment: ExperimentRow = whole_row_of(session, EXPERIMENT, run.experiment)
+            experiment: ExperimentRow = intact_row_of(session, EXPERIMENT, run.experiment)
             if experiment.baseline == key:
                 experiment.baseline = None
             details = {"experiment": run.experiment, "name": run.name}
@@ -192,7 +192,7 @@ def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
     """
     changed = []
     for test in session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment)):
-        if not is_whole(test) or run.id not in links_of(test).values():
+        if not is_intact(test) or run.id not in links_of(test).values():
             continue
         links = {variant: new if linked == run.id else linked for variant, linked in links_of(test).items()}
         test.links = json.dumps({variant: linked for variant, linked in links.items() if linked is not None})
@@ -202,7 +202,7 @@ def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
 
 def _is_whole_run(session: Session, row: RunRow) -> bool:
     """Returns whether a run's own row, its curves and its replicates are all intact."""
-    if not is_whole(row):
+    if not is_intact(row):
         return False
     curves = session.scalars(select(CurveRow).where(CurveRow.run == row.id))
     replicates = session.scalars(select(RunRow).where(RunRow.replicate_of == row.id)).all()
@@ -214,7 +214,7 @@ def _is_whole_run(session: Session, row: RunRow) -> bool:
 def _are_whole(run: Run, replicates: Sequence[RunRow]) -> bool:
     """Returns whether all replicates of a run are stored and intact."""
     labels = run.replicated.labels if run.replicated else ()
-    return all(is_whole(row) for row in replicates) and sorted(row.name for row in replicates) == sorted(
+    return all(is_intact(row) for row in replicates) and sorted(row.name for row in replicates) == sorted(
         labels
     )
 

@@ -384,7 +384,7 @@ class Kind:
 
     def to_value(self, row: Any) -> Any:
         """Returns the value of a row. Raises ``EvidenceDamaged`` if its checksum does not match."""
-        if not is_whole(row):
+        if not is_intact(row):
             raise EvidenceDamaged(self.damage(row))
         return self.unchecked(row)
 
@@ -455,7 +455,7 @@ def audit_event_of(row: AuditEventRow) -> AuditEvent:
     return AuditEvent(**columns)
 
 
-def is_whole(row: Any) -> bool:
+def is_intact(row: Any) -> bool:
     """Returns whether a row is intact, that is, matches its checksum."""
     return bool(row.checksum == _checksum_of(row))
 

@@ -16,7 +16,7 @@ from recdash.domain.journal import AuditEvent
 from recdash.errors import Forbidden
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
-from recdash.store.connections import Database, spoken
+from recdash.store.connections import Database, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.tables import ArtifactRow
 
@@ -67,7 +67,7 @@ class Transactions:
             with Session(self._joined, join_transaction_mode="rollback_only") as session:
                 yield session
             return
-        with spoken(self.database.place):
+        with translating_errors(self.database.place):
             self.database.check()
             with Session(self.database.reader) as session, session.begin():
                 yield session
@@ -81,7 +81,7 @@ class Transactions:
 
         if self._joined is not None:  # what this transaction has written is not yet for others
             return in_session()
-        with spoken(self.database.place):
+        with translating_errors(self.database.place):
             self.database.check()
             return self.database.until_commit(question, in_session)
 
@@ -100,7 +100,7 @@ class Transactions:
             with joined as session, session.begin():
                 yield session
             return
-        with spoken(self.database.place), self.database.gate.hold():
+        with translating_errors(self.database.place), self.database.write_lock.hold():
             self.database.check()
             with Session(self.database.writer) as session, session.begin():
                 yield session

@@ -55,10 +55,10 @@ class FifoQueue:
         except BaseException:
             self._give_up(called)
             raise
-        if self._left_out(called):
+        if self._timed_out(called):
             raise busy()
 
-    def _left_out(self, called: threading.Event) -> bool:
+    def _timed_out(self, called: threading.Event) -> bool:
         """Returns whether the thread's turn did not come; if so, removes it from the queue."""
         with self._mutex:
             if called.is_set():
@@ -67,7 +67,7 @@ class FifoQueue:
             return True
 
     def _give_up(self, called: threading.Event) -> None:
-        if not self._left_out(called):
+        if not self._timed_out(called):
             self._leave()
 
     def _leave(self) -> None:
@@ -78,7 +78,7 @@ class FifoQueue:
                 self._held = False
 
 
-class Gate:
+class WriteLock:
     """The lock of writers: a queue for the threads of this process and, with a lock file, locks between
     processes.
     """
@@ -138,11 +138,11 @@ def busy() -> StoreBusy:
     return StoreBusy("The store was locked by other writers for too long. Nothing was changed; try again.")
 
 
-_gates: dict[str, Gate] = {}
-_gates_mutex = threading.Lock()
+_write_locks: dict[str, WriteLock] = {}
+_write_locks_mutex = threading.Lock()
 
 
-def gate_of(database: str, lock_file: Path | None) -> Gate:
+def write_lock_of(database: str, lock_file: Path | None) -> WriteLock:
     """Returns the lock of a database's writers, always the same one in this process."""
-    with _gates_mutex:
-        return _gates.setdefault(database, Gate(lock_file))
+    with _write_locks_mutex:
+        return _write_locks.setdefault(database, WriteLock(lock_file))

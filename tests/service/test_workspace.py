@@ -25,7 +25,7 @@ from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreErro
 from recdash.metrics import naming
 from recdash.service import Workspace
 from recdash.store import open_store
-from recdash.store.ownership import USED_BY
+from recdash.store.ownership import DATABASES_FILE
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}
@@ -57,7 +57,7 @@ def add(space: Workspace, films: Experiment, name: str, lists: Any, **more: Any)
 def stored_files(folder: Path) -> list[Path]:
     """What was stored; a store's folder also says which databases use it."""
     files = (path for path in (folder / "artifacts").rglob("*") if path.is_file())
-    return sorted(path for path in files if path.name != USED_BY)
+    return sorted(path for path in files if path.name != DATABASES_FILE)
 
 
 # ── experiments ──────────────────────────────────────────────────────────────────────────────

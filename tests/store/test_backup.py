@@ -79,7 +79,7 @@ def content(store: Store) -> list[object]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The content of all files but those that SQLite and the gate make for themselves."""
+    """The content of all files but those that SQLite and the write lock make for themselves."""
     own = ("-wal", "-shm", ".lock", ".queue")
     return {
         str(path.relative_to(folder)): path.read_bytes()

@@ -122,7 +122,7 @@ def test_a_reader_of_postgresql_cannot_write(open_again: Open, database: str) ->
     assert opened.writer is None
     with (
         pytest.raises(StoreError, match="read-only transaction"),
-        connections.spoken("here"),
+        connections.translating_errors("here"),
         opened.reader.connect() as reader,
     ):
         reader.execute(text("DELETE FROM run"))

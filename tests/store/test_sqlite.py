@@ -28,7 +28,7 @@ from store_contract import (
 from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, connections, new_id, open_store
 from recdash.store.connections import PRAGMAS, file_system_of, sqlite_driver, wal_is_safe
-from recdash.store.write_lock import Gate, gate_of
+from recdash.store.write_lock import WriteLock, write_lock_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -251,24 +251,24 @@ def test_text_that_is_not_unicode_is_refused(open_again: Open) -> None:
         add_experiment(open_again(), "half a \ud83c pair")
 
 
-# ── the gate ─────────────────────────────────────────────────────────────────────────────────
+# ── the write lock ─────────────────────────────────────────────────────────────────────────────────
 
 
 def test_writers_go_first_come_first_served() -> None:
-    gate, order = Gate(None), []
+    lock, order = WriteLock(None), []
     starts = [threading.Event() for _ in range(5)]
 
     def wait_for_a_turn(number: int) -> None:
         starts[number].set()
-        with gate.hold():
+        with lock.hold():
             order.append(number)
 
     threads = [threading.Thread(target=wait_for_a_turn, args=(number,)) for number in range(5)]
-    with gate.hold():
+    with lock.hold():
         for number, thread in enumerate(threads):
             thread.start()
             starts[number].wait()
-            while len(gate._line._waiting) <= number:
+            while len(lock._line._waiting) <= number:
                 time.sleep(0.001)
     for thread in threads:
         thread.join()
@@ -278,8 +278,8 @@ def test_writers_go_first_come_first_served() -> None:
 @pytest.mark.parametrize("between_processes", [False, True])
 def test_who_waits_too_long_is_told_and_the_line_goes_on(tmp_path: Path, between_processes: bool) -> None:
     lock = tmp_path / "lock" if between_processes else None
-    first = Gate(lock)
-    second = Gate(lock, deadline=0.05) if between_processes else first
+    first = WriteLock(lock)
+    second = WriteLock(lock, deadline=0.05) if between_processes else first
     first.deadline = 0.05
     with first.hold(), pytest.raises(StoreBusy):
         in_threads(1, lambda _: second.hold().__enter__())
@@ -288,8 +288,8 @@ def test_who_waits_too_long_is_told_and_the_line_goes_on(tmp_path: Path, between
 
 
 def test_stores_on_one_file_share_one_gate() -> None:
-    assert gate_of("a", None) is gate_of("a", None)
-    assert gate_of("a", None) is not gate_of("b", None)
+    assert write_lock_of("a", None) is write_lock_of("a", None)
+    assert write_lock_of("a", None) is not write_lock_of("b", None)
 
 
 def test_a_write_that_fails_leaves_the_gate_open(open_again: Open) -> None:
