@@ -251,7 +251,7 @@ def test_text_that_is_not_unicode_is_refused(open_again: Open) -> None:
         add_experiment(open_again(), "half a \ud83c pair")
 
 
-# ── the write lock ─────────────────────────────────────────────────────────────────────────────────
+# ── the write lock ───────────────────────────────────────────────────────────────────────────
 
 
 def test_writers_go_first_come_first_served() -> None:
