@@ -363,7 +363,7 @@ def test_novelty_is_a_gain_that_fades_or_turns(
 ) -> None:
     change = math.log1p(late) - math.log1p(early)
     result = NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
-    monkeypatch.setattr("recdash.online.analysis.novelty_effect.against", lambda *_: [result])
+    monkeypatch.setattr("recdash.online.analysis.novelty_effect.novelty_effects_against", lambda *_: [result])
     told = [one.found for one in health.novelty_warnings(FOUR, [metric], "a")]
     assert len(told) == (says is not None)
     assert all(says in text for text in told if says)
