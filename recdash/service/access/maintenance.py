@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recdash.domain.access import Person
 from recdash.service.context import ServiceContext, local_person
 from recdash.store import restore_store
-from recdash.store.backup import BackupSummary, RestoreSummary
 from recdash.store.protocol import Garbage
+
+if TYPE_CHECKING:  # a dashboard starts without SQLAlchemy, and loads it while the browser starts
+    from recdash.store.backup import BackupSummary, RestoreSummary
 
 
 class Maintenance:
