@@ -246,7 +246,12 @@ def against_online(lift: OnlineLift) -> RichText:
     verb = "raised" if lift.change > 0 else "cut"
     amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
     limit = f", which exceeds its {100 * lift.margin:.3g} % margin" if lift.margin else ""
-    return _risk(f"{verb} ", amount, "offline-online", f" in the A/B test{limit}")
+    return _risk(f"{verb} ", amount, "offline-online", f" in the A/B test{limit}", **metric_of(lift))
+
+
+def metric_of(lift: OnlineLift) -> dict[str, str]:
+    """Returns the URL parameter with which a page of the A/B test opens with the lift's metric."""
+    return {"om": lift.metric} if lift.metric else {}
 
 
 def percent_of(pair: Pair) -> str:

@@ -17,6 +17,7 @@ from recdash.comparison.candidate_case import (
     Case,
     correction_note,
     interval_of,
+    metric_of,
     offline_words,
     online_words,
     relation,
@@ -226,12 +227,13 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommenda
             f"{offline}, and no other metric, segment or guardrail speaks against it.", "leaderboard"
         )
     else:
-        lift, finding = online_words(chosen.evidence.won_online[0]), chosen.evidence.finding
+        won, finding = chosen.evidence.won_online[0], chosen.evidence.finding
+        lift = online_words(won)
         text = f"It won offline and online: {offline}, and {lift}."
         if finding != "better":
             unsure = ", which is not significant" if finding == "not settled" else ""
             text = f"It won online: {lift}; offline, {offline}{unsure}."
-        why = _linked(text, "offline-online")
+        why = (Piece(text, "offline-online", metric_of(won)),)
     risks = _but(chosen) or (() if chosen.evidence.lifts else (UNTESTED,))
     others = [*_passed_over(chosen, cases), *_as_good(chosen, cases)]
     return Recommendation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from recdash.diagnosis.answer import (
     NO_GAIN,
@@ -176,6 +177,9 @@ def _of_both(result: Result, n_both: int, lift: OnlineChange, evaluated: OnlineC
         f"Among the {numbers.count(n_both)} users who were evaluated and served the lift is {amount} "
         f"({between(evaluated.low, evaluated.high)})"
     )
+    # What decides is the lift of the users who are in both, not the share of new users, which may be large.
+    evaluated_share, _, _ = result.statistic.partition(";")
+    result = replace(result, statistic=f"{evaluated_share}; lift among them: {amount}")
     if lift.sign == evaluated.sign:
         return result.rules_out(f"{sentence} too: different users are not the reason.")
     return result.supports(

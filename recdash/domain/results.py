@@ -6,7 +6,7 @@ Letters in shapes: ``K`` cutoffs, ``n`` users who count.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ class OnlineLift:
     significance, corrected if the test corrects. If less of the metric is better (``lower_is_better``), all
     signs are reversed. ``margin`` is the loss that a guardrail accepts; None for a goal. ``more_users`` is
     how many more users a significant result probably needs; None if unknown. ``is_complete``: all users that
-    were planned for the test were exposed.
+    were planned for the test were exposed. ``metric`` is the metric's key in the test's results.
     """
 
     test: str
@@ -87,6 +87,7 @@ class OnlineLift:
     more_users: int | None = None
     lower_is_better: bool = False
     is_complete: bool = False
+    metric: str = field(default="", compare=False)
 
     @property
     def change(self) -> float:

@@ -71,8 +71,13 @@ def test_a_loss_or_a_broken_guardrail_is_rolled_back(lifts: tuple[OnlineRow, ...
 
 
 def test_the_lift_that_is_shown_is_that_of_the_first_goal() -> None:
-    lifts = row("new", "rail", "broken"), row("new", "watch", "better"), row("new", "clicks", "better")
+    lifts = row("new", "watch", "better"), row("new", "clicks", "better")
     assert step(*lifts).lift.metric == "watch"
+
+
+def test_a_roll_back_shows_the_lift_that_caused_it() -> None:
+    won = row("new", "watch", "better"), row("new", "clicks", "better")
+    assert step(row("new", "rail", "broken"), *won).lift.metric == "rail"
 
 
 @pytest.mark.parametrize(

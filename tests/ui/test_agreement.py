@@ -115,7 +115,7 @@ def test_under_ten_tests_the_record_has_points_and_the_reason(
     ab_test(workspace, films["films"], [10, 11, 9], all_runs(films))
     app = open_page("offline_online", k="5")
     text = said(app)
-    assert "Track record: nDCG@5 picked the winner in 1 of 2 decided comparisons" in text
+    assert "Track record: nDCG@5 picked the winner in 1 of 2 decided comparisons with a control" in text
     assert (
         "No line: 1 test so far; the online effect of an offline difference is estimated from 10 tests on."
         in text

@@ -40,10 +40,11 @@ LONGEST_NAME, MOST_NAMED, MOST_TITLES = 40, 3, 3
 class NextStep:
     """What to do with one variant, and why.
 
-    ``lift`` is the variant's row of the first goal; where that is not significant and another metric decides,
-    the row of that metric. ``more_users`` is the number of users, of control and variant together, that are
-    missing until the planned sample size, or until the observed lift would be significant. ``days`` is the
-    time this takes at the pace of the last week. Both are None if unknown or not needed.
+    ``lift`` is the variant's row of the first goal; where another metric decides, such as the loss for which
+    a variant is rolled back, the row of that metric. ``more_users`` is the number of users, of control and
+    variant together, that are missing until the planned sample size, or until the observed lift would be
+    significant. ``days`` is the time this takes at the pace of the last week. Both are None if unknown or not
+    needed.
     """
 
     variant: str
@@ -101,7 +102,7 @@ def _step(
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
-        return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, [*lost, *won]))
+        return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
     if missing:
         is_early = any(row.word in ("better", "worse", "broken") for row in rows)
         begin = "Not significant under continuous monitoring" if is_early else "No significant lift"

@@ -386,8 +386,9 @@ def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
     ends = (-row["lift"], -high, -low) if is_down else (row["lift"], low, high)
     margin = (row.get("margin") or 0.0) if row.get("role") == "guardrail" else None
     return OnlineLift(
-        test.name, row["title"], *ends, margin, row.get("more_users"), is_down, _is_complete(test)
-    )
+        test.name, row["title"], *ends, margin, row.get("more_users"), is_down, _is_complete(test),
+        row["metric"],
+    )  # fmt: skip
 
 
 def _is_early(test: OnlineTest) -> bool:

@@ -175,7 +175,7 @@ def _novelty(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:
         return HealthCheck(title, "unknown", "not known", why)
     warnings = [warning for warning in ab_test.results.health.warnings if warning.code == "novelty"]
     if not warnings:
-        return HealthCheck(title, "good", "none detected", "all goals together")
+        return HealthCheck(title, "good", "none significant", "all goals together; does not rule one out")
     word = "a gain fades" if len(warnings) == 1 else f"{len(warnings)} gains fade"
     return HealthCheck(title, "bad", word, cut(warnings[0].place.removeprefix("variant ").strip("'"), 40))
 

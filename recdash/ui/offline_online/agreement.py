@@ -144,7 +144,7 @@ def _bar(tau: float) -> Html:
 def record_heading(record: TrackRecord) -> str:
     if not record.called.n:
         return f"Track record: no decided comparison for {record.metric} yet"
-    decided = f"{record.called.n} decided comparison{'s' * (record.called.n > 1)}"
+    decided = f"{many(record.called.n, 'decided comparison')} with a control"
     return f"Track record: {record.metric} picked the winner in {record.called.right} of {decided}"
 
 

@@ -46,7 +46,9 @@ class Step:
 
 
 LOAD_TITLE, READ_TITLE, ADD_TITLE = "Load the demo", "Read the recommendation", "Add your own data"
-LOAD = "Five candidates of a film service. Two are tied; one wins offline and loses its A/B test."
+LOAD = (
+    "A baseline and four candidates of a film service. Two are tied; one wins offline and loses its A/B test."
+)
 READ = "See which model to ship, how confident we are, and what could change that."
 ADD = (
     "Start with the test set (what users actually chose after the split) and the recommendations of two "
