@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from recdash.evaluation.comparability import LISTS_MISSING
 from recdash.ui.catalogue import page
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.shell import frame
@@ -13,7 +14,7 @@ title = st.container()
 attribute = page.choose_attribute(view)
 distribution = page.gather(view, attribute) if attribute else None
 with title:
-    comparability_banner.banner(view, view.shown_ids, without=[comparability_banner.MISSING_LISTS])
+    comparability_banner.banner(view, view.shown_ids, without=[LISTS_MISSING])
     if distribution:
         widgets.title(page.finding(view, distribution), page.subtitle(view, distribution))
     else:
