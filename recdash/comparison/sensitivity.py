@@ -185,12 +185,13 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
         return None  # predicted ratings have no lists that a user may lack
     own = known.own_rule
     rule, question = OTHER_USERS[own or users]
+    params: tuple[tuple[str, str], ...] = ()
     if own:  # the metric names its users, whatever the source counts
         metric = str(replace(known, parameters={**known.parameters, POPULATION.name: rule}))
         other = _if_any(partial(_recommend, source), replace(query, metric=metric))
         params: tuple[tuple[str, str], ...] = (("m", metric),)
     else:
-        other, params = _if_any(partial(_recommend, source.under(rule)), query), ()
+        other = _if_any(partial(_recommend, source.under(rule)), query)
     if other is None:
         return None
     answer = _what_if(question, today, other, *params)
