@@ -189,7 +189,7 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
     if own:  # the metric names its users, whatever the source counts
         metric = str(replace(known, parameters={**known.parameters, POPULATION.name: rule}))
         other = _if_any(partial(_recommend, source), replace(query, metric=metric))
-        params: tuple[tuple[str, str], ...] = (("m", metric),)
+        params = (("m", metric),)
     else:
         other = _if_any(partial(_recommend, source.under(rule)), query)
     if other is None:
