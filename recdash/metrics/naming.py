@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric, why_no_popularity
@@ -30,19 +31,23 @@ SCORED = tuple(
     for spec in (metric.name, *metric.usage.variants)
 )
 """Specs of all metrics that are computed for every upload, including variants with other parameters."""
+WITH_LISTS = ("users", "both")
+"""The parameter that counts only users with a list, which titles say in words."""
 FIRST_CORE = 3
 MOST_CURVES = 4
 
 
-def metric_title(metric: str, k: int | None = None) -> str:
+def metric_title(metric: str, k: int | str | None = None) -> str:
     """Returns the display name of a metric: ``ndcg(gain=exp)`` with k = 10 gives ``nDCG(gain=exp)@10``.
 
-    The name has no cutoff if k is None or if the metric has none. Raises UnknownName or InputError for a bad
+    ``ndcg(users=both)`` gives ``nDCG@10 (users with lists)``. The name has no cutoff if k is None or if the metric has none. Raises UnknownName or InputError for a bad
     spec.
     """
     spec = parse(metric)
-    name = METRICS[spec.name].label + spec.label[len(spec.name) :]
-    return f"{name}@{k}" if k and METRICS[spec.name].has_cutoff else name
+    others = tuple(parameter for parameter in spec.parameters if parameter != WITH_LISTS)
+    end = "" if others == spec.parameters else " (users with lists)"
+    name = METRICS[spec.name].label + replace(spec, parameters=others).label[len(spec.name) :]
+    return f"{name}{f'@{k}' if k and METRICS[spec.name].has_cutoff else ''}{end}"
 
 
 def metric_row(metric: str) -> Metric:
@@ -83,7 +88,7 @@ def metric_at(metric: str, k: int | str) -> str:
 
     The name of a metric without a cutoff stays as it is.
     """
-    return f"{metric_title(metric)}@{k}" if has_k(metric) else metric_title(metric)
+    return metric_title(metric, k if has_k(metric) else None)
 
 
 def is_percent(metric: str) -> bool:
