@@ -118,7 +118,7 @@ def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
     goals do not count.
     """
     if not online:
-        return UNKNOWN, "no A/B test is attached."
+        return UNKNOWN, "online unknown: no A/B test is attached."
     goals = [lift for test in online for lift in test.of_role("goal")]
     for word, state, does in (("worse", FAILS, "lost"), ("better", HOLDS, "won")):
         titles = [_small(lift.title) for lift in goals if lift.word == word]

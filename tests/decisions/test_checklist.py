@@ -94,7 +94,11 @@ NO_SLICE = "No segment of users has 30 users or more. Segments of items are not 
     [
         ((), "not known yet", NO_OFFLINE),
         ((offline(None),), "not known yet", "There is no difference from the baseline."),
-        ((offline(),), "not known yet", "Offline better than Popular; no A/B test is attached."),
+        (
+            (offline(),),
+            "not known yet",
+            "Offline better than Popular; online unknown: no A/B test is attached.",
+        ),
         ((offline(), online()), "holds", "Offline better than Popular; online it won watch time."),
         ((offline("worse"), online()), "fails", "Offline worse than Popular; online it won watch time."),
         (

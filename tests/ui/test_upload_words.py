@@ -161,6 +161,13 @@ def test_a_threshold_is_told_by_what_it_changes() -> None:
     assert words.relevance_effect(replace(relevance, kept_rows=1000)) == "All 1,000 rows count as relevant."
 
 
+def test_what_values_do_in_ndcg_is_told() -> None:
+    relevance = RelevancePlan("qty", "1 to 3", None, None, "", 1000, 1000, users=90, kept_users=90)
+    assert words.gain_of_grades(relevance).startswith(
+        "nDCG weights relevant rows by qty: a 2 counts twice as much as a 1. To count all rows alike"
+    )
+
+
 def test_variants_are_linked_to_runs_of_the_same_name() -> None:
     assert same_names(["control", "ALS"], ["als", "ease"]) == {"ALS": "als"}
     ours = ["recs_als", "recs_bert", "recs_bestseller"]

@@ -13,6 +13,7 @@ from recdash.formatting.wording import CORRECTIONS, count_range
 from recdash.metrics import define
 from recdash.report.context import ReportContext
 from recdash.report.document import Formula, Paragraph, Part, Section
+from recdash.stats.sparse import Unknown
 
 LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short_lists", "duplicates")
 
@@ -60,10 +61,17 @@ def _judgement(context: ReportContext) -> str:
     corrected = f"corrected together ({rule})" if rule else "each by itself, without a correction"
     share = " of the baseline’s value" if terms.margin.relative else ""
     return (
-        f"Differences are paired by user, with {100 * terms.level:.3g} % CIs of a t-test, or of a test for "
-        f"small samples where few users differ, {corrected}. Better or worse: the CI excludes zero. Tie: the "
-        f"CI lies within {terms.margin}{share}. Inconclusive: neither."
+        f"Differences are paired by user, with {100 * terms.level:.3g} % CIs by {_methods(context)}, "
+        f"{corrected}. Better or worse: the CI excludes zero. Tie: the CI lies within {terms.margin}{share}. Inconclusive: neither."
     )
+
+
+def _methods(context: ReportContext) -> str:
+    """Returns the names of the tests that the primary metric's differences were judged by."""
+    pairs = context.comparison.against if context.comparison else ()
+    known = (pair.paired.method for pair in pairs)
+    names = dict.fromkeys(method.name for method in known if not isinstance(method, Unknown))
+    return " and ".join(names) or "the paired t-test"
 
 
 def _counts(context: ReportContext) -> Table:

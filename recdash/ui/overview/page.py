@@ -259,7 +259,7 @@ def _nothing(view: View) -> str:
     above.
     """
     if workspace().scores.comparability(list(view.verdict_query.shown)):
-        return "Nothing was noticed in the uploads and the online tests"
+        return "Nothing else was noticed in the uploads and the online tests"
     many = named_number(len(view.verdict_query.shown)).lower()
     return f"Same test set and definitions for all {many} runs"
 

@@ -103,7 +103,7 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
             _choose_definitions(upload, plan)
     if _has_own_test_set(plan) and plan.relevance is not None:
         said = f"{plan.relevance.reason} {words.relevance_effect(plan.relevance)}"
-        st.caption(markdown(said.strip()))
+        st.caption(markdown(f"{said.strip()} {words.gain_of_grades(plan.relevance)}"))
     if served := words.served_runs(plan):
         st.caption(markdown(served))
     if plan.test is not None:

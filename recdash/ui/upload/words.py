@@ -215,6 +215,15 @@ def relevance_effect(relevance: RelevancePlan) -> str:
     return f"Counts {rows} as relevant; {users} have at least one."
 
 
+def gain_of_grades(relevance: RelevancePlan) -> str:
+    """Returns what the values of the test set do in nDCG, and how to count all rows alike."""
+    example = "" if relevance.threshold else ": a 2 counts twice as much as a 1"
+    return (
+        f"nDCG weights relevant rows by {relevance.column}{example}. To count all rows alike, choose "
+        "“every row is relevant” under Advanced."
+    )
+
+
 def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
     """Returns the notices about the files together: sample ratio mismatches, then all others."""
     notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
