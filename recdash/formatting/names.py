@@ -87,14 +87,14 @@ def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     A beginning or end that all runs share, such as ``recs_``, and a beginning that only says that a file has
     recommendations, do not count. A variant that then means several runs is left out.
     """
-    found: dict[str, str] = {}
+    run_of: dict[str, str] = {}
     for variant in variants:
         own = variant.casefold()
         whole = [run for run in runs if run.casefold() == own]
         short = [run for run, name in _own_names(runs).items() if name and name == _without_kind(own)]
         if whole or len(short) == 1:
-            found[variant] = (whole or short)[0]
-    return found
+            run_of[variant] = (whole or short)[0]
+    return run_of
 
 
 def _own_names(runs: Sequence[str]) -> dict[str, str]:

@@ -40,8 +40,8 @@ MOST_CURVES = 4
 def metric_title(metric: str, k: int | str | None = None) -> str:
     """Returns the display name of a metric: ``ndcg(gain=exp)`` with k = 10 gives ``nDCG(gain=exp)@10``.
 
-    ``ndcg(users=both)`` gives ``nDCG@10 (users with lists)``. The name has no cutoff if k is None or if the metric has none. Raises UnknownName or InputError for a bad
-    spec.
+    ``ndcg(users=both)`` gives ``nDCG@10 (users with lists)``. The name has no cutoff if k is None or if the
+    metric has none. Raises UnknownName or InputError for a bad spec.
     """
     spec = parse(metric)
     others = tuple(parameter for parameter in spec.parameters if parameter != WITH_LISTS)

@@ -178,10 +178,8 @@ def _pairs_in_words(agreement: Agreement) -> str:
     """
     total, decided = len(agreement.pairs), agreement.decided
     if not decided:
-        return (
-            f"None of {total} pairs of runs is significant both offline and online, so agreement cannot "
-            "be judged yet."
-        )
+        none = "The 1 pair of runs is not" if total == 1 else f"None of {total} pairs of runs is"
+        return f"{none} significant both offline and online, so agreement cannot be judged yet."
     same, opposite = agreement.count("concordant"), agreement.count("discordant")
     left = total - decided
     pairs = "decided pair" if decided == 1 else "decided pairs"

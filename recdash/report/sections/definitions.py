@@ -62,7 +62,8 @@ def _judgement(context: ReportContext) -> str:
     share = " of the baseline’s value" if terms.margin.relative else ""
     return (
         f"Differences are paired by user, with {100 * terms.level:.3g} % CIs by {_methods(context)}, "
-        f"{corrected}. Better or worse: the CI excludes zero. Tie: the CI lies within {terms.margin}{share}. Inconclusive: neither."
+        f"{corrected}. Better or worse: the CI excludes zero. Tie: the CI lies within "
+        f"{terms.margin}{share}. Inconclusive: neither."
     )
 
 

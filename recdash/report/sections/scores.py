@@ -25,9 +25,7 @@ def scores(context: ReportContext) -> Section | None:
     columns = (Column("Metric"), *number_columns(*(context.names[run] for run in runs)))
     of_part = "" if not context.query.scope.slice else f", {context.query.scope.slice}"
     table = Table(f"All metrics at k = {k}{of_part}", columns, tuple(rows))
-    note = (
-        "Means over the users whom the metric counts. Higher is not better for every metric: see the guide."
-    )
+    note = "Means over the users that the metric counts. Higher is not always better: see the guide."
     return Section("scores", f"All metrics at k = {k}", note, (table,)) if rows else None
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from recdash.charts.mark_html import glyph
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
-from recdash.formatting.wording import cut_inside, many, span
+from recdash.formatting.wording import cut_inside, lowered, many, span
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis import next_step
 from recdash.online.analysis.lift import per
@@ -150,7 +150,11 @@ def _adjusted(ab_test: AbTest) -> str:
     if not shares:
         return ""
     by = span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))
-    return f"CUPED narrows the intervals by {by} %. Unadjusted lifts are in the tooltips and the table."
+    of = {f" of {lowered(row.title)}" for row in ab_test.lifted() if row.narrower is not None}
+    of_one = of.pop() if len(of) == 1 else ""
+    return (
+        f"CUPED narrows the intervals{of_one} by {by} %. Unadjusted lifts are in the tooltips and the table."
+    )
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────

@@ -71,7 +71,9 @@ def finding(explained: Explanation) -> str:
 
 def subtitle(explained: Explanation) -> str:
     n_causes = len(likely(explained.answers))
-    of = f"{many(n_causes, 'possible cause')} in {len(explained.answers)} checks"
+    n_open = sum(answer.verdict == "can't tell" for answer in explained.answers)
+    is_open = f", {n_open} of them inconclusive" if n_open else ""
+    of = f"{many(n_causes, 'possible cause')} in {len(explained.answers)} checks{is_open}"
     metrics = f"{explained.where} offline, {lowered(explained.online)} online, vs {explained.base}"
     return f"{explained.question} {capital(of)}. {metrics}."
 
