@@ -35,7 +35,9 @@ def case_table(recommendation: Recommendation) -> Table:
     cases, query = recommendation.cases, recommendation.evidence.comparison.query
     base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
     shares = [_shares(case) for case in cases]  # the decimals are those of what is written in %
-    changes, bounds = with_intervals([row[0] for row in shares], [row[1] for row in shares], unit=PERCENT)
+    changes, bounds = with_intervals(
+        [row[0] for row in shares], [row[1] for row in shares], unit=PERCENT, off_zero=True
+    )
     has_lifts = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
     rows: list[tuple[Cell, ...]] = []
     for case, change, interval in zip(cases, changes, bounds, strict=True):

@@ -14,6 +14,7 @@ from recdash.comparison.query import ComparisonQuery, Margin, Terms
 from recdash.comparison.source import Source
 from recdash.domain.results import UserValues, common_bound
 from recdash.formatting import numbers
+from recdash.formatting.wording import shown
 from recdash.metrics import define
 from recdash.stats import LEVEL, JudgedDifference, Paired, judge, paired_difference
 
@@ -41,6 +42,11 @@ class Pair:
     def is_identical(self) -> bool:
         """Returns whether every user has the same value with both runs, so that more users would not help."""
         return self.paired.n > 0 and not self.paired.wins and not self.paired.losses
+
+    @property
+    def words(self) -> str:
+        """Returns the finding as shown to people: ``equal for every user`` if no user has another value."""
+        return "equal for every user" if self.is_identical else shown(self.judged.word)
 
     def percent(self, amount: float) -> float:
         """Returns ``amount``, in units of the metric, as % of the baseline's value; NaN if that value is

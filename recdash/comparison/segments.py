@@ -48,6 +48,11 @@ class Cell:
         return self.pair.judged.word if self.pair else None
 
     @property
+    def words(self) -> str:
+        """Returns the finding as shown to people; empty if it is not judged."""
+        return self.pair.words if self.pair else ""
+
+    @property
     def sign(self) -> str:
         return self.pair.judged.sign if self.pair else "–"
 

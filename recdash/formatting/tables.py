@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, cast
 
@@ -191,12 +191,37 @@ def intervals(
 
 
 def with_intervals(
-    values: Sequence[Any], ends: Sequence[tuple[Any, Any]], *, unit: str = "", scale: int = 1
+    values: Sequence[Any],
+    ends: Sequence[tuple[Any, Any]],
+    *,
+    unit: str = "",
+    scale: int = 1,
+    off_zero: bool = False,
 ) -> tuple[list[Number], list[Interval]]:
-    """Returns two columns of cells, numbers with signs and their intervals, all with the same decimals."""
+    """Returns two columns of cells, numbers with signs and their intervals, all with the same decimals.
+
+    ``off_zero`` adds decimals (two at most) if an interval that excludes 0 would seem to end there.
+    """
     bounds = intervals(ends, unit=unit, scale=scale, beside=values)
     decimals = bounds[0].low.decimals if bounds else 0
+    if off_zero and bounds:
+        decimals = min(decimals + 2, max(decimals, *map(_decimals_off_zero, bounds)))
+        bounds = [
+            Interval(replace(cell.low, decimals=decimals), replace(cell.high, decimals=decimals))
+            for cell in bounds
+        ]
     return [Number(number_of(value), decimals, sign=True, unit=unit, scale=scale) for value in values], bounds
+
+
+def _decimals_off_zero(cell: Interval) -> int:
+    """Returns the decimals with which neither end is shown as 0; 0 if the interval includes 0 or is
+    unknown.
+    """
+    low, high = cell.low.value, cell.high.value
+    if low is None or high is None or not low * high > 0:
+        return 0
+    smallest = min(abs(low), abs(high)) * cell.low.scale
+    return next((places for places in range(numbers.MOST_DECIMALS) if round(smallest, places)), 0)
 
 
 def finding(word: str, sign: str) -> Word:

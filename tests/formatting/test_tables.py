@@ -90,3 +90,11 @@ def test_numbers_of_a_column_and_their_intervals_have_the_same_decimals() -> Non
 def test_an_interval_with_a_missing_end_is_a_dash() -> None:
     low, high = aligned([0.1, None])
     assert cell_html(Interval(low, high)) == cell_html(Number(None))
+
+
+def test_an_interval_that_excludes_zero_does_not_seem_to_end_there() -> None:
+    ends = [(-19.1, -0.04), (-120.0, -80.0), (-3.0, 0.001)]
+    _, bounds = with_intervals([-9.6, -99.0, -1.5], ends, unit=" %", off_zero=True)
+    assert [cell.shown for cell in bounds] == ["−19.10 to −0.04 %", "−120.00 to −80.00 %", "−3.00 to 0.00 %"]
+    _, usual = with_intervals([-9.6, -99.0, -1.5], ends, unit=" %")
+    assert usual[0].shown == "−19 to 0 %"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.charts.mark_html import ROLES
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
 from recdash.formatting import numbers
-from recdash.formatting.wording import count_range
+from recdash.formatting.wording import count_range, shown
 from recdash.report.document import Document, Figure, FigureKind
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ def _dot(dot: Data, name: str, data: Data, beside: int) -> SegmentPoint:
         return Point(difference, text, f"{escape(name)}<br>{dot['why']}", look="faint")
     digits = numbers.places([difference, low, high])
     amount, bounds = numbers.signed(difference, digits), numbers.interval(low, high, digits)
-    hover = f"{escape(name)}<br>{amount} ({bounds})<br>{dot['word']}, n = {numbers.count(dot['n'])}"
-    words = [dot["sign"], *([amount] if beside < 3 else []), *([dot["word"]] if beside < 4 else [])]
+    hover = f"{escape(name)}<br>{amount} ({bounds})<br>{shown(dot['word'])}, n = {numbers.count(dot['n'])}"
+    words = [dot["sign"], *([amount] if beside < 3 else []), *([shown(dot["word"])] if beside < 4 else [])]
     settled = dot["word"] in {"better", "worse"}
     return Point(difference, " ".join(words), hover, low, high, look="filled" if settled else "hollow")
 

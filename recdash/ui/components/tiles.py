@@ -49,7 +49,8 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     known = all(map(isfinite, (low, share, high)))
     drawn = known and not relative.is_from_zero(pair)
     note, value = f"95 % CI {relative.bounds(pair)}", metric_value(metric, pair.value).shown
-    return Tile(title, value, pair.judged.sign, relative.change(pair), word, note, strip if drawn else None)
+    said = pair.words if pair.is_identical else word
+    return Tile(title, value, pair.judged.sign, relative.change(pair), said, note, strip if drawn else None)
 
 
 def of_rail(title: str, rail: GuardrailResult) -> Tile:

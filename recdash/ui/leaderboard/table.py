@@ -202,7 +202,7 @@ def rows(view: View, board: Board) -> list[list[Cell]]:
     """Returns the cells of the table in the board's order."""
     primary, *others = (_values(view, board, metric) for metric in board.metrics)
     bounds = [(row["ci_low"], row["ci_high"]) for row in board.pairs.values()]
-    differences = with_intervals([row["mean_diff"] for row in board.pairs.values()], bounds)
+    differences = with_intervals([row["mean_diff"] for row in board.pairs.values()], bounds, off_zero=True)
     judged = dict(zip(board.pairs, zip(*differences, strict=True), strict=True))
     n_users = [[count(board.n_users.get(run_id)) for run_id in board.order]] if board.users_differ else []
     rest = zip(board.order, *n_users, *_standing_cells(view, board), *others, strict=True)

@@ -20,7 +20,7 @@ from recdash.comparison.segments import Cell as SegmentCell
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.tables import Cell, Number, cell_html, finding, muted, number_columns, text_columns
-from recdash.formatting.wording import count_range, shown, unavailable
+from recdash.formatting.wording import count_range, unavailable
 from recdash.metrics.naming import is_percent, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
@@ -161,7 +161,7 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
     judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
     digits = numbers.places(cell.difference for cell in judged)  # the same for all, so that they align
     amount = numbers.signed(cell.difference, digits)
-    word = shown(cell.word or "")
+    word = cell.words
     hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{word}, n = {cell.n_shared}"
     look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
     words = f"{cell.sign} {amount} {word}"
@@ -183,7 +183,7 @@ def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
     if cell.pair is None:
         value = metric_value(comparison.query.metric, cell.value)
         return value.shown if comparison.by_value else cell.why or "not scored"
-    return f"{numbers.change(cell.difference)} {shown(cell.word or '')}"
+    return f"{numbers.change(cell.difference)} {cell.words}"
 
 
 # ── the values ───────────────────────────────────────────────────────────────────────────────
@@ -231,7 +231,7 @@ def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number
     cell = comparison.cell(segment, run)
     if run == comparison.query.baseline or not cell.n_shared:
         return value
-    word = finding(shown(cell.word), cell.sign) if cell.word else muted(cell.why)
+    word = finding(cell.words, cell.sign) if cell.word else muted(cell.why)
     return html("{value}<br><small>{word}</small>", value=cell_html(value), word=cell_html(word))
 
 
