@@ -216,7 +216,7 @@ def test_lines_stop_where_lists_end(open_page: Open) -> None:
 @pytest.mark.usefixtures("films")
 def test_precision_and_recall_come_with_their_definition(open_page: Open) -> None:
     macro = said(open_page("precision_recall", k="1"))
-    assert "best leads on precision and recall at k = 1" in macro
+    assert "best has the highest precision and recall at k = 1" in macro
     assert "a user without recommendations counts as 0" in macro
     assert "Micro average" in said(open_page("precision_recall", avg="micro", curve="points"))
 

@@ -72,7 +72,7 @@ def test_the_oracle_wins_on_no_page(workspace: Workspace, open_page: Open) -> No
         "overview": "Ship run16",
         "leaderboard": "run16 is first on nDCG@5",
         "metric_vs_k": "run16 leads on nDCG at every k",
-        "precision_recall": "run16 leads on precision and recall at k = 5",
+        "precision_recall": "run16 has the highest precision and recall at k = 5",
     }
     for page, title in titles.items():
         assert title in said(open_page(page, **chosen))

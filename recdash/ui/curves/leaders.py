@@ -17,6 +17,9 @@ from recdash.ui.curves import page
 
 First = Mapping[int, tuple[str, ...]]
 MOST_CHANGES = 3
+OVER_ALL_K = (
+    " Leaders are Holm-corrected over all k together, so Ranking, which tests one k, may separate more runs."
+)
 
 
 def first_at(view: View, metric: str) -> First:
@@ -51,7 +54,7 @@ def title(view: View, subtitle: str) -> None:
     """Draws the H1 in a separate fragment, so that the curves need not wait for the comparison at all
     cutoffs.
     """
-    widgets.title(finding(view), f"{subtitle}{without_value(view)}")
+    widgets.title(finding(view), f"{subtitle}{family(view)}{without_value(view)}")
 
 
 def finding(view: View) -> str:
@@ -68,6 +71,12 @@ def finding(view: View) -> str:
         return f"No clear leader on {name} at any k" if joined else f"No run has {name}"
     parts = [_stretch_words(view, stretch, last=stretch is joined[-1]) for stretch in joined]
     return f"{name}: {'; '.join(parts)}" if len(parts) <= MOST_CHANGES else _many_changes(view, joined, name)
+
+
+def family(view: View) -> str:
+    """Returns a sentence on the tests that the leaders passed; empty if nothing is tested."""
+    is_tested = has_k(view.metric) and define(view.metric).has_user_values
+    return OVER_ALL_K if is_tested and len(view.verdict_query.shown) > 1 else ""
 
 
 def without_value(view: View) -> str:
@@ -157,8 +166,8 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
     }
     widgets.section(
         "Leader at each k",
-        "Coloured: significantly better than every other run (Holm-corrected). Striped: no clear leader. "
-        "Catalogue-level metrics are ranked without a test.",
+        "Coloured: significantly better than every other run (Holm-corrected over all pairs and k). "
+        "Striped: no clear leader. Catalogue-level metrics are ranked without a test.",
     )
     chart = leader_strip(rows, ks, view.marks, theme.palette())
     widgets.chart(chart, "leaders", _alt(view, rows, ks), narrowest=600)

@@ -43,8 +43,8 @@ def why_empty(view: View, average: str) -> str:
 
 
 def finding(view: View, paths: pd.DataFrame) -> str:
-    """Returns a headline on which run leads on both precision and recall at the frame's k, or which leads on
-    each.
+    """Returns a headline on which run has the highest precision and recall at the frame's k, or which has
+    the highest of each. The values are not tested.
     """
     here = paths[(paths["k"] == view.k) & paths["run_id"].isin(view.verdict_query.shown)]
     if here.empty:
@@ -57,13 +57,13 @@ def finding(view: View, paths: pd.DataFrame) -> str:
     complete = [view.short(row["run_id"]) for row in rows if row["recall"] >= recall - EQUAL]
     both = [name for name in precise if name in complete]
     if both:
-        return f"{_lead(both)} on precision and recall at k = {view.k}"
-    return f"At k = {view.k}, {_lead(precise)} on precision and {_lead(complete)} on recall"
+        return f"{_highest(both)} precision and recall at k = {view.k}"
+    return f"At k = {view.k}, {_highest(precise)} precision and {_highest(complete)} recall"
 
 
-def _lead(names: list[str]) -> str:
-    """Returns the names with their verb, such as ``ALS leads`` or ``ALS and EASE lead``."""
-    return f"{some(names)} {'leads' if len(names) == 1 else 'lead'}"
+def _highest(names: list[str]) -> str:
+    """Returns the names with their verb, such as ``ALS has the highest`` or ``ALS and EASE have …``."""
+    return f"{some(names)} {'has' if len(names) == 1 else 'have'} the highest"
 
 
 def subtitle(view: View, curve: str, average: str) -> str:
@@ -71,7 +71,7 @@ def subtitle(view: View, curve: str, average: str) -> str:
     depth = f"k = 1 to {view.depth}, {averaged}"
     if curve == "points":
         return f"Best precision at each recall level or beyond, {depth}."
-    return f"Each line runs over {depth}. Large mark: k = {view.k}."
+    return f"Each line runs over {depth}. Large mark: k = {view.k}. Values, without a test."
 
 
 def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
