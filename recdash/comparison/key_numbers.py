@@ -27,7 +27,7 @@ USERS: dict[Users, str] = {
     "judged_both": "only users with recommendations",
     "run": "only users with recommendations",
 }
-"""Whom the offline numbers count, by the population rule that the primary metric names."""
+"""The users that the offline numbers count, by the population rule that the primary metric names."""
 MOST = 3
 SIGNIFICANT = 0.05
 

@@ -237,9 +237,9 @@ def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
     is_open = word == "not settled" and not part.pair.is_identical
-    found = (
-        f"Equal to {today.evidence.base} for every user" if part.pair.is_identical else capital(shown(word))
-    )
-    answer = f"{found}{_users_needed(part.pair)} (n = {n_users})"
+    finding = capital(shown(word))
+    if part.pair.is_identical:
+        finding = f"Equal to {today.evidence.base} for every user"
+    answer = f"{finding}{_users_needed(part.pair)} (n = {n_users})"
     matters = word != "not settled"
     return WhatIf(f"Only {slice_words(part)}", answer, matters, (("by", part.by),), is_open)

@@ -181,7 +181,7 @@ def test_every_number_of_an_untouched_report_is_confirmed(
 
 
 def test_nothing_that_was_computed_before_is_used(
-    space: Workspace, question: Question, written: Callable[[str], Path]
+    space: Workspace, question: Question, written: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """A report of falsified curves and results is found out, though it says what the store says."""
     file = written("json")
@@ -189,7 +189,10 @@ def test_nothing_that_was_computed_before_is_used(
     curves = space.store.curves.of_runs([run])[run]
     truthful = reproduction(space, file)
     falsified = space.store.runs.get(run)
+    folder = space.store.artifacts.path(falsified.upload or "").parents[1]
+    shutil.copytree(folder, tmp_path / "kept")
     space.runs.delete(run, falsified.name)
+    shutil.copytree(tmp_path / "kept", folder, dirs_exist_ok=True)  # its files went with the run
     curves["recall"].value[:] += 0.01
     space.store.runs.add(falsified, list(curves.values()))
     space.online_tests.link_variants(

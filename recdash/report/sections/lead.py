@@ -74,8 +74,7 @@ def _missing_lists(context: ReportContext) -> tuple[str, ...]:
     if define(context.query.metric).own_rule is not None:
         return ()
     problems = context.workspace.scores.comparability(list(context.verdict_query.shown))
-    found = [problem.found for problem in problems if problem.code == LISTS_MISSING]
-    return tuple(f"{capital(text)}." for text in found)
+    return tuple(f"{capital(problem.found)}." for problem in problems if problem.code == LISTS_MISSING)
 
 
 def split_of(evidence: VerdictEvidence) -> Split | None:

@@ -176,7 +176,7 @@ def _show_result(result: IntakeResult) -> None:
             links.go("ab-results")
     notices = [notice for added in result.runs for notice in added.run.notices]
     notices += list(result.test.notices) if result.test else []
-    if result.runs:  # what no run shows alone, such as users for whom only some runs have a list
+    if result.runs:  # what no run shows alone, such as users who get a list from some runs only
         every = [run.id for run in workspace().runs.all(result.experiment.id)]
         notices = [*workspace().scores.comparability(every), *notices]
     if notices:
