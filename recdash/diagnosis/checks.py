@@ -36,7 +36,7 @@ CHECKS: tuple[Check, ...] = (
         "not decide by this test.", validity.split,
     ),
     Check(
-        "popularity", "Popularity", "Does the offline gain come from popular items?",
+        "popularity", "Popularity", "Does the offline gain come from the most popular items of training?",
         "Compare the runs on the tail (Segments, popularity of the item), and consider novelty and "
         "coverage in addition to accuracy.", offline.popularity,
     ),

@@ -5,17 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from math import log2
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 
-from recdash.errors import InputError, NotFound, UnknownName
+from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import Document, Figure, Paragraph, Section
 from recdash.report.reports import Reports
-from recdash.report.sections import BLOCKS
+from recdash.report.sections import BLOCKS, lead
 from recdash.report.sections.online import _finding
 from recdash.service import Workspace
 from recdash.service.question import Question
@@ -282,3 +284,22 @@ def test_a_run_that_is_called_like_an_option_is_a_name_in_the_command(tmp_path: 
     space = opened(tmp_path)
     question = films(space, {"als": "-x"})
     assert "--run=-x" in str(section(Reports(space).content(question), "reproducing"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "sentences"),
+    [
+        ("ndcg", ("37 % of users get no recommendations from ALS and count as 0.",)),
+        ("ndcg(users=both)", ()),
+    ],
+)
+def test_the_first_page_says_who_gets_no_recommendations(metric: str, sentences: tuple[str, ...]) -> None:
+    text = "37 % of users get no recommendations from ALS and count as 0"
+    problems = [Problem("lists-missing", "comparison", text, ""), Problem("other", "comparison", "else", "")]
+    scores = SimpleNamespace(comparability=lambda _: problems)
+    context: Any = SimpleNamespace(
+        query=SimpleNamespace(metric=metric),
+        verdict_query=SimpleNamespace(shown=("a", "b")),
+        workspace=SimpleNamespace(scores=scores),
+    )
+    assert lead._missing_lists(context) == sentences
