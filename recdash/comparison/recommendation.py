@@ -366,12 +366,18 @@ def _declined(case: CandidateCase) -> RichText:
 
 def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
     """Yields a sentence for each candidate that is significantly better offline than the chosen one: why it
-    was not chosen.
+    was not chosen. If the chosen one has risks too, what sets them apart is that only it was in an A/B test.
     """
     for case in cases:
         if case is not chosen and _beats(case, chosen):
             better = "better" if case.evidence.comparison.lower_is_better else "higher"
-            yield (Piece(f"{case.name} scores {better} offline, but "), *against(case), Piece("."))
+            is_apart = case.case == "contested" and bool(chosen.risks) and _was_tested(chosen)
+            end = (Piece(", and "), Piece("has not been in an A/B test", "ab-results")) if is_apart else ()
+            yield (Piece(f"{case.name} scores {better} offline, but "), *against(case), *end, Piece("."))
+
+
+def _was_tested(case: CandidateCase) -> bool:
+    return bool(case.evidence.lifts or case.evidence.invalid_tests)
 
 
 def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:

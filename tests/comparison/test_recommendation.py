@@ -158,6 +158,16 @@ def test_a_leader_that_is_passed_over(table: Table, headline: str, passed_over: 
     assert told(result)[1] == f"Tower scores higher offline, but {passed_over}"
 
 
+def test_of_two_with_a_risk_the_tested_one_says_what_sets_it_apart() -> None:
+    coverage = {("Popular", "coverage"): 0.5, ("Tower", "coverage"): 0.3, ("ALS", "coverage"): 0.35}
+    result = recommendation(two(CLEAR, BEST, lifts={"ALS": [OPEN]}, catalogue=coverage))
+    assert result.run == "ALS"
+    passed_over = SHORT_OF_COVERAGE.removesuffix(".")
+    assert told(result)[1] == (
+        f"Tower scores higher offline, but {passed_over}, and has not been in an A/B test."
+    )
+
+
 @pytest.mark.parametrize("als", [[], [OPEN], [ENDED]])
 def test_a_broken_split_does_not_promote_a_weaker_candidate(als: list[OnlineLift]) -> None:
     """Whatever is known of ALS but a win: the test of Tower, which is better, has to be repeated."""
