@@ -35,7 +35,7 @@ from recdash.comparison.evidence import (
 from recdash.comparison.pairs import Comparison
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import OfflineVerdict, decide
-from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, rounded, why_not
+from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, why_not
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed, many, named_number
@@ -255,7 +255,7 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
         end = f"; it has not been in an A/B test against {first.evidence.base}"
     if first.case == "inconclusive":
         known = [lift.more_users for lift in first.evidence.lifts if lift.is_goal and lift.more_users]
-        more = f": about {numbers.count(rounded(min(known)))} more users" if known else ""
+        more = f": about {numbers.count(numbers.rounded(min(known)))} more users" if known else ""
         headline = f"Run a longer A/B test of {first.name}{more}"
         end = ", but its A/B test shows no significant lift yet"
     if first.case == "invalid test":
@@ -274,7 +274,7 @@ def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recomme
     if pair.judged.word == "better" and seeds is not None:
         headline = f"Not enough data: the gain of {chosen.name} does not hold across {seeds.noun}s"
     elif more:
-        headline = f"Not enough data: about {numbers.count(rounded(more))} more users"
+        headline = f"Not enough data: about {numbers.count(numbers.rounded(more))} more users"
     else:
         headline = f"Not enough data to judge {chosen.name}"
     where = chosen.evidence.comparison.query.where

@@ -11,7 +11,7 @@ from recdash.comparison.pairs import Pair, compare
 from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.source import Source
-from recdash.comparison.wording import rounded, slice_words
+from recdash.comparison.wording import slice_words
 from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
@@ -108,7 +108,7 @@ def brief(recommendation: Recommendation) -> str:
 
 def _users_needed(pair: Pair) -> str:
     more = None if pair.is_identical else pair.judged.more_users
-    return f": about {numbers.count(rounded(more))} more users needed" if more else ""
+    return f": about {numbers.count(numbers.rounded(more))} more users needed" if more else ""
 
 
 def _recommend(source: Source, query: ComparisonQuery) -> Recommendation:

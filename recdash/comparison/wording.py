@@ -239,19 +239,13 @@ def how_many_more(pair: Pair) -> RichText:
     if more > MANY * n:
         return (Piece(f"The interval includes zero. More than {MANY} times the users would be needed."),)
     about = "about" if isinstance(pair.paired.method, StudentT) else "at most about"
-    users_like_these = f"{numbers.count(rounded(more))} more {plural(more, 'user')} like these"
+    users_like_these = f"{numbers.count(numbers.rounded(more))} more {plural(more, 'user')} like these"
     condition = "If the true difference is the one measured, and training again does not change it"
     answer = "would give an answer with a probability of 80 %"
     return (Piece(f"The interval includes zero. {condition}, {about} {users_like_these} {answer}."),)
 
 
 MANY = 100
-
-
-def rounded(count: int) -> int:
-    """Returns an estimated count, rounded up to two significant digits: 1,900 for 1,812."""
-    unit: int = 10 ** max(len(str(count)) - 2, 0)
-    return -(-count // unit) * unit
 
 
 def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:

@@ -140,3 +140,9 @@ def tick_decimals(values: Sequence[float]) -> int:
         if all(math.isclose(round(value, decimals), value, abs_tol=1e-9) for value in values):
             return decimals
     return MOST_DECIMALS
+
+
+def rounded(count: int) -> int:
+    """Returns an estimated count, rounded up to two significant digits: 1,900 for 1,812."""
+    unit: int = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // unit) * unit

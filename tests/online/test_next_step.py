@@ -175,7 +175,7 @@ def test_the_headline_calls_variants_by_the_names_of_their_runs_and_says_how_lon
 
 
 def test_forecasts_are_as_precise_as_they_are() -> None:
-    assert [brief(users) for users in (4_123, 99, 1_234_567)] == ["4,100", "99", "1.2 M"]
+    assert [brief(users) for users in (4_123, 99, 1_234_567)] == ["4,200", "99", "1.3 M"]
     assert days_for(1, sample(7), "control", "new") == 1
     assert days_for(21, sample(7), "control", "new") == 11  # two a day
     assert days_for(21, None, "control", "new") is None

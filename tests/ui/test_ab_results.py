@@ -356,7 +356,7 @@ def test_a_reversal_names_the_paradox_or_the_segments() -> None:
 
 
 def test_how_many_users_are_missing_is_one_sentence() -> None:
-    needed = "To detect +2 % in CTR, this test needs about 41,000 more users."
+    needed = "To detect +2 % in CTR, this test needs about 42,000 more users."
     assert sentence("CTR", 2, {"new": 41_234}) == needed
     assert sentence("Watch", 2, {"new": 0}) == "This test is large enough to detect +2 % in watch."
     assert "up to 52,000 more users" in sentence("Watch", 2, {"new": 0, "other": 52_000})

@@ -156,7 +156,7 @@ def test_what_is_stored_already_is_told_and_not_stored_twice(app: AppTest) -> No
     three_runs(app)
     drop(app, other__csv=as_csv(PERFECT))
     finish(app, "Evaluate 1 candidate")
-    assert "Found 1 candidate that was stored already in films" in text_of(app)
+    assert "Found 1 candidate stored already (perfect) in films" in text_of(app)
     assert list(stored_runs()) == ["perfect", "half", "poor"]
 
 

@@ -195,8 +195,7 @@ def test_the_outcome_is_one_line() -> None:
     assert words.outcome(based) == "Evaluated 1 candidate and the baseline in films."
     again = replace(result, runs=(added("als", already_there=True), added("new")))
     assert (
-        words.outcome(again)
-        == "Evaluated 1 candidate and found 1 candidate that was stored already in films."
+        words.outcome(again) == "Evaluated 1 candidate and found 1 candidate stored already (als) in films."
     )
     assert words.outcome(IntakeResult(FILMS, is_new=True)) == "Created the experiment films."
     assert words.archived(replace(result, runs=(added("old", already_there=True, archived=True),))) == ["old"]

@@ -61,7 +61,7 @@ class NextStep:
             return TITLES[self.action]
         if self.days is not None:
             return f"{TITLES[self.action]}, about {many(self.days, 'day')}"
-        return f"{TITLES[self.action]}, about {many(rounded(self.more_users or 0), 'more user')}"
+        return f"{TITLES[self.action]}, about {many(numbers.rounded(self.more_users or 0), 'more user')}"
 
 
 def next_steps(
@@ -227,14 +227,10 @@ def _guardrails(rows: Sequence[OnlineRow]) -> str:
     return f" Inconclusive guardrail{'s' * (len(is_open) > 1)}: {some}."
 
 
-def rounded(users: int) -> int:
-    """Returns a forecast number of users rounded to two significant digits."""
-    return int(float(f"{users:.2g}"))
-
-
 def brief(users: int) -> str:
     """Returns a forecast number of users as text, such as ``4,100`` or ``1.2 M``."""
-    return f"{float(f'{users / 1e6:.2g}'):g} M" if users >= 1_000_000 else numbers.count(rounded(users))
+    about = numbers.rounded(users)
+    return f"{about / 1e6:g} M" if about >= 1_000_000 else numbers.count(about)
 
 
 def as_dict(steps: Sequence[NextStep]) -> list[dict[str, Any]]:

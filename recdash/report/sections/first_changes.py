@@ -14,7 +14,7 @@ from recdash.comparison.pairs import Pair, compare
 from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.sensitivity import OTHER_USERS
 from recdash.comparison.verdict import OfflineVerdict, decide
-from recdash.comparison.wording import rounded, slice_title
+from recdash.comparison.wording import slice_title
 from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
@@ -130,7 +130,7 @@ def _brief(verdict: OfflineVerdict) -> str:
 
 def _users_needed(pair: Pair) -> str:
     more = pair.judged.more_users
-    return f": about {numbers.count(rounded(more))} more users needed" if more else ""
+    return f": about {numbers.count(numbers.rounded(more))} more users needed" if more else ""
 
 
 def _most_unlike_slice(evidence: VerdictEvidence) -> Iterator[Answer]:

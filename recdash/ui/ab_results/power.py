@@ -8,7 +8,6 @@ from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import lowered, many
-from recdash.online.analysis.next_step import rounded
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import variant_cell
@@ -84,7 +83,7 @@ def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
         return f"No sample size detects {effect_in_metric}, or the control does not vary."
     if not any(known):
         return f"This test is large enough to detect {effect_in_metric}."
-    most = many(rounded(max(known)), "more user")
+    most = many(numbers.rounded(max(known)), "more user")
     if len(missing) == 1:
         return f"To detect {effect_in_metric}, this test needs about {most}."
     return f"To detect {effect_in_metric} in every variant, this test needs up to {most} per comparison."
@@ -97,4 +96,4 @@ def _signed(effect: float) -> str:
 def _missing_text(users: int | None) -> str:
     if users is None:
         return numbers.NONE
-    return f"about {numbers.count(rounded(users))}" if users else "none"
+    return f"about {numbers.count(numbers.rounded(users))}" if users else "none"

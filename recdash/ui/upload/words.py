@@ -246,14 +246,12 @@ def served_runs(plan: IntakePlan) -> str:
 def outcome(result: IntakeResult) -> str:
     """Returns the sentence about what was stored."""
     new = [added for added in result.runs if not added.already_there]
-    old = len(result.runs) - len(new)
+    old = [added.run.name for added in result.runs if added.already_there]
     candidates = [added for added in new if added.run.id != result.experiment.baseline]
     evaluated = [many(len(candidates), "candidate")] if candidates else []
     evaluated += ["the baseline"] if len(candidates) < len(new) else []
     parts = [f"evaluated {listed(evaluated)}"] if new else []
-    parts += (
-        [f"found {many(old, 'candidate')} that {'was' if old == 1 else 'were'} stored already"] if old else []
-    )
+    parts += [f"found {many(len(old), 'candidate')} stored already ({listed(old)})"] if old else []
     parts += [f"analyzed the A/B test {result.test.name}"] if result.test else []
     name = result.experiment.name
     if not parts:
