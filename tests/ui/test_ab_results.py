@@ -86,7 +86,7 @@ def own_won_and_lost(workspace: Workspace) -> OnlineTest:
 def test_the_title_is_the_decision_and_its_reason_follows(shown: Open) -> None:
     text = said(shown())
     assert "Roll back new home page · 2 to 8 Mar 2026 (7 days) · 400 users, no planned sample size" in text
-    assert "▼ Roll back new Engagement rate +75.0 % (95 % CI" in text
+    assert "▼ Roll back new Session watch time −" in text
     assert "Wins engagement rate, but loses session watch time." in text
     assert "The 2 lifts in goals are Holm-corrected." in text
 

@@ -45,7 +45,8 @@ def card(view: View, sides: OfflineOnline) -> None:
     )
     widgets.section("Agreement", f"{agreement.metric} and {sides.online_title.lower()}")
     first, *others = agreement.sentences
-    rest = [html('<p class="rd-lead rd-muted">{text}</p>', text=text) for text in others]
+    shown = others if len(agreement.runs) > 2 else []  # a rank correlation of two runs is always 1 or −1
+    rest = [html('<p class="rd-lead rd-muted">{text}</p>', text=text) for text in shown]
     st.html(html('<p class="rd-lead">{first}</p>{rest}', first=first, rest=join(rest)))
     if agreement.pairs:
         n_runs = many(len(agreement.runs), "run")
