@@ -80,6 +80,10 @@ def test_a_row_says_how_many_rows_and_whose_columns_it_reuses() -> None:
     assert words.about(known) == "1,204 rows · user · 1 attribute: age · columns as in first.csv"
     assert words.about(replace(known, left_out=True)) == "Not used"
     assert words.about(planned(None)) == "Choose what this file is."
+    unsure = replace(planned(None), problems=(Problem("what-is-it", "file", "it may be several", ""),))
+    assert words.about(unsure) == "Choose what this file is."
+    empty = replace(planned(None), problems=(Problem("empty", "file", "it is empty", ""),))
+    assert words.about(empty) == "It cannot be read."
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,8 @@ def about(file: PlannedFile, n_lines: int | None = None) -> str:
     if file.left_out:
         return "Not used"
     if file.kind is None:
-        return "Choose what this file is."
+        is_unreadable = any(problem.code != "what-is-it" for problem in file.problems)
+        return "It cannot be read." if is_unreadable else "Choose what this file is."
     has_header = all(notice.code != "no-header" for notice in file.notices)
     n_rows = n_lines - has_header if file.n_rows is None and n_lines is not None else file.n_rows
     rows = many(n_rows, "row") if n_rows is not None else ""
