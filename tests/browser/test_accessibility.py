@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from browser_tabs import persist, settle, turn_to_page
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from recdash.charts.marks import DARK
 
@@ -62,6 +62,7 @@ COUNT_LOOKS = """(() => {
 })()"""
 """New widths and themes are noticed where the app looks its page over, twice a second."""
 OPEN_ALL = "() => document.querySelectorAll('details:not([open]) > summary').forEach(one => one.click())"
+WIDE: ViewportSize = {"width": 1440, "height": 1000}
 INK = "getComputedStyle(document.documentElement).getPropertyValue('--ink')"
 
 
@@ -80,7 +81,7 @@ Look = Callable[[str], Visit]
 @pytest.fixture(scope="module")
 def tab(browser: Browser) -> Iterator[Page]:
     """One tab for all pages: loading Streamlit anew for each would take longer than looking at them."""
-    context = browser.new_context(viewport={"width": 1440, "height": 1000}, color_scheme="light")
+    context = browser.new_context(viewport=WIDE, color_scheme="light")
     context.add_init_script(COUNT_LOOKS)
     yield context.new_page()
     context.close()
@@ -107,11 +108,13 @@ def look(demo_server: Any, tab: Page) -> Look:
 
 def turn_to(tab: Page, url: str, name: str) -> None:
     """Turn to a page by the navigation, in a wide and light window: no page is loaded anew."""
-    tab.emulate_media(color_scheme="light")
-    tab.set_viewport_size({"width": 1440, "height": 1000})
     if not tab.url.startswith(url):
         tab.goto(url)
         settle(tab)
+    if tab.viewport_size != WIDE or tab.evaluate(INK) == DARK.ink:
+        tab.emulate_media(color_scheme="light")
+        tab.set_viewport_size(WIDE)
+        wait_for(tab)  # the app's own request after a change of the window would turn the page back
     turn_to_page(tab, name)
     wait_for(tab)
 
@@ -230,7 +233,7 @@ def step_to(tab: Page, name: str, key: str = "Tab") -> None:
 @pytest.fixture
 def overview(demo_server: Any, tab: Page) -> Page:
     tab.emulate_media(color_scheme="light")
-    tab.set_viewport_size({"width": 1440, "height": 1000})
+    tab.set_viewport_size(WIDE)
     tab.goto(demo_server.url)
     expect(tab.locator(".rd-lead a").first).to_be_visible()
     wait_for(tab)

@@ -61,7 +61,7 @@ def test_each_row_holds_recommendation_decision_and_last_change(
     assert "films Owner: Search team · 3 runs · 20 users split of September" in text
     assert "▲ Ship best nDCG@5 vs poor" in text
     assert "best needs an A/B test" in text
-    assert "≠ Evidence today: no longer agrees, because the recommendation is now “Ship best”." in text
+    assert "Evidence today: unchanged; decided although the recommendation is “Ship best”." in text
     assert "<b>songs</b> Recommendation No run yet" in text
     assert f'href="./?e={ids["films"]}"' in markup(app)
     assert "<b>songs" not in markup(app)
