@@ -161,7 +161,8 @@ class FileFacts:
         """Returns True if nearly all of several users have the same number of rows, as in lists."""
         counts = np.bincount(self.lengths())
         usual = int(counts.argmax()) if len(counts) else 0
-        return counts.sum() >= FEWEST and usual >= FEWEST and bool(counts[usual] >= CLEAR * counts.sum())
+        total = int(counts.sum())
+        return total >= FEWEST and usual >= FEWEST and int(counts[usual]) >= CLEAR * total
 
 
 Rule = Callable[[FileFacts], SortedFile | None]
@@ -355,9 +356,8 @@ def _falls(facts: FileFacts, column: str) -> bool:
     """Returns True if nearly all values fall, or stay the same, from row to row of a user, and some fall."""
     codes, order = facts.groups()
     steps = np.diff(facts.look.by_name[column].numbers[order])[np.diff(codes[order]) == 0]
-    return (
-        len(steps) > codes.max(initial=0) and bool((steps <= 0).mean() >= CLEAR) and bool((steps < 0).any())
-    )
+    has_steps_of_all = len(steps) > int(codes.max(initial=0))
+    return has_steps_of_all and bool((steps <= 0).mean() >= CLEAR) and bool((steps < 0).any())
 
 
 def _of_attributes(facts: FileFacts) -> SortedFile | None:
