@@ -333,9 +333,10 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
             if name.startswith(ARTIFACTS):
                 with backup.open(name) as stream:
                     _expect(artifacts.put_file(stream), entry["sha256"])
-        aside = _keep_aside(file, root) if holds_data else ()
+        aside = _keep_aside(file, root) if holds_data or _beside(file) else ()
         _restore_secret(backup, root, replace=replace)
         old = _store_id(file)
+        _remove_beside(file)
         fresh.replace(file)
         sync(file.parent)
     finally:
@@ -372,7 +373,7 @@ def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:
     name = f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
     aside = file.parent / name
     aside.mkdir(mode=0o700)
-    for part in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
+    for part in (file, *_beside(file)):
         if part.exists():
             os.link(part, aside / part.name)
     if not root.is_dir():
@@ -390,6 +391,21 @@ def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:
     if (root / SECRET).exists():
         os.link(root / SECRET, of_files / SECRET)
     return (aside,) if is_near else (aside, of_files)
+
+
+def _beside(file: Path) -> list[Path]:
+    """Returns the logs that SQLite keeps beside a database while it is open, or after its process died."""
+    names = (file.name + end for end in ("-wal", "-shm", "-journal"))
+    return [path for path in map(file.with_name, names) if os.path.lexists(path)]
+
+
+def _remove_beside(file: Path) -> None:
+    """Removes the logs beside a database that is to be replaced; SQLite would apply them to the new one."""
+    logs = _beside(file)
+    for log in logs:
+        log.unlink(missing_ok=True)
+    if logs:
+        sync(file.parent)
 
 
 def _refuse_if_open(file: Path) -> None:

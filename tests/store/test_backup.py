@@ -231,6 +231,27 @@ def test_a_store_that_is_open_is_not_replaced(store: Store, data: Path, tmp_path
     assert store.check() == []
 
 
+@pytest.mark.parametrize("damaged", [None, b"", b"no database" * 1000])
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_what_a_killed_process_left_beside_a_database_does_not_change_the_restored_one(
+    store: Store, opened: Opened, data: Path, tmp_path: Path, damaged: bytes | None, end: str
+) -> None:
+    store.back_up(tmp_path / "kept")
+    old = content(store)
+    fill(store, "Songs", 3)
+    left = (data / "recdash.db-wal").read_bytes()
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / f"recdash.db{end}").write_bytes(left)
+    if damaged is not None:
+        (tmp_path / "new" / "recdash.db").write_bytes(damaged)
+    aside = restore_store(tmp_path / "kept", url(tmp_path / "new"), replace=True).aside
+    other = opened(tmp_path / "new")
+    assert content(other) == old
+    assert other.check() == []
+    if damaged is None:
+        assert (aside[0] / f"recdash.db{end}").exists()
+
+
 @pytest.mark.parametrize("name", ["kept", "kept.tar"])
 @pytest.mark.parametrize("kind", ["database", "artifact", "lost artifact"])
 def test_a_damaged_backup_changes_nothing(store: Store, tmp_path: Path, name: str, kind: str) -> None:
