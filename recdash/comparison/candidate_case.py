@@ -255,8 +255,11 @@ def metric_of(lift: OnlineLift) -> dict[str, str]:
 
 
 def percent_of(pair: Pair) -> str:
-    share = abs(pair.percent(pair.paired.mean))
-    return f"{two(share)} %" if isfinite(share) else numbers.three(abs(pair.paired.mean))
+    """Returns the size of a difference, such as ``12 %``; in units of the metric unless the baseline's value
+    is above 0.
+    """
+    mean = abs(pair.paired.mean)
+    return f"{two(pair.percent(mean))} %" if pair.base_value > 0 else numbers.three(mean)
 
 
 def rail_amount(rail: GuardrailResult, base: str) -> str:

@@ -38,9 +38,10 @@ def share_bounds(low: float, high: float, change: float) -> str:
 
 
 def is_from_zero(pair: Pair) -> bool:
-    """Returns whether the baseline's value is 0, or less than a hundredth of the candidate's."""
-    change = _change(pair)
-    return not isfinite(change) or change >= FROM_ZERO
+    """Returns whether the baseline's value is 0, below 0 (as R² may be), or less than a hundredth of the
+    candidate's: no share of it tells anything.
+    """
+    return pair.base_value <= 0 or not _change(pair) < FROM_ZERO
 
 
 def change(pair: Pair) -> str:
@@ -60,7 +61,7 @@ def bounds(pair: Pair) -> str:
 
 def is_in_percent(pair: Pair) -> bool:
     """Returns whether the difference is written in % of the baseline's value."""
-    return _change(pair) < DOUBLED
+    return not is_from_zero(pair) and _change(pair) < DOUBLED
 
 
 def rail_change(rail: GuardrailResult) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from recdash.comparison import relative
-from recdash.comparison.candidate_case import rail_amount
+from recdash.comparison.candidate_case import CandidateCase, percent_of, rail_amount, relation
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.stats import Paired, judge
@@ -28,6 +30,8 @@ def pair(base: float, mean: float, half: float) -> Pair:
         ((0.2, 0.196, 0.02), "+98.0 %", "+88 to +108 %"),
         ((0.001, 0.134, 0.02), "+0.134", "+0.114 to +0.154"),
         ((0.0, 0.134, 0.02), "+0.134", "+0.114 to +0.154"),
+        ((-0.1, 0.3, 0.02), "+0.300", "+0.280 to +0.320"),
+        ((-0.1, -0.02, 0.01), "−0.0200", "−0.0300 to −0.0100"),
     ],
 )
 def test_a_doubling_is_a_factor_and_a_gain_from_nearly_zero_is_absolute(
@@ -44,3 +48,15 @@ def test_a_guardrail_that_doubles_is_a_factor_too(value: float, change: str, ris
     rail = GuardrailResult("gini", value, 0.1, 0.2)
     assert relative.rail_change(rail) == change
     assert rail_amount(rail, "base") == risk
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [((-0.1, 0.3, 0.02), "0.300 above base"), ((-0.1, -0.02, 0.01), "0.0200 below base")],
+)
+def test_a_difference_from_a_value_below_zero_is_in_units_of_the_metric(
+    values: tuple[float, float, float], words: str
+) -> None:
+    evidence = SimpleNamespace(base="base")
+    assert relation(CandidateCase(pair(*values), evidence)) == words  # type: ignore[arg-type]
+    assert percent_of(pair(*values)) == words.split(maxsplit=1)[0]
