@@ -90,8 +90,8 @@ def write_backup(database: Database, artifacts: Artifacts, root: Path, target: P
         make_private(target.parent)
         partial.mkdir(0o700)
         summary = _write(database, artifacts, root, partial, target)
-    except OSError as error:
-        why = error.strerror or error
+    except (OSError, sqlite_driver().Error) as error:
+        why = getattr(error, "strerror", None) or error
         raise StoreError(f"The backup {target} cannot be written: {why}. Nothing was kept of it.") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)

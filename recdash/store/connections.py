@@ -72,7 +72,10 @@ class UntilCommit:
         """Returns what ``read`` returns, or returned before to the same question. It must not be changed."""
         if self._connect is None:
             return read()
-        count = self._count(self._connect)  # before anything is read: answers may be newer, never older
+        try:
+            count = self._count(self._connect)  # before anything is read: answers may be newer, never older
+        except sqlite_driver().Error:  # such as a lock; the reader waits for it, or says why it cannot
+            return read()
         known = self._known
         if known[0] != count or len(known[1]) >= MOST_ANSWERS:
             self._known = known = count, {}
@@ -407,6 +410,8 @@ def translating_errors(place: str) -> Iterator[None]:
         raise busy() from None
     except DBAPIError as error:
         raise _translated(place, error.orig) from error
+    except sqlite_driver().Error as error:  # of a connection that is used without SQLAlchemy
+        raise _translated(place, error) from error
     except UnicodeError as error:
         raise StoreError(f"This text cannot be stored: {error}") from error
 

@@ -20,6 +20,7 @@ from store_contract import a_curve, a_run, add_experiment
 
 from recdash.errors import StoreError
 from recdash.store import Store, backup, open_store, restore_store
+from recdash.store.connections import sqlite_driver
 from recdash.store.schema import alembic_config
 
 Opened = Callable[..., Store]
@@ -170,8 +171,11 @@ def test_what_the_store_has_lost_is_named_and_the_rest_is_backed_up(store: Store
     assert restore_store(tmp_path / "kept", url(tmp_path / "new")).missing == (run.upload,)
 
 
+@pytest.mark.parametrize(
+    "error", [OSError(28, "disk is full"), sqlite_driver().OperationalError("database or disk is full")]
+)
 def test_a_backup_that_cannot_be_written_leaves_nothing(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     (tmp_path / "there").mkdir()
     with pytest.raises(StoreError, match="exists already"):
@@ -179,10 +183,10 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(
     before = files(tmp_path).keys()
 
     def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
     monkeypatch.setattr(backup, "_copy_artifact", full)
-    with pytest.raises(StoreError, match="No space left on device"):
+    with pytest.raises(StoreError, match=r"kept cannot be written: .*disk is full\. Nothing was kept"):
         store.back_up(tmp_path / "kept")
     assert files(tmp_path).keys() == before
     fill(store, "Songs", 3)

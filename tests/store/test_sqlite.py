@@ -27,7 +27,14 @@ from store_contract import (
 
 from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, connections, new_id, open_store
-from recdash.store.connections import PRAGMAS, file_system_of, sqlite_driver, wal_is_safe
+from recdash.store.connections import (
+    PRAGMAS,
+    UntilCommit,
+    file_system_of,
+    sqlite_driver,
+    translating_errors,
+    wal_is_safe,
+)
 from recdash.store.write_lock import WriteLock, write_lock_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -506,3 +513,21 @@ def test_a_writer_killed_at_any_moment_loses_nothing_it_acknowledged(
 def kill(writer: subprocess.Popen[str]) -> str:
     writer.send_signal(signal.SIGKILL)
     return writer.communicate()[0]
+
+
+def test_nothing_is_remembered_while_commits_cannot_be_counted() -> None:
+    class Locked:
+        def execute(self, _: str) -> None:
+            raise sqlite_driver().OperationalError("database is locked")
+
+    answers = iter((1, 2))
+    remembered = UntilCommit(Locked)
+    assert [remembered("how many", lambda: next(answers)) for _ in range(2)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"), [("database is locked", StoreBusy), ("disk is full", StoreError)]
+)
+def test_errors_of_the_driver_itself_name_the_database(words: str, error: type[StoreError]) -> None:
+    with pytest.raises(error), translating_errors("recdash.db"):
+        raise sqlite_driver().OperationalError(words)
