@@ -46,7 +46,7 @@ def case_table(recommendation: Recommendation) -> Table:
         p = p_value(case.pair.paired.p)
         cells: tuple[Cell, Cell] = change, interval
         if not relative.is_in_percent(case.pair):
-            cells = relative.change(case.pair), relative.bounds(case.pair)
+            cells = relative.change(case.pair), relative.bounds(case.pair, query.metric)
         rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case)))
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
@@ -69,7 +69,8 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
     if not relative.is_in_percent(pair):
         return nan, (nan, nan)
     ends = pair.judged.corrected.low, pair.judged.corrected.high
-    low = max(pair.percent(ends[0]), 100 * relative.LARGEST_LOSS)
+    least = relative.largest_loss(case.evidence.comparison.query.metric)
+    low = max(pair.percent(ends[0]), 100 * least)
     return pair.percent(pair.paired.mean), (low, pair.percent(ends[1]))
 
 

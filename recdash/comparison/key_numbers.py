@@ -53,13 +53,15 @@ def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
     pair, k = evidence.leader, evidence.comparison.query.k
     if pair is None or evidence.blocking:
         return ()
-    primary = metric_at(evidence.comparison.query.metric, k)
-    chosen = [_of_pair(evidence, f"{primary}, offline", pair)]
+    primary = evidence.comparison.query.metric
+    chosen = [_of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair)]
     goals = [lift for lift in evidence.lifts if lift.is_goal]
     telling = [*evidence.lost_online, *evidence.won_online, *goals]
     chosen += [_of_lift(evidence, lift) for lift in telling[:1]]
     if not telling:
-        chosen += [_of_pair(evidence, metric_at(metric, k), other) for metric, other in evidence.metrics[:1]]
+        chosen += [
+            _of_pair(evidence, metric_at(metric, k), metric, other) for metric, other in evidence.metrics[:1]
+        ]
     return (*chosen, _of_users(pair))[:MOST]
 
 
@@ -75,9 +77,9 @@ def whose_numbers(recommendation: Recommendation) -> str:
     return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}{users}"
 
 
-def _of_pair(evidence: VerdictEvidence, title: str, pair: Pair) -> KeyNumber:
+def _of_pair(evidence: VerdictEvidence, title: str, metric: str, pair: Pair) -> KeyNumber:
     """Returns the key number of a difference, relative to the baseline's value."""
-    note = f"{level(evidence)} {relative.bounds(pair)}"
+    note = f"{level(evidence)} {relative.bounds(pair, metric)}"
     return KeyNumber(title, relative.change(pair), shown(pair.judged.word), note)
 
 

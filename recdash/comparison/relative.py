@@ -4,23 +4,31 @@ metric.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 
 from recdash.comparison import wording
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.formatting import numbers
+from recdash.metrics import define
 
 DOUBLED = 1.0
 """The change from which a factor is written: ``×2.24``, not ``+124 %``."""
 FROM_ZERO = 99.0
 """The change from which the baseline's value is nearly 0, so that no factor tells anything."""
 LARGEST_LOSS = -1.0
-"""The largest possible loss, as a share of the baseline's value: no metric is below 0.
+"""The largest possible loss in a metric that is never below 0, as a share of the baseline's value.
 
 The interval of a difference is symmetric and does not know this, so that it may end below; what is shown
 ends here.
 """
+
+
+def largest_loss(metric: str) -> float:
+    """Returns the largest possible loss in a metric, as a share of the baseline's value; minus infinity for
+    a metric that may be below 0.
+    """
+    return -inf if define(metric).may_be_negative else LARGEST_LOSS
 
 
 def share(change: float) -> str:
@@ -28,9 +36,12 @@ def share(change: float) -> str:
     return f"×{numbers.three(1 + change)}" if change >= DOUBLED else numbers.change(100 * change, " %")
 
 
-def share_bounds(low: float, high: float, change: float) -> str:
-    """Returns the ends of the interval of a change, in the form in which the change is written."""
-    low = max(low, LARGEST_LOSS)
+def share_bounds(low: float, high: float, change: float, least: float = LARGEST_LOSS) -> str:
+    """Returns the ends of the interval of a change, in the form in which the change is written.
+
+    ``least`` is the largest possible loss, below which no end is shown.
+    """
+    low = max(low, least)
     if change >= DOUBLED:
         places = numbers.places([1 + low, 1 + high])
         return f"×{numbers.fixed(1 + low, places)} to ×{numbers.fixed(1 + high, places)}"
@@ -49,14 +60,18 @@ def change(pair: Pair) -> str:
     return numbers.change(pair.paired.mean) if is_from_zero(pair) else share(_change(pair))
 
 
-def bounds(pair: Pair) -> str:
-    """Returns the ends of the corrected interval in the form of ``change``, or why there is no interval."""
+def bounds(pair: Pair, metric: str) -> str:
+    """Returns the ends of the corrected interval of a difference in ``metric`` in the form of ``change``, or
+    why there is no interval.
+    """
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
         return wording.bounds(pair)
     if is_from_zero(pair):
         return numbers.interval(low, high, numbers.places([low, high]))
-    return share_bounds(pair.percent(low) / 100, pair.percent(high) / 100, _change(pair))
+    return share_bounds(
+        pair.percent(low) / 100, pair.percent(high) / 100, _change(pair), largest_loss(metric)
+    )
 
 
 def is_in_percent(pair: Pair) -> bool:

@@ -175,6 +175,7 @@ class RatingMetric:
     has_cutoff: bool = False
     rises_with_k: bool = False
     lower_is_better: bool = True
+    may_be_negative: bool = False
     usage: Usage = UNLISTED
     example: str = ""
     why_unavailable: Callable[[Predictions | None], str] = why_predictions_unusable
@@ -218,6 +219,7 @@ RATINGS: tuple[RatingMetric, ...] = (
         unit="share",
         range="at most 1",
         lower_is_better=False,
+        may_be_negative=True,
         why_unavailable=why_no_r_squared,
         example="Ratings 1, 2, 3 predicted 1, 2, 2: 1 − 1/2 = 0.5.",
     ),

@@ -63,6 +63,11 @@ class Definition:
         return bool(getattr(self.metric, "lower_is_better", False))
 
     @property
+    def may_be_negative(self) -> bool:
+        """Returns True if values below 0 are possible."""
+        return bool(getattr(self.metric, "may_be_negative", False))
+
+    @property
     def ideal_is_best(self) -> bool:
         """Returns True if no list scores higher than one with only the user's relevant items, best first."""
         return (

@@ -37,7 +37,7 @@ def pair(base: float, mean: float, half: float) -> Pair:
 def test_a_doubling_is_a_factor_and_a_gain_from_nearly_zero_is_absolute(
     values: tuple[float, float, float], change: str, bounds: str
 ) -> None:
-    assert (relative.change(pair(*values)), relative.bounds(pair(*values))) == (change, bounds)
+    assert (relative.change(pair(*values)), relative.bounds(pair(*values), "ndcg")) == (change, bounds)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,14 @@ def test_a_difference_from_a_value_below_zero_is_in_units_of_the_metric(
     evidence = SimpleNamespace(base="base")
     assert relation(CandidateCase(pair(*values), evidence)) == words  # type: ignore[arg-type]
     assert percent_of(pair(*values)) == words.split(maxsplit=1)[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "bounds"), [("ndcg", "−100 to −80 %"), ("mae", "−100 to −80 %"), ("r2", "−120 to −80 %")]
+)
+def test_only_a_metric_that_may_be_below_zero_loses_more_than_all(metric: str, bounds: str) -> None:
+    assert relative.bounds(pair(0.2, -0.2, 0.04), metric) == bounds
+
+
+def test_an_interval_entirely_below_a_loss_of_all_is_not_turned_round() -> None:
+    assert relative.bounds(pair(0.05, -0.15, 0.01), "r2") == "−320 to −280 %"

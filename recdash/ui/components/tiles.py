@@ -48,7 +48,7 @@ def of_pair(title: str, metric: str, pair: Pair) -> Tile:
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
     drawn = known and not relative.is_from_zero(pair)
-    note, value = f"95 % CI {relative.bounds(pair)}", metric_value(metric, pair.value).shown
+    note, value = f"95 % CI {relative.bounds(pair, metric)}", metric_value(metric, pair.value).shown
     said = pair.words if pair.is_identical else word
     return Tile(title, value, pair.judged.sign, relative.change(pair), said, note, strip if drawn else None)
 

@@ -61,7 +61,7 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
     known = headlines.values(scores, view.metric)
     places = _places(view, known, correction)
     primary = scores[scores["metric"] == view.metric]
-    differences = cells.in_percent(pairs) if relative and len(pairs) else pairs
+    differences = cells.in_percent(pairs, view.metric) if relative and len(pairs) else pairs
     return Board(
         order=_order(view, known, places, wanted),
         metrics=metrics,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import EQUAL, values
-from recdash.comparison.relative import LARGEST_LOSS
+from recdash.comparison.relative import largest_loss
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.names import shortened
@@ -117,13 +117,13 @@ def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
     }
 
 
-def in_percent(pairs: pd.DataFrame) -> pd.DataFrame:
+def in_percent(pairs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Returns the rows with differences, intervals and margins in % of the baseline's value; NaN if that is
-    0. No interval begins below −100 %.
+    0. No interval begins below −100 % unless the metric may be below 0.
     """
     of = pairs["base_value"].abs().where(pairs["base_value"] != 0)
     percents = pairs.assign(**{name: 100 * pairs[name] / of for name in DIFFERENCE})
-    return percents.assign(ci_low=percents["ci_low"].clip(lower=100 * LARGEST_LOSS))
+    return percents.assign(ci_low=percents["ci_low"].clip(lower=100 * largest_loss(metric)))
 
 
 def matching(view: View, wanted: str) -> tuple[str, ...]:
