@@ -222,12 +222,14 @@ class Artifacts:
         Old temporary files of interrupted writers are removed, too, but not counted.
         """
         before = time.time() - older_than.total_seconds()
-        files = [(path, path.lstat()) for path in self._files()]
-        unused = [
-            (path, status) for path, status in files if status.st_mtime < before and path.stem not in used
-        ]
+        unused: list[tuple[Path, os.stat_result]] = []
+        for path in self._files():
+            with suppress(FileNotFoundError):  # an upload removes its temporary file at any time
+                status = path.lstat()
+                if status.st_mtime < before and path.stem not in used:
+                    unused.append((path, status))
         for path, _ in unused if not dry_run else ():
-            path.unlink()
+            path.unlink(missing_ok=True)
         sizes = [status.st_size for path, status in unused if path.parent.name != "tmp"]
         return len(sizes), sum(sizes)
 

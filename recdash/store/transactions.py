@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -13,13 +14,14 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent
-from recdash.errors import Forbidden
+from recdash.errors import Forbidden, StoreError
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
 from recdash.store.connections import Database, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.tables import ArtifactRow
 
+logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 
@@ -89,8 +91,8 @@ class Transactions:
     def write(self, then: Callable[[], None] | None = None) -> Iterator[Session]:
         """Yields a session that writes, while no other writer can.
 
-        ``then`` is called after the commit and before the next writer; not within ``together``, as its
-        transaction is not complete yet.
+        ``then`` is called after the commit and before the next writer, and its errors are logged; it is not
+        called within ``together``, as its transaction is not complete yet.
 
         Raises ``Forbidden`` for a read-only store.
         """
@@ -100,12 +102,21 @@ class Transactions:
             with joined as session, session.begin():
                 yield session
             return
-        with translating_errors(self.database.place), self.database.write_lock.hold():
-            self.database.check()
-            with Session(self.database.writer) as session, session.begin():
-                yield session
+        with self.database.write_lock.hold():
+            with translating_errors(self.database.place):
+                self.database.check()
+                with Session(self.database.writer) as session, session.begin():
+                    yield session
             if then is not None:
+                self._tidy(then)
+
+    def _tidy(self, then: Callable[[], None]) -> None:
+        """Calls ``then``. An error is logged: what was committed must not be reported as failed."""
+        try:
+            with translating_errors(self.database.place):
                 then()
+        except (OSError, StoreError):
+            logger.warning("Not all could be tidied after a change, which was stored.", exc_info=True)
 
     def refuse_if_read_only(self) -> None:
         if self.read_only:

@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,8 @@ from store_contract import a_curve, a_run, a_test, add_experiment
 from recdash.domain.journal import Report
 from recdash.errors import StoreError
 from recdash.store import Store, open_store
+from recdash.store.artifacts import Artifacts
+from recdash.store.connections import Database
 
 WORD = "Zebrafink"
 """A word that occurs in nothing but what is deleted."""
@@ -65,6 +68,31 @@ def test_the_files_of_the_last_experiment_go_with_it(store: Store, tmp_path: Pat
     assert len(files(tmp_path)) == 3
     store.experiments.delete(home.id)
     assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [OSError("no access"), StoreError("busy"), TimeoutError("no connection")])
+def test_what_cannot_be_tidied_after_a_deletion_is_logged(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    home = add_experiment(store)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Database, "truncate_wal", fail)
+    store.experiments.delete(home.id)
+    assert store.experiments.all() == []
+    assert str(error) in caplog.text
+
+
+def test_a_file_that_goes_away_while_files_are_collected_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifacts = Artifacts(tmp_path)
+    stored = artifacts.put_file(b"here")
+    found = [tmp_path / "tmp" / "gone", artifacts.path(stored)]
+    monkeypatch.setattr(artifacts, "_files", lambda: iter(found))
+    assert artifacts.remove_unused(frozenset(), timedelta(days=-1)) == (1, 4)
 
 
 def test_the_files_of_tests_and_reports_go_with_them(store: Store, tmp_path: Path) -> None:
