@@ -25,25 +25,27 @@ class DecisionStanding:
     """A decision compared with the current evidence. ``agrees`` is None if they cannot be compared.
 
     ``because`` is the reason if it does not agree or cannot be compared, as the end of a sentence.
-    ``is_unchanged``: the decision was made against the recommendation that still applies.
+    ``was_against``: the decision was made against the recommendation that still applies. ``is_unchanged``:
+    the recommendation also has the same reasons as then.
     """
 
     decision: Decision
     agrees: bool | None
     because: str = ""
+    was_against: bool = False
     is_unchanged: bool = False
 
     @property
     def text(self) -> str:
         """Returns the result as a sentence: ``Evidence today: agrees.`` or ``Evidence today: no longer
-        agrees, because …`` · ``Evidence today: unchanged; decided although …``
+        agrees, because …`` · ``does not agree, because …`` · ``unchanged; decided although …``
         """
         if self.agrees:
             return "Evidence today: agrees."
         if self.is_unchanged:
             return f"Evidence today: unchanged; decided although {self.because}."
-        words = "no longer agrees, because" if self.agrees is False else "not known, because"
-        return f"Evidence today: {words} {self.because}."
+        differs = "does not agree" if self.was_against else "no longer agrees"
+        return f"Evidence today: {differs if self.agrees is False else 'not known'}, because {self.because}."
 
 
 def decision_on_top(entries: Sequence[Entry]) -> Decision | None:
@@ -77,10 +79,10 @@ def standing(decision: Decision, today: Recommendation | None) -> DecisionStandi
         return DecisionStanding(decision, None, f"{decision.about} is not among the candidates")
     if _agrees(decision, run, today):
         return DecisionStanding(decision, agrees=True)
-    is_unchanged = decision.offline is not None and decision.offline.headline == today.headline
-    word = "" if is_unchanged else "now "
+    was_against, is_unchanged = _compared_with_then(decision, today)
+    word = "" if is_unchanged else "still " if was_against else "now "
     because = _why_not(decision, run, today, f"the recommendation is {word}“{today.headline}”")
-    return DecisionStanding(decision, False, because, is_unchanged)
+    return DecisionStanding(decision, False, because, was_against, is_unchanged)
 
 
 def outcome_for(run: str | None, today: Recommendation | None) -> Outcome | None:
@@ -91,6 +93,16 @@ def outcome_for(run: str | None, today: Recommendation | None) -> Outcome | None
     if today is None or leader is None or leader.candidate != run:
         return None
     return OUTCOMES_OF.get(today.action)
+
+
+def _compared_with_then(decision: Decision, today: Recommendation) -> tuple[bool, bool]:
+    """Returns whether the decision was made when the recommendation was the same, and whether it had the same
+    reasons.
+    """
+    then = decision.offline
+    if then is None or then.headline != today.headline:
+        return False, False
+    return True, then.sentences == tuple(map(plain, today.sentences))
 
 
 def _agrees(decision: Decision, run: str | None, today: Recommendation) -> bool:

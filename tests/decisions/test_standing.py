@@ -10,6 +10,7 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, Table
 
 from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.recommendation import Recommendation, recommend
+from recdash.comparison.wording import plain
 from recdash.decisions import Decision
 from recdash.decisions.standing import decision_on_top, outcome_for, standing
 from recdash.domain.journal import Entry
@@ -37,6 +38,7 @@ SHIP = Table({"Popular": BASE, "ALS": CLEAR})
 KEEP = Table({"Popular": BASE, "ALS": LOSS})
 TEST = Table({"Popular": BASE, "ALS": CLEAR}, tests=[OPEN])
 COLLECT = Table({"Popular": BASE, "ALS": UNSURE})
+KEEP_UNSURE = Table({"Popular": BASE, "ALS": 2 * BASE - UNSURE})
 LOST = Table({"Popular": BASE, "ALS": CLEAR}, tests=[CUT])
 APART = Table(
     {"Popular": BASE, "ALS": CLEAR},
@@ -75,15 +77,31 @@ def test_the_words() -> None:
     decision = Decision(entry(1, "ship", "ALS"))
     assert standing(decision, today(SHIP)).text == "Evidence today: agrees."
     assert standing(decision, today(KEEP)).text.startswith("Evidence today: no longer agrees, because ALS ")
-    offline = {"state": "keep", "sentences": [], "terms": "", "pairs": []}
-    offline |= {"headline": "Keep Popular", "subject": decision.entry.facts["subject"]}
-    overruled = Decision(replace(decision.entry, facts={**decision.entry.facts, "offline": offline}))
+    overruled = overruling(today(LOST))
     although = "the recommendation is “Keep Popular”."
     assert standing(overruled, today(LOST)).text == (
         "Evidence today: unchanged; decided although ALS cut watch time by 12 % in the A/B test; " + although
     )
     assert standing(overruled, today(SHIP)).text == "Evidence today: agrees."
     assert standing(decision, None).text == "Evidence today: not known, because there is nothing to compare."
+
+
+def overruling(against: Recommendation) -> Decision:
+    """Returns the decision to ship ALS, made when the recommendation was the one given."""
+    decided = entry(1, "ship", "ALS")
+    sentences = [plain(sentence) for sentence in against.sentences]
+    offline = {"state": against.action, "sentences": sentences, "terms": "", "pairs": []}
+    offline |= {"headline": against.headline, "subject": decided.facts["subject"]}
+    return Decision(replace(decided, facts={**decided.facts, "offline": offline}))
+
+
+def test_a_reason_that_came_later_is_not_called_unchanged() -> None:
+    """The headline stays, but the A/B test was lost only after the decision."""
+    result = standing(overruling(today(KEEP_UNSURE)), today(LOST))
+    assert result.text == (
+        "Evidence today: does not agree, because ALS cut watch time by 12 % in the A/B test; "
+        "the recommendation is still “Keep Popular”."
+    )
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,14 @@ def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_ar
     """ease is better offline, and was watched for 300 s less in the A/B test."""
     question = asked(own)
     ease = question.query.runs[1]
-    own.decisions.decide(question.experiment, "ship", run_id=ease, text="It is cheaper.", although="Cost.")
+    own.decisions.decide(
+        question.experiment,
+        "ship",
+        run_id=ease,
+        text="It is cheaper.",
+        query=question.query,
+        although="Cost.",
+    )
     opening = Reports(own).content(question).lead
     assert opening.headline == "Ship ease"
     assert opening.decision is not None
