@@ -40,6 +40,12 @@ def restore(source: Path, *, replace: bool) -> None:
         say(f"The replaced store is in {folder}.")
     for sha256 in done.missing:
         say(f"missing, as when the backup was written: file {sha256}", err=True)
+    if done.secret_left:
+        say(
+            "The secret that signs links was not restored, because other stores in the same folder of files "
+            "use the one there. Links of the backup do not open here.",
+            err=True,
+        )
     files = f"{many(done.n_files, 'file')} ({_size(done.n_bytes)})"
     say(f"Restored {files} from the backup of {done.created:%Y-%m-%d %H:%M} UTC.")
 

@@ -70,18 +70,20 @@ def restore_store(
     """Restores a backup to the place of a store, by default the one in the settings, and upgrades it.
 
     The place is given as in ``open_store``. A store that holds data is refused unless ``replace``, which
-    keeps it aside. Raises ``StoreError``; then the store is as it was.
+    keeps it aside. Raises ``StoreError``; then the store is as it was, unless the error says that the backup
+    was restored.
     """
-    from recdash.store.backup import restore_backup
+    from recdash.store.backup import already_restored, restore_backup
     from recdash.store.sql import SqlStore
 
     url, root = _place(database_url, artifacts)
     summary = restore_backup(backup, url, root, replace=replace)
-    store = SqlStore.open(url, root, found_artifacts="leave")
-    try:
-        store.by(who, "admin").note_restore(summary)
-    finally:
-        store.close()
+    with already_restored(summary.aside):
+        store = SqlStore.open(url, root, found_artifacts="leave")
+        try:
+            store.by(who, "admin").note_restore(summary)
+        finally:
+            store.close()
     return summary
 
 

@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,7 +61,7 @@ class BackupSummary:
 @dataclass(frozen=True)
 class RestoreSummary:
     """A restored store. ``aside`` are the folders in which the replaced store was kept; empty if there was
-    none.
+    none. ``secret_left`` tells that the backup's secret was not restored, as other stores use another one.
     """
 
     created: datetime
@@ -69,6 +69,7 @@ class RestoreSummary:
     n_bytes: int
     aside: tuple[Path, ...] = ()
     missing: tuple[str, ...] = ()
+    secret_left: bool = False
 
 
 # ── backup ───────────────────────────────────────────────────────────────────────────────────
@@ -289,9 +290,10 @@ def _open_tar(path: Path) -> tarfile.TarFile:
 def restore_backup(path: Path, url: DatabaseUrl, root: Path, *, replace: bool = False) -> RestoreSummary:
     """Restores the store of a backup, after verifying the hash of every file in it.
 
-    A store that holds data is refused unless ``replace``, which keeps it aside. The database appears last
-    and at once: if the process dies before, the store is as it was. Raises ``StoreError`` for a damaged
-    backup, one of a newer schema, a store that another process has open, and PostgreSQL.
+    A store that holds data is refused unless ``replace``, which keeps it aside. The database appears after
+    its files and at once: if the process dies before, the store is as it was. Then the secret follows, unless
+    other stores use the one that is there. Raises ``StoreError`` for a damaged backup, one of a newer schema,
+    a store that another process has open, and PostgreSQL.
     """
     if url.file is None:
         raise StoreError(POSTGRESQL_RESTORE.format(root=root))
@@ -322,7 +324,8 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
         _refuse_if_open(file)
     for left in file.parent.glob(f".{file.name}.*.restore"):  # by a restore that was killed
         left.unlink()
-    fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}.restore")
+    mark = secrets.token_hex(4)
+    fresh, fresh_secret = file.with_name(f".{file.name}.{mark}.restore"), root / f".{SECRET}.{mark}"
     try:
         with backup.open(DATABASE) as stream:
             _expect(_copy(stream, fresh), backup.files[DATABASE]["sha256"])
@@ -333,20 +336,29 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
             if name.startswith(ARTIFACTS):
                 with backup.open(name) as stream:
                     _expect(artifacts.put_file(stream), entry["sha256"])
-        aside = _keep_aside(file, root) if holds_data or _beside(file) else ()
-        _restore_secret(backup, root, replace=replace)
         old = _store_id(file)
+        is_other = _is_other_secret(backup, root)
+        used = is_other and _is_used_by_others(root, file if file.exists() else fresh, {old, store_id})
+        if is_other and not used:
+            make_private(root)
+            with backup.open(SECRET) as stream:
+                _expect(_copy(stream, fresh_secret), backup.files[SECRET]["sha256"])
+        is_replaced = holds_data or _beside(file) or (fresh_secret.exists() and (root / SECRET).exists())
+        aside = _keep_aside(file, root) if is_replaced else ()
         _remove_beside(file)
         fresh.replace(file)
-        sync(file.parent)
+        with already_restored(aside):
+            sync(file.parent)
+            _put_secret(fresh_secret, root)
+            if old not in (None, store_id) and not is_shared(root / f"store-{old}", str(file)):
+                shutil.rmtree(root / f"store-{old}", ignore_errors=True)  # kept aside
     finally:
         fresh.unlink(missing_ok=True)
-    if old not in (None, store_id) and not is_shared(root / f"store-{old}", str(file)):
-        shutil.rmtree(root / f"store-{old}", ignore_errors=True)  # kept aside
+        fresh_secret.unlink(missing_ok=True)
     n_bytes = sum(int(entry.get("bytes", 0)) for entry in backup.files.values())
     created = datetime.fromisoformat(str(backup.manifest["created"]))
     missing = tuple(map(str, backup.manifest.get("missing", ())))
-    return RestoreSummary(created, len(backup.files), n_bytes, aside, missing)
+    return RestoreSummary(created, len(backup.files), n_bytes, aside, missing, secret_left=used)
 
 
 def _expect(sha256: str, expected: Any) -> None:
@@ -354,15 +366,40 @@ def _expect(sha256: str, expected: Any) -> None:
         raise StoreError("The backup changed while it was read. The store is as it was.")
 
 
-def _restore_secret(backup: Backup, root: Path, *, replace: bool) -> None:
-    """Restores the secret that signs share links, unless there is one and nothing is to be replaced."""
-    if SECRET not in backup.files or ((root / SECRET).exists() and not replace):
-        return
-    make_private(root)
-    fresh = root / f".{SECRET}.{secrets.token_hex(4)}"
-    with backup.open(SECRET) as stream:
-        _copy(stream, fresh)
-    fresh.replace(root / SECRET)
+@contextmanager
+def already_restored(aside: Sequence[Path]) -> Iterator[None]:
+    """Adds to errors of the block that the backup was restored, and where the store before it is."""
+    try:
+        yield
+    except (OSError, StoreError) as error:
+        kept = f" The store before it is in {' and '.join(map(str, aside))}." if aside else ""
+        raise StoreError(f"The backup was restored, but not all is done: {error}{kept}") from error
+
+
+def _is_other_secret(backup: Backup, root: Path) -> bool:
+    """Returns whether the backup has a secret, and not the one that is in the folder of files."""
+    if SECRET not in backup.files:
+        return False
+    with backup.open(SECRET) as stream, suppress(FileNotFoundError):
+        return stream.read() != (root / SECRET).read_bytes()
+    return True
+
+
+def _is_used_by_others(root: Path, database: Path, own: Collection[str | None]) -> bool:
+    """Returns whether the secret in the folder of files is also that of other stores or databases."""
+    if not (root / SECRET).exists():
+        return False
+    folders = {f"store-{store_id}" for store_id in own}
+    return any(
+        folder.name not in folders or is_shared(folder, str(database)) for folder in root.glob("store-*")
+    )
+
+
+def _put_secret(fresh: Path, root: Path) -> None:
+    """Makes ``fresh`` the secret of the folder of files, if there is such a file."""
+    if fresh.exists():
+        fresh.replace(root / SECRET)
+        sync(root)
 
 
 def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:

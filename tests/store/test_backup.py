@@ -227,6 +227,59 @@ def test_another_store_is_replaced_and_kept_aside_with_its_files(
     assert len(list((tmp_path / "other" / "artifacts").glob("store-*"))) == 1
 
 
+def test_the_secret_of_a_backup_replaces_that_of_an_empty_store(
+    store: Store, opened: Opened, tmp_path: Path
+) -> None:
+    secret = store.secret()
+    store.back_up(tmp_path / "kept")
+    empty = opened(tmp_path / "new")
+    other = empty.secret().hex()
+    empty.close()
+    done = restore_store(tmp_path / "kept", url(tmp_path / "new"))
+    assert (opened(tmp_path / "new").secret(), done.secret_left) == (secret, False)
+    assert (done.aside[0] / "artifacts" / "secret.key").read_text().strip() == other
+
+
+def test_the_secret_of_a_backup_without_stored_files_is_restored(opened: Opened, tmp_path: Path) -> None:
+    empty = opened(tmp_path / "empty")
+    secret = empty.secret()
+    empty.back_up(tmp_path / "kept")
+    restore_store(tmp_path / "kept", url(tmp_path / "new"))
+    assert opened(tmp_path / "new").secret() == secret
+
+
+def test_a_secret_that_other_stores_use_is_not_replaced(store: Store, tmp_path: Path) -> None:
+    store.secret()
+    store.back_up(tmp_path / "kept")
+    stores = [open_store(url(tmp_path / name), tmp_path / "files") for name in ("one", "two")]
+    secrets = [each.secret() for each in stores]
+    stores[0].close()
+    done = restore_store(tmp_path / "kept", url(tmp_path / "one"), tmp_path / "files")
+    assert done.secret_left
+    assert [each.secret() for each in stores] == secrets
+    stores[1].close()
+
+
+@pytest.mark.parametrize("step", ["recdash.store.backup._put_secret", "recdash.store.sql.SqlStore.open"])
+def test_an_error_after_the_restore_says_that_it_is_done_and_where_the_old_store_is(
+    store: Store, opened: Opened, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    store.back_up(tmp_path / "kept")
+    old = content(store)
+    fill(store, "Songs", 3)
+    store.close()
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("Too busy.") if step.endswith("open") else OSError("Too busy.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(step, fail)
+        with pytest.raises(StoreError, match=r"was restored.*Too busy.*before-restore-") as error:
+            restore_store(tmp_path / "kept", url(data), replace=True)
+    assert "as it was" not in str(error.value)
+    assert content(opened(data)) == old
+
+
 def test_a_store_that_is_open_is_not_replaced(store: Store, data: Path, tmp_path: Path) -> None:
     store.back_up(tmp_path / "kept")
     with pytest.raises(StoreError, match="Stop the dashboard first"):
@@ -344,7 +397,7 @@ def test_of_postgresql_it_is_said_what_to_use(store: Store, tmp_path: Path) -> N
 # ── a process that dies ──────────────────────────────────────────────────────────────────────
 
 
-STEPS = ("_copy", "_keep_aside", "_restore_secret", "sync")
+STEPS = ("_copy", "_keep_aside", "_remove_beside", "sync", "_put_secret")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -366,7 +419,7 @@ def test_a_restore_that_dies_leaves_the_old_store_or_the_new_one(
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(process, 0)[1]) == 9
     again = opened(data)
-    assert content(again) == (old if step == "sync" else new)
+    assert content(again) == (old if step in ("sync", "_put_secret") else new)
     assert again.check() == []
     again.close()
     restore_store(tmp_path / "kept", url(data), replace=True)
