@@ -31,8 +31,9 @@ def used_files(session: Session) -> frozenset[str]:
 
     Raises ``EvidenceDamaged`` if a row is damaged, as its files are unknown then.
     """
+    kinds = [kind for kind in KINDS if kind.has_files]
     return frozenset().union(
-        *(needed_by(kind, kind.to_value(row)) for kind in KINDS for row in session.scalars(select(kind.row)))
+        *(needed_by(kind, kind.to_value(row)) for kind in kinds for row in session.scalars(select(kind.row)))
     )
 
 
@@ -62,9 +63,9 @@ def collect(transactions: Transactions, older_than: timedelta, *, dry_run: bool 
 
 
 @contextmanager
-def deleting(transactions: Transactions) -> Iterator[Session]:
+def deleting(transactions: Transactions, *, has_files: bool = True) -> Iterator[Session]:
     """Yields a session that deletes rows. Files that only they needed are removed after the commit, before
-    any other writer can start to need one.
+    any other writer can start to need one; without ``has_files`` no files are looked for.
 
     Nothing of what was deleted stays in the write-ahead log.
     """
@@ -80,6 +81,8 @@ def deleting(transactions: Transactions) -> Iterator[Session]:
     with transactions.write(then=finish) as session:
         yield session
         session.flush()
+        if not has_files:
+            return
         used, _ = _used(session, transactions)
         if used is not None:
             gone += _forget(session, used)

@@ -143,7 +143,7 @@ class DeletableRows(Rows[Value]):
     """The stored values of a kind whose values can be deleted one by one."""
 
     def delete(self, key: str) -> None:
-        with deleting(self._transactions) as session:
+        with deleting(self._transactions, has_files=self.kind.has_files) as session:
             row = row_of(session, self.kind, key)
             self._transactions.note(session, f"delete {self.kind.word}", key, **_logged(self.kind, row))
             session.delete(row)

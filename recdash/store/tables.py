@@ -356,6 +356,11 @@ DAMAGED = "damaged: the stored value is not what was written, so no number is co
 # ── values ↔ rows ────────────────────────────────────────────────────────────────────────────
 
 
+def no_files(_: Any) -> Sequence[str | None]:
+    """Returns no sha256: the need of values that have no files."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of stored record: its noun, value type and row type, and which files (sha256) a value needs.
@@ -370,6 +375,11 @@ class Kind:
     needs: Callable[[Any], Sequence[str | None]]
     changes: frozenset[str] | None = None
     repair: str = RESTORE
+
+    @property
+    def has_files(self) -> bool:
+        """Returns whether values of this kind may need files."""
+        return self.needs is not no_files
 
     @property
     def names(self) -> list[str]:
@@ -430,10 +440,10 @@ ONLINE_TEST = Kind(
     lambda test: (test.upload, *test.tables.values()),
     repair=UPLOAD_AGAIN,
 )
-ENTRY = Kind("entry", Entry, EntryRow, lambda _: (), changes=frozenset())
+ENTRY = Kind("entry", Entry, EntryRow, no_files, changes=frozenset())
 REPORT = Kind("report", Report, ReportRow, lambda report: (report.document,), changes=frozenset({"archived"}))
-SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, lambda _: (), changes=frozenset({"revoked"}))
-SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, lambda _: (), changes=frozenset())
+SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, no_files, changes=frozenset({"revoked"}))
+SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, no_files, changes=frozenset())
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 
 # These fields identify a stored record and never change.

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from store_contract import a_curve, a_run, a_test, add_experiment
 
-from recdash.domain.journal import Report
+from recdash.domain.journal import Report, SavedView
 from recdash.errors import StoreError
 from recdash.store import Store, open_store
 from recdash.store.artifacts import Artifacts
@@ -93,6 +93,22 @@ def test_a_file_that_goes_away_while_files_are_collected_is_no_error(
     found = [tmp_path / "tmp" / "gone", artifacts.path(stored)]
     monkeypatch.setattr(artifacts, "_files", lambda: iter(found))
     assert artifacts.remove_unused(frozenset(), timedelta(days=-1)) == (1, 4)
+
+
+def test_the_deletion_of_a_view_does_not_look_for_files(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = add_experiment(store)
+    store.saved_views.add(SavedView("v", home.id, WORD, home.created, "ann", "leaderboard"))
+
+    def fail(*_: object) -> None:
+        raise AssertionError("files are looked for")
+
+    monkeypatch.setattr("recdash.store.garbage.used_files", fail)
+    monkeypatch.setattr(Artifacts, "remove_unused", fail)
+    store.saved_views.delete("v")
+    assert store.saved_views.of_experiment(home.id) == []
+    assert (tmp_path / "recdash.db-wal").stat().st_size == 0
 
 
 def test_the_files_of_tests_and_reports_go_with_them(store: Store, tmp_path: Path) -> None:
