@@ -293,7 +293,7 @@ def restore_backup(path: Path, url: DatabaseUrl, root: Path, *, replace: bool = 
     A store that holds data is refused unless ``replace``, which keeps it aside. The database appears after
     its files and at once: if the process dies before, the store is as it was. Then the secret follows, unless
     other stores use the one that is there. Raises ``StoreError`` for a damaged backup, one of a newer schema,
-    a store that another process has open, and PostgreSQL.
+    a store that another process has open in WAL mode, and PostgreSQL.
     """
     if url.file is None:
         raise StoreError(POSTGRESQL_RESTORE.format(root=root))
@@ -446,9 +446,12 @@ def _remove_beside(file: Path) -> None:
 
 
 def _refuse_if_open(file: Path) -> None:
-    """Raises ``StoreError`` if another process has the database open; else leaves it without a WAL file.
+    """Raises ``StoreError`` if another process has the database open in WAL mode; else leaves it without a
+    WAL file.
 
-    SQLite leaves the mode WAL only for its last connection. A file that is no database is not refused.
+    SQLite leaves the mode WAL only for its last connection. With a rollback journal, as on a network file
+    system, only a transaction that runs now is noticed, not a process that has the database open. A file
+    that is no database is not refused.
     """
     driver = sqlite_driver()
     try:
