@@ -132,7 +132,7 @@ def gather_evidence(
     The candidate is the best one, or that of the pair given as ``leader``. ``intervals=False`` leaves out the
     guardrails' intervals: they need all recommendation lists to be read again, and the verdict does not
     depend on them. ``same_users=False`` compares the other metrics over the experiment's users even if the
-    primary metric names other ones, as reports of the first format do.
+    primary metric names other ones, as older reports do.
     """
     shared_evidence = _shared_by_candidates(source, comparison)
     leader = leader or leader_of(comparison, shared_evidence.over_replicates)
@@ -142,7 +142,9 @@ def gather_evidence(
     return with_intervals(source, evidence) if intervals else evidence
 
 
-def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvidence]:
+def evidence_of_each(
+    source: Source, comparison: Comparison, *, same_users: bool = True
+) -> list[VerdictEvidence]:
     """Returns the evidence on every candidate, best first, without the guardrails' intervals.
 
     Other metrics and slices are compared only for candidates that are better offline or won an A/B test. All
@@ -151,7 +153,8 @@ def evidence_of_each(source: Source, comparison: Comparison) -> list[VerdictEvid
     shared_evidence, each = _shared_by_candidates(source, comparison), []
     for pair in comparison.against:
         evidence = _of_candidate(source, shared_evidence, pair)
-        each.append(with_harm(source, evidence) if is_examined(evidence) else evidence)
+        examined = is_examined(evidence)
+        each.append(with_harm(source, evidence, same_users=same_users) if examined else evidence)
     return each
 
 

@@ -121,16 +121,19 @@ class Recommendation:
         }
 
 
-def recommend(source: Source, comparison: Comparison, *, intervals: bool = True) -> Recommendation:
+def recommend(
+    source: Source, comparison: Comparison, *, intervals: bool = True, same_users: bool = True
+) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
     ``intervals=False`` leaves out the guardrails' intervals: they need all lists to be read again, and the
-    recommendation does not depend on them.
+    recommendation does not depend on them. ``same_users=False`` compares the other metrics over the
+    experiment's users even if the primary metric names other ones, as older reports do.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
         CandidateCase(evidence.leader, evidence)
-        for evidence in evidence_of_each(source, comparable)
+        for evidence in evidence_of_each(source, comparable, same_users=same_users)
         if evidence.leader is not None
     )
     if not cases or cases[0].evidence.blocking:
@@ -140,7 +143,7 @@ def recommend(source: Source, comparison: Comparison, *, intervals: bool = True)
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
     evidence = _in_question(chosen, comparison).evidence
     if not is_examined(evidence):
-        evidence = with_harm(source, evidence)
+        evidence = with_harm(source, evidence, same_users=same_users)
     without = replace(chosen, evidence=evidence)
     return with_guardrail_intervals(source, without) if intervals else without
 

@@ -77,21 +77,23 @@ def changes(
     users: Users,
     *,
     recommendation: Recommend | None = None,
+    same_users: bool = True,
 ) -> list[WhatIf]:
     """Returns up to six alternative queries, each with what it would change; empty without a pair. ``today``
     is the current recommendation, ``depth`` the largest k.
 
     ``recommendation`` returns that for another query of the source's users, by default computed anew. One
-    that remembers its answers halves the time: each usual k asks for all the others.
+    that remembers its answers halves the time: each usual k asks for all the others. ``same_users=False``
+    gives the answers of older reports: see ``recommend``.
     """
     if not today.evidence.comparison.pairs:
         return []
-    again = recommendation or partial(_recommend, source)
+    again = recommendation or partial(_recommend, source, same_users=same_users)
     what_ifs = [
         _other_cutoffs(again, today, depth),
         _other_metric(again, today),
         _other_definition(again, today),
-        _other_users(source, today, users),
+        _other_users(source, today, users) if same_users else _other_rule(source, today, users),
         _no_guardrails(again, today),
         _most_unlike_slice(today),
     ]
@@ -111,8 +113,8 @@ def _users_needed(pair: Pair) -> str:
     return f": about {numbers.count(numbers.rounded(more))} more users needed" if more else ""
 
 
-def _recommend(source: Source, query: ComparisonQuery) -> Recommendation:
-    return recommend(source, compare(source, query), intervals=False)
+def _recommend(source: Source, query: ComparisonQuery, *, same_users: bool = True) -> Recommendation:
+    return recommend(source, compare(source, query), intervals=False, same_users=same_users)
 
 
 def _if_any(recommendation: Recommend, query: ComparisonQuery) -> Recommendation | None:
@@ -197,6 +199,16 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
     answer = _what_if(question, today, other, *params)
     differs = "" if answer.matters else _other_case(today, other)
     return replace(answer, answer=f"{answer.answer}, but {differs}", is_open=True) if differs else answer
+
+
+def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf | None:
+    """Returns the answer of older reports, which do not regard the users that the metric names."""
+    query = today.evidence.comparison.query
+    if not define(query.metric).has_user_values:
+        return None
+    rule, question = OTHER_USERS[users]
+    other = _if_any(partial(_recommend, source.under(rule), same_users=False), query)
+    return _what_if(question, today, other) if other else None
 
 
 def _other_case(today: Recommendation, other: Recommendation) -> str:

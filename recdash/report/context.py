@@ -16,7 +16,7 @@ from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
 from recdash.metrics import define
-from recdash.report.document import FIRST_FORMAT, FORMAT, WORDING, RunLook
+from recdash.report.document import AGREEMENT_WORDING, FIRST_FORMAT, FORMAT, WORDING, RunLook
 from recdash.service.question import Question
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from recdash.comparison.evidence import VerdictEvidence
     from recdash.comparison.recommendation import Recommendation
+    from recdash.comparison.sensitivity import WhatIf
     from recdash.decisions import Decision
     from recdash.domain.journal import Entry
     from recdash.service import Workspace
@@ -113,7 +114,29 @@ class ReportContext:
         """Returns what to do; None if no runs are compared."""
         from recdash.comparison.recommendation import recommend
 
-        return recommend(self.source, self.comparison) if self.comparison else None
+        if self.comparison is None:
+            return None
+        return recommend(self.source, self.comparison, same_users=self.same_users)
+
+    @property
+    def same_users(self) -> bool:
+        """Returns whether other metrics count the users that the primary metric names; not in older
+        reports.
+        """
+        return self.wording > AGREEMENT_WORDING
+
+    @cached_property
+    def answers(self) -> list[WhatIf]:
+        """Returns what would change the recommendation; empty if no runs are compared."""
+        if self.same_users:
+            return self.workspace.comparisons.changes(self.verdict_query)
+        if self.recommendation is None:
+            return []
+        from recdash.comparison.sensitivity import changes
+
+        settings = self.experiment.settings
+        depth, users = int(settings["depth"]), settings["users"]
+        return changes(self.source, self.recommendation, depth, users, same_users=False)
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:
@@ -132,7 +155,7 @@ class ReportContext:
         case = today.case_of(self.subject) if today and self.subject else None
         if today is None or case is None or case.pair == today.evidence.leader:
             return today.evidence if today else None
-        return with_intervals(self.source, with_harm(self.source, case.evidence))
+        return with_intervals(self.source, with_harm(self.source, case.evidence, same_users=self.same_users))
 
     @cached_property
     def subject(self) -> str | None:

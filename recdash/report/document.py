@@ -20,7 +20,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 6
+WORDING = 7
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -28,7 +28,14 @@ recommendation.
 """
 
 AGREEMENT_WORDING = 5
-"""The last wording in which the headline of the A/B test does not say what is significant only offline."""
+"""The last wording in which the headline of the A/B test does not say what is significant only offline, and
+other metrics count the experiment's users even if the primary metric names other ones.
+"""
+
+LISTS_WORDING = 6
+"""The last wording in which the first page does not say who gets no recommendations, and names of metrics
+have the users who count as code.
+"""
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 

@@ -689,6 +689,8 @@ def test_other_metrics_count_the_users_that_the_primary_metric_names() -> None:
     assert {pair.judged.word for _, pair in evidence.metrics} == {"not settled"}
     first_format = gather_evidence(source, compare(source, query), same_users=False)
     assert {pair.judged.word for _, pair in first_format.metrics} == {"worse"}
+    older = recommend(source, compare(source, query), same_users=False)
+    assert {pair.judged.word for _, pair in older.evidence.metrics} == {"worse"}
 
 
 def test_a_slice_in_which_all_users_score_the_same_asks_for_no_more_users() -> None:

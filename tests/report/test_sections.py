@@ -15,7 +15,7 @@ from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.document import Document, Figure, Paragraph, Section
+from recdash.report.document import WORDING, Document, Figure, Paragraph, Section
 from recdash.report.reports import Reports
 from recdash.report.sections import BLOCKS, lead
 from recdash.report.sections.online import _finding
@@ -294,18 +294,22 @@ def test_a_run_that_is_called_like_an_option_is_a_name_in_the_command(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("metric", "sentences"),
+    ("metric", "wording", "sentences"),
     [
-        ("ndcg", ("37 % of users get no recommendations from ALS and count as 0.",)),
-        ("ndcg(users=both)", ()),
+        ("ndcg", WORDING, ("37 % of users get no recommendations from ALS and count as 0.",)),
+        ("ndcg(users=both)", WORDING, ()),
+        ("ndcg", 6, ()),  # the sentence came with wording 7: older reports are made again without it
     ],
 )
-def test_the_first_page_says_who_gets_no_recommendations(metric: str, sentences: tuple[str, ...]) -> None:
+def test_the_first_page_says_who_gets_no_recommendations(
+    metric: str, wording: int, sentences: tuple[str, ...]
+) -> None:
     text = "37 % of users get no recommendations from ALS and count as 0"
     problems = [Problem("lists-missing", "comparison", text, ""), Problem("other", "comparison", "else", "")]
     scores = SimpleNamespace(comparability=lambda _: problems)
     context: Any = SimpleNamespace(
         query=SimpleNamespace(metric=metric),
+        wording=wording,
         verdict_query=SimpleNamespace(shown=("a", "b")),
         workspace=SimpleNamespace(scores=scores),
     )

@@ -11,8 +11,9 @@ from recdash.domain.results import WHOLE
 from recdash.formatting.tables import Cell, Column, Number, RunName, Table, number_columns
 from recdash.formatting.wording import CORRECTIONS, count_range
 from recdash.metrics import define
+from recdash.metrics.spec import parse
 from recdash.report.context import ReportContext
-from recdash.report.document import Formula, Paragraph, Part, Section
+from recdash.report.document import LISTS_WORDING, Formula, Paragraph, Part, Section
 from recdash.stats.sparse import Unknown
 
 LEDGER = ("counted", "without_list", "without_relevant", "without_truth", "short_lists", "duplicates")
@@ -23,7 +24,7 @@ def defined(context: ReportContext) -> Section:
     users = count_range(run.ledger["counted"] or 0 for run in context.runs if run.ledger)
     parts: list[Part] = [
         Paragraph(_population(context)),
-        Formula(context.query.where, formula(definition), definition.metric.title),
+        Formula(_name(context), formula(definition), definition.metric.title),
         Paragraph(_judgement(context), "muted"),
     ]
     counts = _counts(context)
@@ -31,6 +32,16 @@ def defined(context: ReportContext) -> Section:
         parts.append(counts)
     title = f"{context.query.where} over {users} users of {context.experiment.name}"
     return Section("defined", title, _scope(context), tuple(parts))
+
+
+def _name(context: ReportContext) -> str:
+    """Returns the metric's name with its cutoff; older reports have all its parameters as code."""
+    definition = define(context.query.metric)
+    if context.wording > LISTS_WORDING or not definition.own_rule:
+        return context.query.where
+    spec = parse(context.query.metric)
+    label = definition.metric.label + spec.label[len(spec.name) :]
+    return f"{label}@{context.query.k}" if definition.metric.has_cutoff else label
 
 
 def _population(context: ReportContext) -> str:

@@ -18,7 +18,7 @@ from recdash.formatting.tables import Tone
 from recdash.formatting.wording import capital
 from recdash.metrics import define
 from recdash.report.context import ReportContext
-from recdash.report.document import Decided, Figure, Lead, Split
+from recdash.report.document import LISTS_WORDING, Decided, Figure, Lead, Split
 from recdash.report.sections.evidence import forest
 from recdash.report.sections.online import quadrants
 
@@ -69,9 +69,9 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
 
 def _missing_lists(context: ReportContext) -> tuple[str, ...]:
     """Returns a sentence on the users who get no recommendations from some runs and count as 0; empty if
-    there are few, or if the metric names the users who count.
+    there are few, if the metric names the users who count, and in older reports.
     """
-    if define(context.query.metric).own_rule is not None:
+    if context.wording <= LISTS_WORDING or define(context.query.metric).own_rule is not None:
         return ()
     problems = context.workspace.scores.comparability(list(context.verdict_query.shown))
     return tuple(f"{capital(problem.found)}." for problem in problems if problem.code == LISTS_MISSING)

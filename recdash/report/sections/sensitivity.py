@@ -14,7 +14,7 @@ def changes(context: ReportContext) -> Section | None:
         return first_changes(context)
     if context.evidence is None or context.evidence.leader is None:
         return None
-    answers = context.workspace.comparisons.changes(context.verdict_query)
+    answers = context.answers
     if not answers:
         return None
     n_changing = sum(answer.matters for answer in answers)
