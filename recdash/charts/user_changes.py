@@ -62,11 +62,9 @@ def _share(row: Row, *words: str) -> float:
 
 
 def _whole(row: Row, word: str) -> str:
-    """Returns the share in users of 100 as a whole number. That of "same" is what the rounded shares of the
-    others leave of 100.
-    """
-    better, worse = round(_share(row, "better")), round(_share(row, "worse"))
-    return numbers.fixed({"better": better, "worse": worse, "same": 100 - better - worse}[word], 0)
+    """Returns the share in users of 100 as a whole number; the shares of a run add up to 100."""
+    same, better, worse = numbers.whole_shares([row[outcome] for outcome in ("same", "better", "worse")])
+    return str({"better": better, "same": same, "worse": worse}[word])
 
 
 def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:

@@ -98,7 +98,6 @@ def _of_users(pair: Pair) -> KeyNumber:
     """
     paired = pair.paired
     of, (better, same, worse) = user_split(paired.wins, paired.ties, paired.losses)
-    of = of.removesuffix("s").removesuffix(" user")
     note = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}"
     word = "better" if paired.wins > paired.losses else "worse"
     if not _sign_test_decides(paired.wins, paired.losses):

@@ -286,9 +286,9 @@ class SplitPart:
     share: str
 
 
-def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]:
-    """Returns the number of users as text (``100 users``, or fewer), and for how many of them the candidate
-    is better, the same and worse.
+def user_split(wins: int, ties: int, losses: int) -> tuple[int, list[SplitPart]]:
+    """Returns the number of users that the shares are of (100, or all if they are fewer), and for how many
+    of them the candidate is better, the same and worse.
     """
     n = wins + ties + losses
     outcomes = (
@@ -302,8 +302,10 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[str, list[SplitPart]]
     ]
     shares = [part.share for part in parts]
     if n >= FEW and all(share.isdecimal() for share in shares):  # rounded shares may add up to 99 or 101
-        parts[1] = replace(parts[1], share=str(100 - int(shares[0]) - int(shares[2])))
-    return numbers.users(min(n, FEW)), parts
+        same, better, worse = numbers.whole_shares((ties, wins, losses))
+        whole = (better, same, worse)
+        parts = [replace(part, share=str(share)) for part, share in zip(parts, whole, strict=True)]
+    return min(n, FEW), parts
 
 
 # ── caveats ──────────────────────────────────────────────────────────────────────────────────

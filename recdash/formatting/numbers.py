@@ -87,6 +87,15 @@ def of_100(count_: int, n: int) -> str:
     return fixed(share, 0)
 
 
+def whole_shares(counts: Sequence[int]) -> list[int]:
+    """Returns the shares of counts in % as whole numbers that add up to 100: the largest count, of equal ones
+    the first, takes what rounding leaves.
+    """
+    shares = [round(100 * count_ / sum(counts)) for count_ in counts]
+    shares[counts.index(max(counts))] += 100 - sum(shares)
+    return shares
+
+
 def share(part: int, whole: int) -> str:
     """Returns a share such as ``97 % (972 of 1,000)``; 100 % and 0 % only if exact, ``–`` if ``whole`` is
     0.

@@ -33,6 +33,10 @@ def test_shares_of_users_add_up_and_a_small_majority_is_inconclusive() -> None:
     assert [part.share for part in parts] == ["53", "22", "25"]
     _, parts = user_split(495, 4_300, 714)
     assert [part.share for part in parts] == ["9", "78", "13"]
+    _, parts = user_split(103, 2, 95)  # 2 users are not nobody
+    assert [part.share for part in parts] == ["51", "1", "48"]
+    _, parts = user_split(100, 100, 100)
+    assert [part.share for part in parts] == ["33", "34", "33"]
     assert not _sign_test_decides(490, 455)
     assert _sign_test_decides(1_060, 480)
     assert not _sign_test_decides(0, 0)

@@ -20,6 +20,7 @@ from markupsafe import Markup
 from recdash.charts.mark_html import RULES, glyph, variables
 from recdash.charts.marks import DARK, LIGHT, Mark
 from recdash.comparison.wording import user_split
+from recdash.formatting import numbers
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import table_html
 from recdash.formatting.wording import cut_inside, long_day, tone
@@ -162,7 +163,7 @@ def _chip(mark: Mark) -> Markup:
 
 def _split(split: Split) -> dict[str, Any]:
     of, parts = user_split(split.wins, split.ties, split.losses)
-    return {"of": of, "parts": parts}
+    return {"of": numbers.users(of), "parts": parts}
 
 
 # ── the template's filters ───────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from recdash.comparison.wording import user_split
+from recdash.formatting import numbers
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import Cell, Table, footnotes, shown
 from recdash.formatting.tables import Number as OneNumber
@@ -104,7 +105,7 @@ def _author(document: Document) -> str:
 
 def _users(split: Split) -> str:
     of, sides = user_split(split.wins, split.ties, split.losses)
-    return f"of {of}, {', '.join(f'{side.words} {side.share}' for side in sides)}"
+    return f"of {numbers.users(of)}, {', '.join(f'{side.words} {side.share}' for side in sides)}"
 
 
 def _day(moment: str) -> str:
