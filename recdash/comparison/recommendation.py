@@ -184,10 +184,19 @@ def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
     for kind in TO_TEST:
         if to_test := [case for case in by_case.get(kind, ()) if not case.has_ended]:
             return _test(to_test, cases)
-    unsure = [case for case in by_case.get("unsure", ()) if case.gain > 0 and not case.is_out_of_reach]
-    if unsure and not any(case.has_ended for case in cases):
+    unsure = [case for case in by_case.get("unsure", ()) if _may_win(case, cases)]
+    if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
     return _keep(cases)
+
+
+def _may_win(unsure: CandidateCase, cases: tuple[CandidateCase, ...]) -> bool:
+    """Returns whether more data may show that a candidate is the one to test: it is ahead, its difference is
+    within reach, and no better candidate has completed a test without a significant lift.
+    """
+    if unsure.gain <= 0 or unsure.is_out_of_reach:
+        return False
+    return not any(case.has_ended and (case.gain >= unsure.gain or _beats(case, unsure)) for case in cases)
 
 
 def _best_online(proven: Sequence[CandidateCase]) -> CandidateCase:

@@ -188,6 +188,14 @@ def test_an_inconclusive_test_that_ended_keeps_the_baseline_and_says_what_it_rul
     ]
 
 
+def test_a_completed_test_of_a_weaker_candidate_does_not_stop_a_stronger_one() -> None:
+    """Tower is 2 % above Popular with a test that ended; ALS is 8 % above, and not significant yet."""
+    weaker = BASE + run(0.004, wins=120, losses=40)
+    result = recommendation(two(BASE + run(0.016, wins=60, losses=50), weaker, lifts={"Tower": [ENDED]}))
+    assert {case.name: case.case for case in result.cases} == {"ALS": "unsure", "Tower": "inconclusive"}
+    assert (result.action, result.run) == ("collect data", "ALS")
+
+
 def test_two_risks_are_named_and_further_ones_counted() -> None:
     unsure = replace(HELD, low=-0.03, high=0.01)
     result = recommendation(only(CLEAR, catalogue=COVERAGE, tests=[WIN, unsure]))
