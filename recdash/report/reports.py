@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from recdash.report.document import FORMAT, WORDING, Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
 from recdash.service.question import Question
+from recdash.service.staging import store_with_files
 from recdash.service.validation import check_typed, one_line, short_text
 from recdash.store import new_id
 
@@ -192,11 +193,15 @@ class Reports:
             moment=now,
             home=home,
         )
-        file = None if live else self._workspace.store.artifacts.put_file(to_json(document).encode())
         words = (experiment.id, title, narrative, author, live, document.blocks, facts)
         report_id = _id_of(key, *words) if key else new_id()
-        report = Report(report_id, experiment.id, now, author, title, narrative, document.blocks, facts, file)
-        return self._workspace.store.reports.add(report)
+        report = Report(report_id, experiment.id, now, author, title, narrative, document.blocks, facts)
+        store, text = self._workspace.store, to_json(document).encode()
+        return store_with_files(
+            store,
+            lambda: None if live else store.artifacts.put_file(text),
+            lambda file: store.reports.add(replace(report, document=file)),
+        )
 
     # ── stored reports ───────────────────────────────────────────────────────────────────────
 

@@ -17,6 +17,7 @@ from small_tables import sessions_of_two_variants
 from sqlalchemy import Engine, event
 
 from recdash.errors import InputError
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.catalog.additions import Addition, NewTest
 from recdash.store import open_store
@@ -117,6 +118,42 @@ def test_a_file_that_is_deleted_with_other_data_meanwhile_is_stored_again(
     killed_writers.add(workspace)
     assert what_is_there(workspace) == COMPLETE
     assert [experiment.id for experiment in workspace.experiments.all()] != [films.id]
+    assert workspace.audit.check() == []
+
+
+@pytest.mark.parametrize("kind", ["online_tests", "runs", "reports"])
+def test_what_is_added_alone_is_stored_if_its_file_is_deleted_meanwhile(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    killed_writers.add(workspace)
+    (films,) = workspace.experiments.all()
+    reports, today = Reports(workspace), workspace.now()
+    monkeypatch.setattr(Workspace, "now", lambda _: today)
+    question = reports.question(films.id)
+
+    def add() -> None:
+        if kind == "online_tests":
+            workspace.online_tests.add(films.id, "April", {"sessions": sessions_of_two_variants()})
+        elif kind == "runs":
+            workspace.runs.add_references(films.id, "oracle")
+        else:
+            reports.make(question, [], author="ann")
+
+    store, kept = workspace.store, getattr(workspace.store, kind)
+    transaction = store.transaction
+    add()
+    before = {value.id for value in kept.of_experiment(films.id)}
+
+    def later() -> AbstractContextManager[None]:
+        monkeypatch.setattr(store, "transaction", transaction)
+        for key in before:
+            kept.delete(key)
+        return transaction()
+
+    monkeypatch.setattr(store, "transaction", later)
+    add()
+    (added,) = kept.of_experiment(films.id)
+    assert added.id not in before
     assert workspace.audit.check() == []
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest
-from recdash.errors import MissingFile, UnknownName
+from recdash.errors import UnknownName
 from recdash.evaluation.candidates import PreparedRun
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import AddedRun, Runs, StagedRun
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
+from recdash.service.staging import store_with_files
 from recdash.service.validation import Progress, quiet
 
 
@@ -85,15 +86,11 @@ class Additions:
 
     def store(self, addition: Addition, progress: Progress | None = None) -> Added:
         """Stores an addition. If it raises, or the process dies, nothing of it is stored."""
-        store = self._context.writable_store()
-        staged = self._stage(addition, progress or quiet)
-        try:
-            with store.transaction():
-                return self._stored(addition, staged)
-        except MissingFile:  # the same file was deleted with other data in the meantime
-            staged = self._stage(addition, quiet)
-            with store.transaction():
-                return self._stored(addition, staged)
+        return store_with_files(
+            self._context.writable_store(),
+            lambda: self._stage(addition, progress or quiet),
+            lambda staged: self._stored(addition, staged),
+        )
 
     def _stage(self, addition: Addition, tell: Progress) -> Staged:
         setup = addition.setup

@@ -35,6 +35,7 @@ from recdash.service import frames
 from recdash.service.catalog.experiments import Setup
 from recdash.service.context import ServiceContext, no_test_set
 from recdash.service.run_data import RunData
+from recdash.service.staging import store_with_files
 from recdash.service.validation import LONGEST_NAME, Progress, check_typed, clean_name, quiet
 from recdash.store import new_id
 
@@ -259,9 +260,11 @@ class Runs:
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Stores scored runs like ``store_prepared``; ``facts`` has an entry for each of them."""
-        staged = self.stage(experiment_id, prepared, facts, progress)
-        with self._context.writable_store().transaction():
-            return self.store_staged(experiment_id, staged)
+        return store_with_files(
+            self._context.writable_store(),
+            lambda: self.stage(experiment_id, prepared, facts, progress),
+            lambda staged: self.store_staged(experiment_id, staged),
+        )
 
     def stage(
         self,

@@ -26,6 +26,7 @@ from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
+from recdash.service.staging import store_with_files
 from recdash.service.validation import check_typed, clean_name
 from recdash.store import new_id
 
@@ -98,11 +99,19 @@ class OnlineTests:
         unarchived if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
         InputError for unusable tables, NameTaken if another test has the name.
         """
-        staged = self.stage(
-            name, tables, control=control, rules=rules, metrics=metrics, mappings=mappings, columns=columns
+        return store_with_files(
+            self._context.writable_store(),
+            lambda: self.stage(
+                name,
+                tables,
+                control=control,
+                rules=rules,
+                metrics=metrics,
+                mappings=mappings,
+                columns=columns,
+            ),
+            lambda staged: self.store_staged(experiment_id, staged, links),
         )
-        with self._context.writable_store().transaction():
-            return self.store_staged(experiment_id, staged, links)
 
     def stage(
         self,
