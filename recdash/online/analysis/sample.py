@@ -64,7 +64,9 @@ class SampleSummary:
 
 
 def summarise(users: OnlineUsers) -> SampleSummary:
-    """Returns the summary of a test's users."""
+    """Returns how many users each variant of a test has, how many of them are excluded, have no session or
+    are new, and from which day to which day the test ran.
+    """
     has_sessions = "sessions" in users.totals
     silent = users.totals["sessions"] == 0 if has_sessions else np.zeros(len(users), dtype=np.bool_)
     counts = np.bincount(users.variant[silent], minlength=len(users.variants)).tolist()

@@ -176,9 +176,11 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
 
 
 def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
-    """Returns [n] the policy's probability of each row's item.
+    """Returns [n] the probability with which the policy shows the item of each logged row.
 
-    The probability is 0 if the table does not have the item in that case.
+    ``case``, ``item`` and ``chances`` are the columns of the policy's table: in this case (such as a context)
+    it shows this item with this probability. An item below 0 is not in the log. ``of_row`` [n] is the case of
+    each logged row. The probability is 0 if the table has no row for that case and item.
     """
     in_log = item >= 0
     keys = case[in_log] * len(log.items) + item[in_log]

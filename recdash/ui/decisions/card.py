@@ -118,7 +118,7 @@ def _all_numbers(decision: Decision) -> None:
 @st.fragment(parallel=True)
 @show_errors
 def _since(entry_id: str) -> None:
-    """Draws what changed since the entry, in a separate fragment, as this computes the verdict again."""
+    """Shows what changed since the entry, in a separate fragment, as this computes the verdict again."""
     tables.show_since(workspace().decisions.since(entry_id))
 
 

@@ -373,7 +373,7 @@ def ledger_table(view: View, by_preset: PresetsOfRun) -> Html:
 
 
 def show_ties(view: View, by_preset: PresetsOfRun) -> None:
-    """Draws how much the order of items with equal scores can change the value; nothing if there are no such
+    """Shows how much the order of items with equal scores can change the value; nothing if there are no such
     ties.
     """
     band = cached.tie_band(by_preset.run.id, view.metric, view.k)

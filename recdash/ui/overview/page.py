@@ -117,7 +117,7 @@ def show_recommendation(view: View, today: Recommendation) -> None:
 @st.fragment(parallel=True)
 @widgets.show_errors
 def what_would_change(view: View) -> None:
-    """Draws what would change the recommendation, and whether users without a list decide which run is
+    """Shows what would change the recommendation, and whether users without a list decide which run is
     first.
     """
     st.html(verdict_card.changes(view, cached.changes(view)))

@@ -273,7 +273,7 @@ def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) ->
 
 
 def _choose_links(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
-    """Draws which run each variant served; nothing if there is no run to link."""
+    """Shows boxes to choose the run that each variant served; none if there is no run to link."""
     names = _runs_to_link(plan)
     if not names or not test.variants:
         return
