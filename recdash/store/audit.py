@@ -19,6 +19,8 @@ from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
 """The kinds of records that people write and that must not change afterwards."""
 VERBS = ("add", "change", "delete")
+HOLDERS = ("experiment", "report")
+"""The kinds of records whose deletion deletes other records."""
 LONGEST = 200
 """The number of characters to which a logged text is cut."""
 
@@ -127,12 +129,17 @@ def _replayed(session: Session) -> dict[tuple[str, str], Recorded]:
         elif verb == "change" and key in records:
             records[key].changes |= details
         elif verb == "delete":
-            records = {
-                known: record
-                for known, record in records.items()
-                if known != key and row.target not in (record.experiment, record.report)
-            }
+            records.pop(key, None)
+            if word in HOLDERS:
+                _forget_held(records, row.target)
     return records
+
+
+def _forget_held(records: dict[tuple[str, str], Recorded], holder: str) -> None:
+    """Removes the records that were deleted with the experiment or report that held them."""
+    held = [key for key, record in records.items() if holder in (record.experiment, record.report)]
+    for key in held:
+        del records[key]
 
 
 def _changed(kind: Kind, row: Any, record: Recorded) -> list[str]:
