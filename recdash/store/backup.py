@@ -144,7 +144,8 @@ def _write(
 
 
 def _copy_store(database: Database, artifacts: Artifacts, folder: Path) -> dict[str, Problem]:
-    """Copies the database, and those of its files that are not in ``folder`` yet.
+    """Copies the database, and those of its files that are not in ``folder`` yet; removes from there what the
+    database does not need.
 
     Returns the files that cannot be copied: {sha256: problem}.
     """
@@ -158,7 +159,7 @@ def _copy_store(database: Database, artifacts: Artifacts, folder: Path) -> dict[
         finally:
             source.close()
         new.execute("PRAGMA journal_mode=DELETE").fetchall()
-        needed = [row[0] for row in new.execute("SELECT sha256 FROM artifact ORDER BY sha256")]
+        needed = dict.fromkeys(row[0] for row in new.execute("SELECT sha256 FROM artifact ORDER BY sha256"))
     with copy.open("rb") as file:
         os.fsync(file.fileno())
     lost = {}
@@ -168,6 +169,8 @@ def _copy_store(database: Database, artifacts: Artifacts, folder: Path) -> dict[
         except (NotFound, EvidenceDamaged) as error:
             fix = "Run recdash check, which says what needs it."
             lost[str(sha256)] = Problem("not-in-backup", f"file {sha256}", str(error), fix)
+    for path in [path for path in files_in(folder / ARTIFACTS) if path.stem not in needed]:
+        path.unlink()
     return lost
 
 

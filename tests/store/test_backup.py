@@ -163,6 +163,21 @@ def test_what_is_deleted_while_a_backup_is_written_is_in_it_or_not(
     assert len(content(other)[1]) == 1  # type: ignore[arg-type]
 
 
+def test_a_backup_has_no_files_of_what_was_deleted_meanwhile(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_one = backup._copy_artifact
+
+    def delete_after(artifacts: Any, sha256: str, folder: Path) -> None:
+        monkeypatch.setattr(backup, "_copy_artifact", copy_one)
+        copy_one(artifacts, sha256, folder)
+        store.experiments.delete(store.experiments.all()[0].id)
+
+    monkeypatch.setattr(backup, "_copy_artifact", delete_after)
+    assert store.back_up(tmp_path / "kept").problems == ()
+    assert [path for path in (tmp_path / "kept" / "artifacts").rglob("*") if path.is_file()] == []
+
+
 def test_what_the_store_has_lost_is_named_and_the_rest_is_backed_up(store: Store, tmp_path: Path) -> None:
     (run, *_) = store.runs.of_experiment(store.experiments.all()[0].id)
     store.artifacts.path(str(run.upload)).unlink()
