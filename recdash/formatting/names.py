@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
@@ -85,16 +86,28 @@ def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
     """Returns {variant: run} for variants with the name of a run, in upper or lower case.
 
     A beginning or end that all runs share, such as ``recs_``, and a beginning that only says that a file has
-    recommendations, do not count. A variant that then means several runs is left out.
+    recommendations, do not count. A variant that then means several runs is left out, and so are several
+    variants that mean the same run, except one with its whole name.
     """
-    run_of: dict[str, str] = {}
+    whole: dict[str, str] = {}
+    short: dict[str, str] = {}
     for variant in variants:
         own = variant.casefold()
-        whole = [run for run in runs if run.casefold() == own]
-        short = [run for run, name in _own_names(runs).items() if name and name == _without_kind(own)]
-        if whole or len(short) == 1:
-            run_of[variant] = (whole or short)[0]
-    return run_of
+        same = [run for run in runs if run.casefold() == own]
+        alike = [run for run, name in _own_names(runs).items() if name and name == _without_kind(own)]
+        if same:
+            whole[variant] = same[0]
+        elif len(alike) == 1:
+            short[variant] = alike[0]
+    short = {variant: run for variant, run in short.items() if run not in whole.values()}
+    run_of = _claimed_once(whole) | _claimed_once(short)
+    return {variant: run_of[variant] for variant in variants if variant in run_of}
+
+
+def _claimed_once(run_of: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variants that are the only ones of their run."""
+    claims = Counter(run_of.values())
+    return {variant: run for variant, run in run_of.items() if claims[run] == 1}
 
 
 def _own_names(runs: Sequence[str]) -> dict[str, str]:

@@ -400,6 +400,16 @@ def test_an_engagement_rate_is_read_in_percent(
     assert "0..1" not in text
 
 
+def test_links_that_are_suggested_are_said_not_to_be_saved(
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
+) -> None:
+    table = sessions({"control": 40, "best": 40})
+    test = workspace.online_tests.add(own_films["films"], "autumn", {"sessions": table})
+    app = open_page("runs")
+    assert app.selectbox(key=f"relink-{test.id}_best").value == own_films["best"]
+    assert "Suggested by their names, not saved yet:" in [caption.value for caption in app.caption]
+
+
 def test_saving_links_keeps_those_to_archived_runs(
     workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:

@@ -6,6 +6,7 @@ import gzip
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ from recdash.service.catalog.intake import (
 from recdash.service.catalog.intake import TestPlan as AbTestPlan
 from recdash.ui.upload import words
 from recdash.ui.upload.rows import column_name, row_html
-from recdash.ui.upload.settings import suggested_experiment
+from recdash.ui.upload.settings import suggested_experiment, with_links
 
 PROBLEM = Problem(
     "missing-column", "columns", "no item column; found: a, b", "Name it item_id (--columns …)."
@@ -181,6 +182,29 @@ def test_variants_are_linked_to_runs_of_the_same_name() -> None:
     assert same_names(["als"], ["als", "recs_als"]) == {"als": "als"}
     assert same_names(["als"], ["recs_als", "run_als", "ease"]) == {}
     assert same_names(["a", "b"], ["recs_als", "recs_bert"]) == {}
+    assert same_names(["als", "recs_als"], ["recs_als", "recs_ease"]) == {"recs_als": "recs_als"}
+    assert same_names(["als", "ALS"], ["recs_als", "recs_ease"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("links", "runs", "linked"),
+    [
+        (None, ("als",), {"als": "als"}),
+        (None, ("ease",), None),  # a run that comes with a later file may be meant
+        ({}, ("als",), {}),  # the link was removed
+        ({"als": "ease"}, ("als", "ease"), {"als": "ease"}),
+    ],
+)
+def test_links_are_suggested_until_they_are_chosen(
+    links: dict[str, str] | None, runs: tuple[str, ...], linked: dict[str, str] | None
+) -> None:
+    def plan(links: dict[str, str] | None) -> Any:
+        settings, test = IntakeSettings(links=links), SimpleNamespace(variants=("als", "control"))
+        return SimpleNamespace(
+            settings=settings, test=test, experiment_id=None, run_names=runs, with_settings=plan
+        )
+
+    assert with_links(plan(links)).settings.links == linked
 
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -292,7 +292,7 @@ def _test(plan: IntakePlan) -> NewTest:
         control=plan.test.control or None,
         rules=plan.settings.rules_in_zone,
         mappings={kind: file.columns for kind, file in tables.items() if file.columns is not None},
-        links=plan.settings.links,
+        links=plan.settings.links or {},
     )
 
 

@@ -62,7 +62,7 @@ class IntakeSettings:
 
     ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" counts every row. ``baseline``
     is the name of a run in the plan. ``rules`` are the counting rules of the A/B test, ``zone`` its time
-    zone, and ``links`` maps variants to names of runs.
+    zone, and ``links`` maps variants to names of runs: {} links none, None was not chosen yet.
     """
 
     name: str | None = None
@@ -78,7 +78,7 @@ class IntakeSettings:
     control: str | None = None
     zone: str | None = None
     rules: OnlineRules = USUAL
-    links: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] | None = None
 
     @property
     def rules_in_zone(self) -> OnlineRules:

@@ -15,14 +15,14 @@ NOT_LINKED = ""
 
 
 def link_boxes(
-    key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str] | None
+    key: str, runs: Sequence[Run], variants: Sequence[str], links: Mapping[str, str]
 ) -> dict[str, str]:
     """Draws a box per variant for the run that it served, and returns {variant: run id} of the linked ones.
 
-    Without ``links`` the runs that the variants are named like are preselected. An archived run is only
-    offered if it is linked already, so that saving keeps the link.
+    Without ``links`` the runs that the variants are named like are suggested, and said not to be saved. An
+    archived run is only offered if it is linked already, so that saving keeps the link.
     """
-    linked = set((links or {}).values())
+    linked = set(links.values())
     names = {NOT_LINKED: "not linked"}
     for run in runs:
         if run.archived is None:
@@ -32,6 +32,8 @@ def link_boxes(
     if not links:
         by_name = {run.name: run.id for run in runs if run.archived is None}
         links = {variant: by_name[run] for variant, run in same_names(variants, list(by_name)).items()}
+        if links:
+            st.caption("Suggested by their names, not saved yet:")
     chosen: dict[str, str] = {}
     with st.container(horizontal=True):
         for variant in variants:

@@ -284,12 +284,12 @@ def _choose_links(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None
 
 
 def with_links(plan: IntakePlan) -> IntakePlan:
-    """Returns the plan with each variant linked to the run that it is named like, unless links were
-    chosen.
+    """Returns the plan with each variant linked to the run that it is named like, unless links, or none,
+    were chosen.
     """
-    if plan.test is None or plan.settings.links:
+    if plan.test is None or plan.settings.links is not None:
         return plan
-    return plan.with_settings(links=same_names(plan.test.variants, _runs_to_link(plan)))
+    return plan.with_settings(links=same_names(plan.test.variants, _runs_to_link(plan)) or None)
 
 
 def _runs_to_link(plan: IntakePlan) -> list[str]:
@@ -299,7 +299,7 @@ def _runs_to_link(plan: IntakePlan) -> list[str]:
 
 
 def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: str, names: list[str]) -> None:
-    links = dict(plan.settings.links)
+    links = dict(plan.settings.links or {})
 
     def choose(name: str) -> None:
         others = {own: run for own, run in links.items() if own != variant}

@@ -234,7 +234,8 @@ def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
 
 def served_runs(plan: IntakePlan) -> str:
     """Returns where an A/B test of stored runs goes: to their experiment; "" for one of no stored run."""
-    stored = {variant: run for variant, run in plan.settings.links.items() if run not in plan.run_names}
+    links = plan.settings.links or {}
+    stored = {variant: run for variant, run in links.items() if run not in plan.run_names}
     if plan.test is None or plan.experiment_id is None or not stored:
         return ""
     verb = "is named like a run" if len(stored) == 1 else "are named like runs"
