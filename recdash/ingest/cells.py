@@ -70,15 +70,16 @@ SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 
 
 def holding(values: Sequence[str]) -> Holding:
-    """Returns whether non-empty cells contain lists or single items.
+    """Returns whether non-empty cells contain lists or single items; "item" without cells, as nothing in them
+    is a list.
 
     Brackets, separators and members decide. Names may contain blanks and commas too. Cells without brackets
     are therefore lists only if most have several members without blanks, or if all members are numbers.
     Dates with times are no lists, in spite of their blanks. Returns "unclear" if both are possible.
     """
-    if all(map(DATE.fullmatch, values)):
+    if not values or all(map(DATE.fullmatch, values)):
         return "item"
-    if values and all(map(is_bracketed, values)):
+    if all(map(is_bracketed, values)):
         return "list"
     cells = [list_in(value, separator_of(values)) for value in values]
     several = [cell for cell in cells if len(cell) > 1]

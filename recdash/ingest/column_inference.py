@@ -318,8 +318,7 @@ def _with_lists(
 def _holds_lists(raw: RawTable, column: str, rows: Sequence[Mapping[str, str]]) -> bool:
     if column in raw.lists:
         return True
-    values = values_of(rows, column)
-    return bool(values) and holding(values) == "list"
+    return holding(values_of(rows, column)) == "list"
 
 
 def _doubtful_lists(

@@ -130,7 +130,7 @@ class FileFacts:
         others = [c for c in self.look.columns if c not in self.look.lists and c != self.user]
         texts = [column for column in others if not self.look.by_name[column].is_number]
         values = {column: self.look.by_name[column].filled[:FIRST_CELLS] for column in texts}
-        cells = [column for column in texts if values[column] and holding(values[column]) == "list"]
+        cells = [column for column in texts if holding(values[column]) == "list"]
         return sorted([*self.look.lists, *cells], key=lambda column: column != self.item)
 
     def name_contains(self, words: Sequence[str]) -> bool:

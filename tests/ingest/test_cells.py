@@ -11,6 +11,7 @@ import pytest
 from recdash.domain.inputs import Recommendations
 from recdash.errors import UploadError
 from recdash.ingest import preview, read_recommendations, read_upload
+from recdash.ingest.cells import Holding, holding
 
 
 def csv(header: str, *rows: tuple[str, ...]) -> bytes:
@@ -30,6 +31,20 @@ def refused(source: Any, **options: Any) -> str:
 
 
 EXPECTED = [("1", "a1"), ("1", "b2"), ("1", "c3"), ("2", "b2"), ("2", "d4")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "content"),
+    [
+        ([], "item"),
+        (["2026-09-21 12:33"], "item"),
+        (["[a1,b2]"], "list"),
+        (["1,2", "3"], "list"),
+        (["Heat", "Alien, Aliens"], "unclear"),
+    ],
+)
+def test_cells_hold_lists_or_single_items(cells: list[str], content: Holding) -> None:
+    assert holding(cells) == content
 
 
 # ── lists without brackets ───────────────────────────────────────────────────────────────────
