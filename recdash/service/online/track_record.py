@@ -86,10 +86,11 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
     """Returns the run's offline change (in % of the control's run) and the variant's online change (in %) as
     a point.
 
-    Returns None if the offline value of the control's run is 0, or if the interval of the online change has
-    no finite ends. The standard error of the online change comes from the 95 % interval of log(1 + change),
-    which extends 1.96 errors to each side. The point's ``calls`` is whether both changes have the same
-    direction; None if either is inconclusive. ``sign`` is −1 if less of the offline metric is better.
+    Returns None if the offline value of the control's run is 0, or if the interval of the online change is
+    unknown or reaches −100 %. The standard error of the online change comes from the 95 % interval of
+    log(1 + change), which extends 1.96 errors to each side. The point's ``calls`` is whether both changes
+    have the same direction; None if either is inconclusive. ``sign`` is −1 if the offline metric is
+    better when lower.
     """
     row = sides.rows[variant]
     lift, low, high = (none_if_nan(row[name]) for name in ("lift", "lift_low", "lift_high"))
