@@ -84,7 +84,9 @@ def area(x: Sequence[float], low: Sequence[float], high: Sequence[float], name: 
 
 
 def cross(point: Pair, x_ends: Pair, y_ends: Pair, name: str, colour: str, width: float) -> list[Trace]:
-    """Returns two lines through a point: the intervals of its x and of its y."""
+    """Returns two lines through the point (x, y): a horizontal one from one end of the interval of x to the
+    other, and a vertical one for y.
+    """
     x, y = point
     return [line(x_ends, [y, y], name, colour, width), line([x, x], y_ends, name, colour, width)]
 

@@ -81,7 +81,9 @@ class SegmentComparison:
 
     @property
     def by_value(self) -> bool:
-        """Returns whether the metric has no value per user, so that there are no findings."""
+        """Returns whether the metric has no value per user, so that runs are compared by its value without a
+        test of significance.
+        """
         return not define(self.query.metric).has_user_values
 
     @property

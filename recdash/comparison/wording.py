@@ -67,8 +67,8 @@ def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...
 
 
 def why_not(evidence: VerdictEvidence) -> list[RichText]:
-    """Returns why there is no verdict: the problems that make the runs incomparable, or why there is no
-    pair.
+    """Returns why there is no verdict: the problems that make the runs incomparable, or why there is no pair
+    of runs to compare.
     """
     if evidence.blocking:
         texts = [f"{problem.found}. {problem.fix}" for problem in evidence.blocking]

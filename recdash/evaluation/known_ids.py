@@ -339,8 +339,8 @@ def _of_truth(name: str, known: KnownIds | None, kind: _Kind) -> Problem | None:
 
 
 def _of_tables(name: str, known: KnownIds, kind: _Kind) -> Iterator[Problem]:
-    """Yields problems of a catalogue or training data whose ids have another spelling, or that contain hardly
-    any id of the run.
+    """Yields warnings about a catalogue or training data, called ``name``, that writes ids in another way
+    than the run does (``007`` and ``7``), or that has few of the run's ids. ``kind`` is users or items.
     """
     for table, rows in known.by_table.items():
         if table == "truth" or not known.rows:

@@ -249,9 +249,10 @@ def _are_values(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _no_lists(rows: Sequence[Sequence[str]]) -> bool:
-    """Returns True if rows cannot be lists.
+    """Returns True if the rows cannot be lists of recommendations, one row per user with the user first.
 
-    That is the case if a user has several rows, items occur twice in most rows, or a value is no id.
+    That is the case if a user has several rows, if most rows contain an item twice, or if a value cannot be
+    an id.
     """
     users = [row[0] for row in rows]
     cells = [[cell for cell in row[1:] if cell] for row in rows]

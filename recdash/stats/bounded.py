@@ -54,7 +54,9 @@ class WeightedMean:
 
     @cached_property
     def _values(self) -> tuple[Floats, Floats]:
-        """Returns [v] the distinct values, and [v] how often each occurs."""
+        """Returns the distinct values and how often each occurs, as two arrays of the same length; users
+        without a difference count as 0, and the lower bound comes last, once.
+        """
         values, counts = np.unique(self.differences, return_counts=True)
         others = (0.0, -self.bound) if self.zeros else (-self.bound,)
         times = (float(self.zeros), 1.0) if self.zeros else (1.0,)

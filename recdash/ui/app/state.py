@@ -99,7 +99,7 @@ class View:
 
     @cached_property
     def query(self) -> ComparisonQuery:
-        """Returns the comparison of all runs that are shown."""
+        """Returns the query that compares all runs that the page shows."""
         return ComparisonQuery(
             self.candidate_ids, self.shown[0].id, self.metric, self.k, self.scope, self.terms
         )
@@ -163,8 +163,8 @@ def return_to(query: str) -> None:
 
 
 def arrived() -> bool:
-    """Returns whether this run is the first on its page, because the run before was on another page, or there
-    was none.
+    """Returns True on the first rerun of the script since the person opened the page, so that the rerun
+    before was on another page or there was none.
     """
     return bool(st.session_state[_ARRIVED])
 
