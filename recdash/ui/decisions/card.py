@@ -83,7 +83,7 @@ def _tiles_note(decision: Decision) -> str:
     base = decision.subject.baseline.name if decision.subject.baseline else "the baseline"
     online = "; online against the control" if decision.online else ""
     stood = f"Numbers as they stood on {day(decision.created)}"
-    return f"{stood}: change against {base}{online}. One scale, the tick is zero."
+    return f"{stood}: change against {base}{online}. All tiles share one scale; the tick marks zero."
 
 
 def checks(items: Sequence[ChecklistItem], when: str) -> Html:
