@@ -110,18 +110,20 @@ def make_the_report(page: Page) -> str:
     send(page, "Make report", report)
     expect(report).to_have_count(1)
     page.get_by_text("Manage a report").click()
-    press(page, "Create link")
-    return link_of(page.locator("[data-testid=stCode]").filter(has_text="/s/"))
+    code = page.locator("[data-testid=stCode]").filter(has_text="/s/")
+    send(page, "Create link", code)  # the box that was just opened still moves: a press may miss the button
+    return link_of(code)
 
 
 def share_the_experiment(page: Page) -> str:
     press(page, "Copy link")
     page.get_by_role("tab", name="Share link").click()
     page.get_by_label("Label").fill("the board")
-    press(page, "Create link")
-    found = link_of(page.locator("[data-testid=stPopoverBody] [data-testid=stCode]").filter(has_text="/s/"))
+    code = page.locator("[data-testid=stPopoverBody] [data-testid=stCode]").filter(has_text="/s/")
+    send(page, "Create link", code)
+    link = link_of(code)
     press(page, "Done")
-    return found
+    return link
 
 
 def link_of(code: Locator) -> str:
