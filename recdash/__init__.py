@@ -1,7 +1,7 @@
 """recdash: choose between recommender systems by evidence.
 
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()`` scores
-candidates. ``recdash.inspect("ease.parquet", "run")`` says what would become of a file.
+candidates. ``recdash.inspect("ease.parquet", "run")`` checks a file as if it were added.
 ``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test. ``recdash.open()`` returns the
 workspace that the dashboard shows, with ``.scores.curves(…)`` and ``.comparisons.verdict(…)`` of a query from
 ``.queries.of(…)``; ``recdash.report.reports`` writes reports about it.

@@ -102,7 +102,8 @@ def add(
     baseline: str | None = more["baseline"]
     from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
-    from recdash.service.catalog.additions import Addition, NewTest
+    from recdash.service.catalog.additions import Addition
+    from recdash.service.online.tests import NewTest
 
     files: dict[str, Any] = uploads(runs)
     check_names("--predictions", predictions)

@@ -1,4 +1,4 @@
-"""``recdash inspect``: say what would become of files, without storing anything."""
+"""``recdash inspect``: check files as if they were added, without storing anything."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REJECTED = 1
 def inspect(
     context: click.Context, /, files: Sequence[str], rejects: Path | None, form: str, **how: Any
 ) -> None:
-    """Say what would become of each FILE, and what is found in it. Nothing is stored.
+    """Check each FILE as if it were added, and list its problems and notices. Nothing is stored.
 
     A file is accepted, accepted with a mapping (how it is read was guessed), accepted with a warning, or
     rejected (exit status 1). "-" reads standard input.

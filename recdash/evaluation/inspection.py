@@ -1,4 +1,4 @@
-"""Inspects files before anything is stored: what becomes of each, and everything that is found in it."""
+"""Checks files before anything is stored, and lists the problems and notices of each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SHOWN_IDS = 3
 
 @dataclass(frozen=True)
 class Inspection:
-    """What becomes of a file, and why: its ``problems`` refuse it, its ``notices`` do not.
+    """The result of checking a file: its ``problems`` refuse it, its ``notices`` do not.
 
     ``kind`` is what the file is, None if that must be chosen; ``taken_for`` says why where it was not given.
     ``mapping`` is {role: column} as read. ``rows`` counts the rows that are read, None for a refused file;
@@ -239,15 +239,22 @@ def _of_lists(
         rules = replace(rules, accept_unknown_ids=accept_unknown_ids)
         scoring = Scoring(reference_of(tables, None), requests, rules)
         for run in runs:
-            own = {(notice.code, notice.found) for notice in run.notices}
+            before = tuple(run.notices)
             notices = score_run(run, scoring).notices
-            own |= {(notice.code, notice.found) for notice in run.notices}  # complete once all was read
-            of_lists += [notice for notice in notices if (notice.code, notice.found) not in own]
+            of_lists += _others(notices, [*before, *run.notices])  # complete once all was read
     else:
         for group in group_by_candidate(runs):
             for run in group:
                 of_lists += _of_lists_alone(run)
     return of_lists
+
+
+def _others(notices: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    """Returns the notices that no known one states, whatever their places: reading names the column, scoring
+    also the table.
+    """
+    stated = {(notice.code, notice.found) for notice in known}
+    return [notice for notice in notices if (notice.code, notice.found) not in stated]
 
 
 def _of_lists_alone(run: Recommendations) -> list[Problem]:
@@ -279,16 +286,10 @@ def _of_table(kind: TableKind, upload: Upload | None, tables: Mapping[TableKind,
         return []
     if kind == "predictions":
         reference = reference_of(tables, None)
-        own = {(notice.code, notice.found) for notice in upload.notices}
-        notices = prediction_notices(upload.name, upload, reference)
-        return [notice for notice in notices if (notice.code, notice.found) not in own]
+        return _others(prediction_notices(upload.name, upload, reference), upload.notices)
     reference = reference_of({name: table for name, table in together.items() if name in TABLES}, None)
     of_kind = [notice for notice in reference.notices if notice.place.startswith(f"{kind} '{upload.name}'")]
-    own = {(notice.code, notice.found) for notice in upload.notices}
-    return [
-        *(notice for notice in of_kind if (notice.code, notice.found) not in own),
-        *_unmet(kind, upload, reference),
-    ]
+    return [*_others(of_kind, upload.notices), *_unmet(kind, upload, reference)]
 
 
 def _unmet(kind: TableKind, upload: Upload, reference: Reference) -> list[Problem]:
@@ -301,16 +302,14 @@ def _unmet(kind: TableKind, upload: Upload, reference: Reference) -> list[Proble
     known = index.codes(upload.table[column].combine_chunks(), grow=False)
     lacking = np.ones(len(of_truth), dtype=bool)
     lacking[known[(known >= 0) & (known < len(of_truth))]] = False
-    if not lacking.any():
+    count = int(lacking.sum())
+    if not count:
         return []
     ids = [of_truth[int(code)] for code in np.flatnonzero(lacking)[:SHOWN_IDS]]
     example = ", ".join(f"'{label}'" for label in ids)
     noun = "items" if column == "item_id" else "users"
-    finding = (
-        f"{share(int(lacking.sum()), len(of_truth))} of the {noun} of the test set are not in this table"
-    )
+    finding = f"{share(count, len(of_truth))} of the {noun} of the test set are not in this table"
     fix = "Check that both write ids alike; these have no attributes."
-    count = int(lacking.sum())
     return [
         Problem(f"{noun}-without-row", f"column '{column}'", f"{finding} ({example})", fix, count, example)
     ]

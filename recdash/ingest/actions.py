@@ -1,4 +1,4 @@
-"""Says what becomes of a file in one word: accepted, accepted with a mapping or a warning, or rejected."""
+"""Decides from its notices whether a file is accepted, accepted with a mapping or a warning, or rejected."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from recdash.errors import Problem
 Action = Literal["accept", "accept with mapping", "accept with warning", "reject"]
 Level = Literal["note", "mapping", "warning", "problem"]
 
-READINGS = frozenset({
-    "columns-guessed", "columns-by-values", "ids-swapped", "no-header", "wide-table", "list-column",
-    "list-cells", "split-cells", "file-order", "sheet", "trec", "trec-without-tag", "yes-no", "decimal-comma",
-    "several-runs", "several-replicates", "ranks-from-zero", "unread-scores", "columns-unread",
-    "several-lists", "two-scores", "distance", "comments", "column-left-out", "event-synonym",
-    "score-is-rank",
+LAYOUTS = frozenset({
+    "columns-guessed", "no-header", "wide-table", "list-column", "sheet", "trec", "trec-without-tag",
+    "decimal-comma", "ranks-from-zero", "columns-unread", "column-left-out",
 })  # fmt: skip
+"""Codes of notices that say how the layout of a file is read."""
+READINGS = LAYOUTS | {
+    "columns-by-values", "ids-swapped", "list-cells", "split-cells", "file-order", "yes-no", "several-runs",
+    "several-replicates", "unread-scores", "several-lists", "two-scores", "distance", "comments",
+    "event-synonym", "score-is-rank",
+}  # fmt: skip
 """Codes of notices that say how a file is read; any other notice is about its data."""
 NOTES = frozenset({"delimiter"})
 """Codes of notices that leave nothing to choose."""
+FORMATS = LAYOUTS | NOTES | {"encoding", "gzip"}
+"""Codes of notices on the format of a file, which matter only where files are added."""
 PLAIN_NAMES = frozenset({("relevance", "rating")})
 """Columns whose name is as usual as that of their role."""
 
@@ -39,7 +44,7 @@ def action_of(
     *,
     by_format: bool = False,
 ) -> Action:
-    """Returns what becomes of a file; ``by_format``: its format says what its values are, as in a dict of
+    """Returns whether a file is accepted; ``by_format``: its format says what its values are, as in a dict of
     users.
     """
     if any(True for _ in problems):
@@ -48,3 +53,8 @@ def action_of(
     if "warning" in levels:
         return "accept with warning"
     return "accept with mapping" if by_format or "mapping" in levels else "accept"
+
+
+def without_formats(notices: Iterable[Problem]) -> list[Problem]:
+    """Returns the notices on the data, without those on the format of a file."""
+    return [notice for notice in notices if notice.code not in FORMATS]

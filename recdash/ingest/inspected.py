@@ -1,4 +1,4 @@
-"""Reads a whole file and says what is found in it: problems, notices, and the rows that are rejected."""
+"""Reads a whole file and returns its problems, its notices, and the rows that are rejected."""
 
 from __future__ import annotations
 

@@ -311,8 +311,8 @@ def checked_rows(
     """Returns the opened table and all its rows, checked; of a run with the names of recommenders and
     replicates.
 
-    What is found on the way is in ``findings``. Raises ``UploadError`` like ``read_upload``, also while the
-    rows are read.
+    The problems and notices of the rows are added to ``findings``. Raises ``UploadError`` like
+    ``read_upload``, also while the rows are read.
     """
     opened = _open(TableRequest(kind, source, name, mapping, limits))
     if kind != "run":

@@ -19,7 +19,8 @@ from sqlalchemy import Engine, event
 from recdash.errors import InputError
 from recdash.report.reports import Reports
 from recdash.service import Workspace
-from recdash.service.catalog.additions import Addition, NewTest
+from recdash.service.catalog.additions import Addition
+from recdash.service.online.tests import NewTest
 from recdash.store import open_store
 
 

@@ -33,7 +33,7 @@ READS = [
     "definitions.preset_causes", "definitions.presets", "definitions.under_presets",
     "definitions.worked_example", "demo.exists", "diagnosis.explain", "digests.digest",
     "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
-    "experiments.same_truth", "intake.inspect", "intake.plan", "intake.rejects", "journal.decision",
+    "experiments.same_truth", "intake.plan", "intake.rejects", "journal.decision",
     "journal.decisions", "journal.entries", "journal.last_decision", "journal.review", "journal.reviews",
     "online_analysis.by_segment",
     "online_analysis.detectable", "online_analysis.more_users", "online_analysis.novelty_effect",
@@ -168,7 +168,7 @@ GIVEN: dict[str, Any] = {
     "kind": "run", "user_id": "u", "rules": None, "changed": None, "tags": ("t",), "note": "n", "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
-    "staged": (), "target": "no-folder/backup",
+    "staged": (), "new": None, "target": "no-folder/backup",
 }  # fmt: skip
 
 

@@ -22,7 +22,8 @@ from small_tables import sessions_of_two_variants
 from sqlalchemy import Engine, create_engine, event
 
 from recdash.service import Workspace
-from recdash.service.catalog.additions import Addition, NewTest
+from recdash.service.catalog.additions import Addition
+from recdash.service.online.tests import NewTest
 from recdash.store import open_store
 from recdash.store.schema import alembic_config
 

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import UnknownName
 from recdash.evaluation.candidates import PreparedRun
-from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import AddedRun, Runs, StagedRun
 from recdash.service.context import ServiceContext
-from recdash.service.online.tests import OnlineTests
+from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.staging import store_with_files
 from recdash.service.validation import Progress, quiet
-
-
-@dataclass(frozen=True)
-class NewTest:
-    """An A/B test to be read, counted and stored; ``links`` are {variant: name of the run that it served}.
-
-    Links to runs that the experiment does not have are left out.
-    """
-
-    name: str
-    tables: Mapping[str, Any]
-    control: str | None = None
-    rules: OnlineRules = USUAL
-    mappings: Mapping[str, Mapping[str, str]] | None = None
-    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,7 +26,8 @@ class Addition:
     the experiment lacks. ``facts`` are tags, note and params of each run.
 
     ``baseline`` is the name of one of the runs, and becomes the baseline of an experiment without one; with
-    ``replaces_baseline`` it may be any run of the experiment, and replaces the baseline.
+    ``replaces_baseline`` it may be any run of the experiment, and replaces the baseline. Links of A/B tests
+    to runs that the experiment does not have are left out.
     """
 
     experiment_id: str | None
@@ -95,15 +80,7 @@ class Additions:
     def _stage(self, addition: Addition, tell: Progress) -> Staged:
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
-        tests = [
-            (
-                self._online_tests.stage(
-                    test.name, test.tables, control=test.control, rules=test.rules, mappings=test.mappings
-                ),
-                test.links,
-            )
-            for test in addition.tests
-        ]
+        tests = [(self._online_tests.stage(test), test.links) for test in addition.tests]
         runs = self._runs.stage(where, addition.runs, addition.facts, tell) if where is not None else []
         return Staged(self._experiments.store_tables(setup) if setup else {}, runs, tests)
 

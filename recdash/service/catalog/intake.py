@@ -11,16 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem
 from recdash.evaluation.candidates import PreparedRun
-from recdash.evaluation.column_choice import ColumnsGiven
-from recdash.evaluation.inspection import Inspection, rejects_csv
-from recdash.evaluation.inspection import inspect as inspect_file
+from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Sheet
 from recdash.ingest.spool import Spooled
-from recdash.service.catalog.additions import Addition, Additions, NewTest
+from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
@@ -41,7 +38,7 @@ from recdash.service.catalog.intake_plan import (
 from recdash.service.catalog.intake_reading import Planner, Services
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext
-from recdash.service.online.tests import OnlineTests
+from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.validation import Progress, quiet
 
 __all__ = [
@@ -111,40 +108,11 @@ class Intake:
 
         return make(PlanInputs(tuple(files), experiment_id=experiment_id))
 
-    def inspect(
-        self,
-        source: Any,
-        kind: TableKind | None = None,
-        *,
-        name: str | None = None,
-        columns: ColumnsGiven | None = None,
-        truth: Any = None,
-        train: Any = None,
-        catalogue: Any = None,
-        accept_unknown_ids: bool = False,
-    ) -> Inspection:
-        """Returns what adding a file would find in all its rows; stores nothing.
-
-        The arguments are those of ``recdash.inspect``; the limits are those of uploads.
-        """
-        self._context.must_be_editor()
-        return inspect_file(
-            source,
-            kind,
-            name=name,
-            columns=columns,
-            truth=truth,
-            train=train,
-            catalogue=catalogue,
-            accept_unknown_ids=accept_unknown_ids,
-            limits=self._context.limits,
-        )
-
     def rejects(self, plan: IntakePlan, key: str) -> str:
         """Returns the rejected rows of one file of a plan as CSV, read as planned; see ``rejects_csv``."""
         self._context.must_be_editor()
         file = next(file for file in plan.files if file.key == key)
-        inspection = inspect_file(
+        inspection = inspect(
             _source(plan, file),
             file.kind,
             name=file.file_name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.comparison import ComparisonQuery
@@ -34,6 +34,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.stats import Correction
+
+
+@dataclass(frozen=True)
+class NewTest:
+    """An A/B test to be read, counted and stored.
+
+    ``tables`` are {kind: table}; ``columns`` maps roles to columns as in ``recdash.ab_test``, ``mappings`` do
+    so for one kind. ``links`` are {variant: name of the run that it served}.
+    """
+
+    name: str
+    tables: Mapping[str, Any]
+    control: str | None = None
+    rules: OnlineRules = USUAL
+    metrics: Sequence[OnlineMetric] = ()
+    mappings: Mapping[str, Mapping[str, str]] | None = None
+    columns: ColumnsGiven | None = None
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 class ServedRuns(NamedTuple):
@@ -99,44 +117,28 @@ class OnlineTests:
         unarchived if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
         InputError for unusable tables, NameTaken if another test has the name.
         """
+        new = NewTest(name, tables, control, rules, metrics, mappings, columns)
         return store_with_files(
             self._context.writable_store(),
-            lambda: self.stage(
-                name,
-                tables,
-                control=control,
-                rules=rules,
-                metrics=metrics,
-                mappings=mappings,
-                columns=columns,
-            ),
+            lambda: self.stage(new),
             lambda staged: self.store_staged(experiment_id, staged, links),
         )
 
-    def stage(
-        self,
-        name: str,
-        tables: Mapping[str, Any],
-        *,
-        control: str | None = None,
-        rules: OnlineRules = USUAL,
-        metrics: Sequence[OnlineMetric] = (),
-        mappings: Mapping[str, Mapping[str, str]] | None = None,
-        columns: ColumnsGiven | None = None,
-    ) -> OnlineTest:
+    def stage(self, new: NewTest) -> OnlineTest:
         """Returns an A/B test with its results, whose files are stored already, and whose row is not.
 
-        The arguments are those of ``add``. It belongs to no experiment until ``store_staged``.
+        It belongs to no experiment and is linked to no run until ``store_staged``.
         """
         self._context.must_be_editor()
-        logs, users = self._read_logs(tables, rules, mappings, columns)
-        results = results_of(logs, control, rules, metrics, users=users)
-        metrics = metrics or (propose(users) if users is not None else ())
+        rules = new.rules
+        logs, users = self._read_logs(new.tables, rules, new.mappings, new.columns)
+        results = results_of(logs, new.control, rules, new.metrics, users=users)
+        metrics = new.metrics or (propose(users) if users is not None else ())
         rows = results.records()
         test = OnlineTest(
             id=new_id(),
             experiment="",
-            name=clean_name(name),
+            name=clean_name(new.name),
             created=self._context.now(),
             kind=logs.kind,
             upload=self._store.artifacts.put(logs.table),

@@ -20,7 +20,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
 from recdash.formatting.tables import RunName, number_columns, text_columns
 from recdash.formatting.wording import count_range, listed, many, named_number, small
-from recdash.ingest.read_notices import without_how_read
+from recdash.ingest.actions import without_formats
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
@@ -270,12 +270,12 @@ def notes(view: View) -> Html:
     Notices on how files were read are left out; the pages Add data and Runs show them.
     """
     ids = set(view.verdict_query.shown)
-    of_runs = without_how_read(notice for run in view.runs if run.id in ids for notice in run.notices)
+    of_runs = without_formats(notice for run in view.runs if run.id in ids for notice in run.notices)
     broken, others = online_tests.notices_of_tests(view)
     notices = [
         *broken,
         *online_tests.disagreements(view),
-        *without_how_read(others),
+        *without_formats(others),
         *replicate_spread.notices(view),
         *headlines.merge_problems(of_runs, headlines.named_places),
     ]
