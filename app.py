@@ -15,15 +15,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import streamlit as st
 from starlette.middleware import Middleware
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from recdash.ui.app import current_user
 from recdash.ui.shell import session_cleanup, startup
+from recdash.web import access_log
 from recdash.web.base_url import TellAddress
+from recdash.web.connection_limits import limit_headers
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import routes, server_error
 
 SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell" / "main.py"
 auth = startup.auth_config()
+access_log.start()
+limit_headers(AutoHTTPProtocol)
 
 app = st.App(
     SHELL,

@@ -55,6 +55,11 @@ class Settings(BaseSettings):
     allowed_hosts: str = Field(
         default="", description="Further host names of the dashboard, comma-separated; * for any."
     )
+    https: bool = Field(
+        default=False,
+        description="Whether visitors reach the dashboard by HTTPS, as behind a TLS proxy: cookies are "
+        "Secure, and browsers use HTTPS only.",
+    )
     auth: Auth = Field(
         default="local",
         description="Who can sign in: local (this machine only), key (anyone with the key printed at the "

@@ -29,7 +29,9 @@ _PLAIN: Headers = (
     (b"referrer-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
 )
+_HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 
 def framed_by(origins: Sequence[str]) -> str:
@@ -40,15 +42,15 @@ def report_policy(origins: Sequence[str]) -> str:
     return f"{_REPORT}; {framed_by(origins)}"
 
 
-def security_headers(origins: Sequence[str]) -> Headers:
-    """Returns the security headers of every response.
+def security_headers(origins: Sequence[str], *, https: bool = False) -> Headers:
+    """Returns the security headers of every response; with ``https`` browsers then use HTTPS for a year.
 
     Only pages of these ``origins`` may show the dashboard in a frame. The older header X-Frame-Options cannot
     list origins, so it is omitted if there are any.
     """
     policy = (b"content-security-policy", f"{_POLICY}; {framed_by(origins)}".encode())
     older = () if origins else ((b"x-frame-options", b"SAMEORIGIN"),)
-    return (policy, *_PLAIN, *older)
+    return (policy, *_PLAIN, *older, *((_HTTPS_ONLY,) if https else ()))
 
 
 def with_headers(send: Send, headers: Headers) -> Send:
@@ -65,3 +67,23 @@ def with_headers(send: Send, headers: Headers) -> Send:
         await send(message)
 
     return send_with_headers
+
+
+def with_secure_cookies(send: Send) -> Send:
+    """Returns a ``send`` that marks every cookie as Secure: browsers send it by HTTPS only."""
+
+    async def send_with_secure_cookies(message: Message) -> None:
+        if message["type"] in {"http.response.start", "websocket.accept"}:
+            headers = [
+                (name, _secure(value) if name.lower() == b"set-cookie" else value)
+                for name, value in message.get("headers", ())
+            ]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return send_with_secure_cookies
+
+
+def _secure(cookie: bytes) -> bytes:
+    attributes = {part.strip().lower() for part in cookie.split(b";")[1:]}
+    return cookie if b"secure" in attributes else cookie + b"; Secure"

@@ -8,11 +8,19 @@ from starlette.requests import HTTPConnection
 from recdash.domain.access import DEAD_LINK, LEAVE_LINK, Person
 from recdash.errors import Forbidden, RecdashError
 from recdash.settings import PREFIX
-from recdash.web import upload_quota
+from recdash.web import access_log, upload_quota
 from recdash.web import visitor as identity
 from recdash.web.auth import AuthConfig, visitor_of
 from recdash.web.error_pages import Refused
-from recdash.web.headers import Application, Receive, Scope, Send, security_headers, with_headers
+from recdash.web.headers import (
+    Application,
+    Receive,
+    Scope,
+    Send,
+    security_headers,
+    with_headers,
+    with_secure_cookies,
+)
 from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.login_redirect import return_cookie, wanted, way_back
 from recdash.web.offered_files import OfferedFiles
@@ -44,17 +52,22 @@ class AuthMiddleware:
         self.app, self.config, self.quota = app, config, quota
         self.hosts = config.rules.hosts()
         self.sockets, self.offered = Sockets(config.rules), OfferedFiles()
-        self.headers = security_headers(config.rules.embedders())
+        self.headers = security_headers(config.rules.embedders(), https=config.rules.https)
         self.signs_in_on_pages = config.rules.auth == "oidc"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        if self.config.rules.https or scope.get("scheme") in {"https", "wss"}:
+            send = with_secure_cookies(send)
         send = with_headers(send, self.headers)
+        request = HTTPConnection(scope)
         try:
-            await self.admit(HTTPConnection(scope), receive, send)
+            await self.admit(request, receive, send)
         except Refused as refusal:
+            facts = {"status": refusal.status, "reason": refusal.title, "path": scope["path"]}
+            access_log.record("refused", request, **facts)
             await refusal.answer(scope, receive, send)
 
     async def admit(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
@@ -85,6 +98,8 @@ class AuthMiddleware:
         path, is_read = request.scope["path"], request.scope.get("method") != "OPTIONS"
         if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
             raise Refused(404, "Not found", "This file is not on any page you have open.")
+        if path.startswith("/media/") and is_read:
+            access_log.record("file read", request, path=path, **access_log.reader(visitor))
 
     async def serve_websocket(
         self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send
@@ -92,6 +107,7 @@ class AuthMiddleware:
         """Serves the websocket of a page while it is open."""
         named = HTTPConnection(with_visitor(request.scope, visitor))
         with self.sockets.one_more(request, visitor):
+            access_log.record("page opened", request, **access_log.reader(visitor))
             recording_send = self.offered.recording(send, visitor)
             await run_with_inbox(self.app, named, receive, recording_send, self.config.is_needed)
 

@@ -15,6 +15,7 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
 from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
+from recdash.web import access_log
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
 from recdash.web.error_pages import Refused
 from recdash.web.headers import report_policy, security_headers
@@ -55,7 +56,7 @@ def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]
             "administrator if it persists."
         )
         response = Refused(500, "Something went wrong", words).response(request.headers)
-        response.raw_headers.extend(security_headers(config.rules.embedders()))
+        response.raw_headers.extend(security_headers(config.rules.embedders(), https=config.rules.https))
         return response
 
     return answer
@@ -76,12 +77,19 @@ class ShareLinks:
         token = request.path_params["token"]
         try:
             link = await run_in_threadpool(lambda: self.workspace().sharing.shared(token))
+            facts = {
+                "link": access_log.short_id(link.id),
+                "experiment": link.experiment,
+                "report": link.report,
+            }
+            access_log.record("link opened", request, **facts)
             if link.report is None:
                 return self.to_experiment(request, token, link)
             reader = f"{address_of(request)} {link.id}"
             file = await self.turns.make(reader, lambda: Reports(self.workspace()).shared(token))
             return report_page(file, self.config)
         except LinkDead as why:
+            access_log.record("link refused", request, reason=why.reason)
             return closed_link(why).response(request.headers)
         except RecdashError as why:
             return report_refusal(why).response(request.headers)
@@ -105,8 +113,10 @@ class KeyRoute:
 
     def open(self, request: Request) -> Response:
         if self.config.rules.auth != "key" or not secrets_match(request.path_params["key"], self.config.key):
+            access_log.record("key refused", request)
             words = "This key is wrong. Open the address printed when the dashboard started."
             return Refused(403, "Wrong key", words).response(request.headers)
+        access_log.record("key accepted", request)
         return with_cookie(RedirectResponse("../", 303), request, KEY, self.config.key, KEY_DAYS * 24 * 3600)
 
 
@@ -121,7 +131,13 @@ class ReportRoute:
         try:
             file = await self.turns.make(reader_of(request), lambda: self.file(request, report, form or PAGE))
         except RecdashError as why:
-            return report_refusal(why).response(request.headers)
+            refusal = report_refusal(why)
+            facts = {"status": refusal.status, "reason": refusal.title, "path": request.url.path}
+            access_log.record("refused", request, **facts)
+            return refusal.response(request.headers)
+        visitor = read_visitor(request.headers.get(VISITOR))
+        facts = {"report": report, "format": form or PAGE}
+        access_log.record("report read", request, **facts, **access_log.reader(visitor))
         return report_download(file) if form else report_page(file, self.config)
 
     def file(self, request: Request, report: str, form: str) -> ReportFile:
@@ -155,7 +171,11 @@ def report_page(file: ReportFile, config: AuthConfig) -> Response:
     cookies.
     """
     policy = report_policy(config.rules.embedders())
-    headers = {"cache-control": "no-store", "content-security-policy": policy}
+    headers = {
+        "cache-control": "no-store",
+        "content-security-policy": policy,
+        "cross-origin-opener-policy": "unsafe-none",  # with any other, browsers refuse a sandboxed page
+    }
     return Response(file.content, media_type=file.media_type, headers=headers)
 
 

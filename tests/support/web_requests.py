@@ -8,12 +8,20 @@ from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
 from recdash.domain.access import Person
 from recdash.errors import RecdashError
+from recdash.service import Workspace
 from recdash.settings import Settings
 from recdash.web.auth import AuthConfig
 from recdash.web.headers import Application, Receive, Scope, Send
 from recdash.web.middleware import AuthMiddleware
+from recdash.web.routes import routes
 from recdash.web.upload_quota import UploadQuota
 from recdash.web.visitor import VISITOR, read_visitor
 
@@ -155,3 +163,19 @@ class Browser:
             if cookie["max-age"] == "0":
                 del self.cookies[name]
         return answer
+
+
+def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
+    """A browser without a name before the door and our addresses; behind them the pages say who reads."""
+
+    def guest(token: str) -> Person:
+        return workspace.sharing.guest_of(workspace.sharing.shared(token))
+
+    async def page(asked: Request) -> PlainTextResponse:
+        person = read_visitor(asked.headers.get(VISITOR)).person(guest)
+        return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
+
+    door = AuthConfig(rules(auth=auth), key="the-key", guest=guest)
+    inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
+    app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, config=door, quota=UploadQuota())])
+    return Browser(app)

@@ -9,20 +9,9 @@ from pathlib import Path
 
 import pytest
 from app_pages import TRUTH, lists, store
-from starlette.applications import Starlette
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
-from web_requests import Browser, rules
+from web_requests import Browser, browser_of
 
-from recdash.domain.access import Person
 from recdash.service import Workspace
-from recdash.web.auth import AuthConfig
-from recdash.web.middleware import AuthMiddleware
-from recdash.web.routes import routes
-from recdash.web.upload_quota import UploadQuota
-from recdash.web.visitor import VISITOR, read_visitor
 
 
 @pytest.fixture
@@ -30,22 +19,6 @@ def films(workspace: Workspace) -> dict[str, str]:
     """Two experiments; of the ids, films and books."""
     ids = store(workspace, {"als": lists(1), "popular": lists(2)})
     return {**ids, "books": workspace.experiments.create("books", TRUTH, depth=5).id}
-
-
-def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
-    """A browser without a name before the door and our addresses; behind them the pages say who reads."""
-
-    def guest(token: str) -> Person:
-        return workspace.sharing.guest_of(workspace.sharing.shared(token))
-
-    async def page(asked: Request) -> PlainTextResponse:
-        person = read_visitor(asked.headers.get(VISITOR)).person(guest)
-        return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
-
-    door = AuthConfig(rules(auth=auth), key="the-key", guest=guest)
-    inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
-    app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, config=door, quota=UploadQuota())])
-    return Browser(app)
 
 
 @pytest.fixture

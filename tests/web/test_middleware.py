@@ -257,3 +257,31 @@ def test_a_page_is_told_where_its_server_is() -> None:
 def test_files_are_passed_on_untouched() -> None:
     sent = told_address("/static/js/index.js")
     assert b"".join(message.get("body", b"") for message in sent) == PAGE
+
+
+# ── HTTPS ────────────────────────────────────────────────────────────────────────────────────
+
+
+async def setting_cookies(_scope: Any, _receive: Any, send: Any) -> None:
+    cookies = [
+        (b"set-cookie", b"a=1; Path=/"),
+        (b"Set-Cookie", b"secure=2; Path=/"),
+        (b"set-cookie", b"c=3; Secure"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": cookies})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize(("https", "scheme"), [("1", "http"), ("", "https")])
+def test_behind_a_tls_proxy_every_cookie_is_secure(https: str, scheme: str) -> None:
+    answer = Answer()
+    here = door(https=bool(https))
+    request(AuthMiddleware(setting_cookies, here), "/leaderboard", scheme=scheme, answer=answer)
+    cookies = [value for name, value in answer.messages[0]["headers"] if name.lower() == b"set-cookie"]
+    assert cookies == [b"a=1; Path=/; Secure", b"secure=2; Path=/; Secure", b"c=3; Secure"]
+
+
+def test_only_a_server_behind_tls_asks_browsers_for_https() -> None:
+    assert ask(door(https=True)).headers["strict-transport-security"] == "max-age=31536000"
+    assert "strict-transport-security" not in ask(door()).headers
+    assert "strict-transport-security" not in ask(door(), scheme="https").headers

@@ -56,6 +56,17 @@ class SharedLink:
     link: ShareLink
 
 
+def id_in_token(token: str) -> str:
+    """Returns the id of the link of a valid token, without checking the token. Raises ValueError if it has
+    none.
+    """
+    return _id_of(bytes.fromhex(token.partition(".")[0]))
+
+
+def _id_of(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
 class Sharing:
     """The service for share links (create, check, revoke) and saved views (save, find, delete)."""
 
@@ -84,7 +95,7 @@ class Sharing:
             raise NotFound(f"No report has the id '{report_id}'.")
         raw, now = secrets.token_bytes(ID_BYTES), self._context.now()
         link = ShareLink(
-            id=hashlib.sha256(raw).hexdigest(),
+            id=_id_of(raw),
             experiment=experiment.id,
             created=now,
             author=self._context.person.name,
@@ -98,7 +109,7 @@ class Sharing:
         """Returns the share link of a token. Raises LinkDead with the reason if it no longer works."""
         store = self._store
         try:
-            link = store.share_links.get(hashlib.sha256(self._verified_id(token)).hexdigest())
+            link = store.share_links.get(_id_of(self._verified_id(token)))
         except (BadSignature, UnicodeError, ValueError, NotFound):
             raise LinkDead("unknown") from None
         state = self.link_state(link)

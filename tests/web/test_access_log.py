@@ -1,0 +1,74 @@
+"""The access log: one line of JSON for each event, which names the visitor and holds no secret."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from app_pages import lists, store
+from web_requests import browser_of
+
+from recdash.report.reports import Reports
+from recdash.service import Workspace
+from recdash.web import access_log
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(access_log.logger, "propagate", True)
+    caplog.set_level(logging.INFO, logger=access_log.logger.name)
+
+    def events(name: str) -> list[dict[str, Any]]:
+        assert all("\n" not in text for text in caplog.messages)
+        lines = [json.loads(text) for text in caplog.messages]
+        return [line for line in lines if line["event"] == name]
+
+    return events
+
+
+def test_keys_are_logged_without_the_key(
+    workspace: Workspace, log: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser = browser_of(workspace)
+    assert [browser.get(f"/key/{key}").status for key in ("wrong-key", "the-key")] == [403, 303]
+    assert [len(log(name)) for name in ("key refused", "key accepted")] == [1, 1]
+    assert log("key refused")[0]["address"] == "127.0.0.1"
+    assert "the-key" not in caplog.text
+    assert "wrong-key" not in caplog.text
+
+
+def test_links_are_logged_by_their_id(
+    workspace: Workspace, log: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    films = store(workspace, {"als": lists(1)})["films"]
+    shared, browser = workspace.sharing.share(films), browser_of(workspace)
+    browser.get(f"/s/{shared.token}")
+    workspace.sharing.revoke(shared.link.id)
+    browser.get(f"/s/{shared.token}")
+    browser.get("/s/nonsense")
+    assert [(line["link"], line["experiment"]) for line in log("link opened")] == [
+        (shared.link.id[:12], films)
+    ]
+    assert [line["reason"] for line in log("link refused")] == ["revoked", "unknown"]
+    assert shared.token not in caplog.text
+
+
+def test_reading_a_report_is_logged_with_its_reader(workspace: Workspace, log: Any) -> None:
+    films = store(workspace, {"als": lists(1), "popular": lists(2)})["films"]
+    report = Reports(workspace).make(Reports(workspace).question(films), title="Films")
+    browser = browser_of(workspace)
+    assert browser.get(f"/reports/{report.id}").status == 403
+    browser.get("/key/the-key")
+    assert browser.get(f"/reports/{report.id}").status == 200
+    (line,) = log("report read")
+    assert (line["report"], line["format"], line["who"]) == (report.id, "html", "key holder")
+    assert [(line["status"], line["path"]) for line in log("refused")] == [(403, f"/reports/{report.id}")]
+
+
+def test_a_strangers_text_stays_on_one_line(workspace: Workspace, log: Any) -> None:
+    path = "/reports/x\n\x1b[31m{}" + "y" * 300
+    assert browser_of(workspace).get(path).status == 403
+    (line,) = log("refused")
+    assert line["path"] == path[: access_log.LONGEST]
