@@ -58,7 +58,8 @@ def pairs_note() -> str:
     return (
         "Every two runs make a pair. A pair is decided if its difference is significant offline and online. "
         f"Differences to the control are corrected over all goals, as on Results; pairs of two variants "
-        f"are {CORRECTIONS['holm']}-corrected together."
+        f"are {CORRECTIONS['holm']}-corrected together. "
+        "Kendall's τ is 1 if both orders of the runs are the same and −1 if one is the reverse of the other."
     )
 
 
