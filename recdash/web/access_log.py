@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,9 @@ LONGEST = 200
 """The number of characters to which a logged text is cut."""
 LINK_CHARS = 12
 """How much of a share link's id is logged; ``recdash links`` and ``recdash revoke`` take the same part."""
+
+_SECRET = re.compile(r"/(s|key)/.*", re.DOTALL)
+"""The end of a path from a share link's token or the key on, also behind a prefix that a proxy left."""
 
 
 def start() -> None:
@@ -56,3 +60,8 @@ def reader(visitor: Visitor) -> dict[str, str | None]:
 def short_id(link_id: str) -> str:
     """Returns the part of a share link's id that is logged. The id is a hash, which opens nothing."""
     return link_id[:LINK_CHARS]
+
+
+def path_of(request: HTTPConnection) -> str:
+    """Returns the path of a request as it is logged: without a share link's token and without the key."""
+    return _SECRET.sub(r"/\1/…", request.scope["path"])

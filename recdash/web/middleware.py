@@ -66,7 +66,7 @@ class AuthMiddleware:
         try:
             await self.admit(request, receive, send)
         except Refused as refusal:
-            facts = {"status": refusal.status, "reason": refusal.title, "path": scope["path"]}
+            facts = {"status": refusal.status, "reason": refusal.title, "path": access_log.path_of(request)}
             access_log.record("refused", request, **facts)
             await refusal.answer(scope, receive, send)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from app_pages import lists, store
-from web_requests import browser_of
+from web_requests import ask, browser_of, door
 
 from recdash.report.reports import Reports
 from recdash.service import Workspace
@@ -65,6 +65,17 @@ def test_reading_a_report_is_logged_with_its_reader(workspace: Workspace, log: A
     (line,) = log("report read")
     assert (line["report"], line["format"], line["who"]) == (report.id, "html", "key holder")
     assert [(line["status"], line["path"]) for line in log("refused")] == [(403, f"/reports/{report.id}")]
+
+
+@pytest.mark.parametrize("path", ["/key/the-key", "/s/a-token", "/team/s/a-token", "/key/the-key/more"])
+def test_the_path_of_a_refused_request_is_logged_without_its_secret(
+    log: Any, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    assert ask(door(auth="key"), path, headers={"host": "elsewhere.example"}).status == 403
+    (line,) = log("refused")
+    assert line["reason"] == "Not allowed"
+    assert "the-key" not in caplog.text
+    assert "a-token" not in caplog.text
 
 
 def test_a_strangers_text_stays_on_one_line(workspace: Workspace, log: Any) -> None:
