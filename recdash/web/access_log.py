@@ -12,6 +12,7 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from recdash.service.access.sharing import id_in_token
+from recdash.web.hosts import address_of
 from recdash.web.visitor import Visitor
 
 logger = logging.getLogger("recdash.access")
@@ -39,7 +40,7 @@ def record(event: str, request: HTTPConnection, **facts: Any) -> None:
     line = {
         "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "event": event,
-        "address": request.client.host if request.client else None,
+        "address": address_of(request) or None,
         **facts,
     }
     known = {

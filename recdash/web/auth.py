@@ -15,7 +15,7 @@ from recdash.domain.access import Person
 from recdash.service.context import local_person
 from recdash.settings import Auth, Settings, listed
 from recdash.web.error_pages import Refused
-from recdash.web.hosts import parts_of
+from recdash.web.hosts import address_of, parts_of
 from recdash.web.roles import role_of
 from recdash.web.visitor import Visitor, key_holder
 
@@ -184,7 +184,7 @@ def _peer(request: HTTPConnection) -> IPv4Address | IPv6Address | None:
     An IPv4 address that is written as IPv6 is returned as IPv4.
     """
     try:
-        address = ip_address(request.client.host if request.client else "")
+        address = ip_address(address_of(request))
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address

@@ -1,9 +1,16 @@
-"""Host names, as requests and settings write them."""
+"""Host names and addresses, as requests and settings write them."""
 
 from __future__ import annotations
 
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
+
+from starlette.requests import HTTPConnection
+
+
+def address_of(request: HTTPConnection) -> str:
+    """Returns the address from which a request comes; empty if it is unknown."""
+    return request.client.host if request.client else ""
 
 
 def parts_of(address: str) -> SplitResult:

@@ -31,10 +31,8 @@ def return_cookie(request: HTTPConnection, place: str) -> Headers:
     """Returns headers that store ``place`` (a page with parameters) in a cookie; empty if it is too long."""
     if len(place) > LONGEST:
         return ()
-    keeper, secure = Response(), request.url.scheme == "https"
-    keeper.set_cookie(
-        cookie(RETURN, request), quote(place, safe=""), SECONDS, httponly=True, samesite="lax", secure=secure
-    )
+    keeper = Response()
+    keeper.set_cookie(cookie(RETURN, request), quote(place, safe=""), SECONDS, httponly=True, samesite="lax")
     return tuple(header for header in keeper.raw_headers if header[0] == b"set-cookie")
 
 

@@ -19,6 +19,7 @@ from recdash.web import access_log
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
 from recdash.web.error_pages import Refused
 from recdash.web.headers import report_policy, security_headers
+from recdash.web.hosts import address_of
 from recdash.web.middleware import closed_link
 from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
 from recdash.web.visitor import VISITOR, person_of, read_visitor
@@ -131,10 +132,7 @@ class ReportRoute:
         try:
             file = await self.turns.make(reader_of(request), lambda: self.file(request, report, form or PAGE))
         except RecdashError as why:
-            refusal = report_refusal(why)
-            facts = {"status": refusal.status, "reason": refusal.title, "path": request.url.path}
-            access_log.record("refused", request, **facts)
-            return refusal.response(request.headers)
+            raise report_refusal(why) from None  # the middleware logs and answers it
         visitor = read_visitor(request.headers.get(VISITOR))
         facts = {"report": report, "format": form or PAGE}
         access_log.record("report read", request, **facts, **access_log.reader(visitor))
@@ -152,10 +150,6 @@ def reader_of(request: Request) -> str:
     """Returns a key for the visitor: the name of a person, or the share link and address of a guest."""
     visitor = read_visitor(request.headers.get(VISITOR))
     return f"{address_of(request)} {visitor.share}" if visitor.share else str(visitor.name)
-
-
-def address_of(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 def report_refusal(why: RecdashError) -> Refused:
@@ -187,15 +181,8 @@ def report_download(file: ReportFile) -> Response:
 
 def with_cookie(answer: Response, request: Request, name: str, value: str, seconds: int) -> Response:
     """Returns the response with a cookie that scripts cannot read, and that is not sent with requests from
-    other sites.
+    other sites. The middleware marks it as Secure where visitors use HTTPS.
     """
-    answer.set_cookie(
-        cookie(name, request),
-        value,
-        seconds,
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
+    answer.set_cookie(cookie(name, request), value, seconds, httponly=True, samesite="lax")
     answer.headers["cache-control"] = "no-store"
     return answer

@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 from recdash.settings import Settings
 from recdash.web.error_pages import Refused
 from recdash.web.headers import Application, Receive, Send
+from recdash.web.hosts import address_of
 from recdash.web.message_queue import Inbox
 from recdash.web.visitor import Visitor
 
@@ -46,7 +47,7 @@ class Sockets:
 
         The owner is the person for a verified name, and the address for all other visitors.
         """
-        address = request.client.host if request.client else ""
+        address = address_of(request)
         if visitor.share is not None:
             return f"link {address}", self._rules.sockets_per_address
         if visitor.name is None:
