@@ -23,7 +23,6 @@ from recdash.cli.options import (
     experiment_option,
     form_option,
     open_workspace,
-    run_ids,
     run_named,
     tell,
     uploads,
@@ -133,6 +132,7 @@ def add(
             baseline or "",
             replaces_baseline=baseline is not None,
             tests=new_tests,
+            completed=more["completed"],
         )
     )
     if not isinstance(target, str):
@@ -143,7 +143,8 @@ def add(
     for test in added.tests:
         tell(test.notices)
         say(f"{test.name}: added, control '{test.control}'")
-    _add_fallbacks(workspace, added.experiment.id, more["completed"])
+    for run in added.completed:
+        _echo_added(run)
 
 
 def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
@@ -160,14 +161,8 @@ def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
     if done.test is not None:
         tell(done.test.notices)
         say(f"{done.test.name}: added, control '{done.test.control}'")
-    _add_fallbacks(workspace, done.experiment.id, options["completed"])
-
-
-def _add_fallbacks(workspace: Workspace, experiment_id: str, names: Sequence[str]) -> None:
-    """Completes stored runs, each in a transaction of its own."""
-    by_name = run_ids(workspace, experiment_id)
-    for name in names:
-        _echo_added(workspace.runs.add_fallback(run_named(by_name, name)))
+    for added in done.completed:
+        _echo_added(added)
 
 
 def _echo_added(added: AddedRun) -> None:

@@ -44,7 +44,12 @@ def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str,
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
     linked_runs(options["links"], names)
-    done = workspace.intake.commit(plan, references=options["references"], baseline=options["baseline"])
+    done = workspace.intake.commit(
+        plan,
+        references=options["references"],
+        baseline=options["baseline"],
+        completed=options["completed"],
+    )
     tell(Problem(**notice) for notice in done.experiment.settings.get("notices", ()))
     return done
 

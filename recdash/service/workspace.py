@@ -121,10 +121,16 @@ class Workspace:
         )
         self.journal = Journal(context)
         self.reviews, self.decisions = self._decision_services(context, self.journal)
-        self.demo = DemoExperiment(
-            context, self.experiments, self.runs, self.online_tests, self.queries, self._decision_services
-        )
         self.additions = Additions(context, self.experiments, self.runs, self.online_tests)
+        self.demo = DemoExperiment(
+            context,
+            self.experiments,
+            self.runs,
+            self.online_tests,
+            self.additions,
+            self.queries,
+            decision_services=self._decision_services,
+        )
         self.intake = Intake(context, self.experiments, self.runs, self.online_tests, self.additions)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)

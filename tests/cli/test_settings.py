@@ -149,6 +149,18 @@ def test_a_run_is_completed_with_popular_items(films: Recdash) -> None:
     assert "every user has a list" in refused.stderr
 
 
+@pytest.mark.parametrize("how", [("--run", "few=few.csv"), ("few.csv",)])
+def test_a_run_that_cannot_be_completed_leaves_the_new_ones_unstored(
+    films: Recdash, how: tuple[str, ...]
+) -> None:
+    completed = ("--fallback-for", "few", "--fallback-for", "als")
+    refused = films("add", "--experiment", "Films", *how, *completed)
+    assert refused.exit_code == 2
+    assert "every user has a list" in refused.stderr
+    done = films("add", "--experiment", "Films", *how, *completed[:2])
+    assert done.stdout.splitlines()[-2:] == ["few: added", "few + popular for the rest: added"]
+
+
 def test_a_rule_that_another_writer_sets_meanwhile_survives(
     films: Recdash, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import killed_writers
+import pandas as pd
 import pytest
 from killed_writers import COMPLETE, DECIDED, what_is_there
 from small_tables import sessions_of_two_variants
 from sqlalchemy import Engine, event
 
-from recdash.errors import InputError
+from recdash.errors import InputError, UnknownName
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.catalog.additions import Addition
@@ -28,19 +29,24 @@ class Stop(BaseException):
     """As Streamlit's Stop and Rerun: no error that anything expects."""
 
 
-def stopped_at(number: int, workspace: Workspace) -> bool:
-    """Returns whether the add has a statement with this number, at which it is stopped."""
+WRITES = ("INSERT", "UPDATE", "SAVEPOINT", "RELEASE")
+
+
+def is_stopped_at(number: int, act: Callable[[], object], writes: str | tuple[str, ...] = WRITES) -> bool:
+    """Returns whether ``act`` has as many statements that begin like ``writes``; it is stopped at the
+    last of them.
+    """
     seen = 0
 
     def count(_conn: object, _cursor: object, statement: str, *_: object) -> None:
         nonlocal seen
-        seen += statement.startswith(("INSERT", "UPDATE", "SAVEPOINT", "RELEASE"))
+        seen += statement.startswith(writes)
         if seen == number:
             raise Stop
 
     event.listen(Engine, "after_cursor_execute", count)
     try:
-        killed_writers.add(workspace)
+        act()
     except Stop:
         return True
     finally:
@@ -50,13 +56,60 @@ def stopped_at(number: int, workspace: Workspace) -> bool:
 
 def test_an_add_that_is_stopped_at_any_statement_stores_nothing(workspace: Workspace) -> None:
     number = 1
-    while stopped_at(number, workspace):
+    while is_stopped_at(number, lambda: killed_writers.add(workspace)):
         assert what_is_there(workspace) == []
         assert workspace.store.audit.events() == []
         number += 7
     assert number > 30
     assert what_is_there(workspace) == COMPLETE
     assert workspace.audit.check() == []
+
+
+@pytest.mark.parametrize("statement", ["INSERT INTO online_test", "INSERT INTO entry", "INSERT INTO report"])
+def test_a_demo_that_is_stopped_stores_nothing(workspace: Workspace, statement: str) -> None:
+    assert is_stopped_at(1, workspace.demo.load, statement)
+    assert (workspace.experiments.all(archived=True), workspace.store.audit.events()) == ([], [])
+
+
+def completing(workspace: Workspace, *names: str) -> Addition:
+    """Returns an experiment with a run that serves one of three users, which is completed for the others."""
+    train = pd.DataFrame({"user_id": ["u", "v", "w"], "item_id": ["b", "a", "b"]})
+    setup = workspace.experiments.read_setup("films", killed_writers.TRUTH, train=train, depth=2)
+    few = workspace.runs.prepare(setup, killed_writers.LISTS.query("user_id == 'u'"), name="few")
+    return Addition(None, setup, few, [{"tags": ("t",)}], completed=names)
+
+
+def test_a_run_is_stored_with_its_completion_or_not_at_all(workspace: Workspace) -> None:
+    addition = completing(workspace, "few")
+    assert is_stopped_at(2, lambda: workspace.additions.store(addition), "INSERT INTO run")
+    assert (workspace.experiments.all(), workspace.store.audit.events()) == ([], [])
+    added = workspace.additions.store(addition)
+    (few,), (completed,) = added.runs, added.completed
+    assert (completed.run.name, completed.run.ledger["without_list"]) == ("few + popular for the rest", 0)
+    assert completed.run.fallback == {
+        "of": few.run.id, "name": "few", "upload": few.run.upload, "with": "popular", "users": 2,
+    }  # fmt: skip
+
+
+def test_a_completion_stored_with_its_run_is_the_one_of_the_stored_run(workspace: Workspace) -> None:
+    added = workspace.additions.store(completing(workspace, "few"))
+    alone = workspace.runs.add_fallback(added.runs[0].run.id)
+    again = workspace.additions.store(completing(workspace, "few"))
+    assert [done.already_there for done in (alone, *again.runs, *again.completed)] == [True] * 3
+    assert alone.run == added.completed[0].run == again.completed[0].run
+
+
+def test_a_stored_run_is_completed_by_its_own_id_also_when_it_is_given_again(workspace: Workspace) -> None:
+    (few,) = workspace.additions.store(completing(workspace)).runs
+    (completed,) = workspace.additions.store(completing(workspace, "few")).completed
+    assert completed.run.fallback is not None
+    assert completed.run.fallback["of"] == few.run.id
+
+
+def test_an_unknown_run_to_complete_is_named_and_nothing_is_stored(workspace: Workspace) -> None:
+    with pytest.raises(UnknownName, match=r"No run is called 'als'\. Known: few"):
+        workspace.additions.store(completing(workspace, "als"))
+    assert workspace.experiments.all() == []
 
 
 def stores_of(folder: Path, empty: Path, act: str, how: str, *numbers: int) -> Iterator[list[object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from recdash.domain.kinds import TableKind
@@ -28,6 +28,9 @@ class Addition:
     ``baseline`` is the name of one of the runs, and becomes the baseline of an experiment without one; with
     ``replaces_baseline`` it may be any run of the experiment, and replaces the baseline. Links of A/B tests
     to runs that the experiment does not have are left out.
+
+    ``completed`` are the names of runs, of these or of stored ones, to store also completed: with popular
+    items for test users without a list.
     """
 
     experiment_id: str | None
@@ -37,6 +40,7 @@ class Addition:
     baseline: str = ""
     replaces_baseline: bool = False
     tests: Sequence[NewTest] = ()
+    completed: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Added:
     is_new: bool
     runs: tuple[AddedRun, ...]
     tests: tuple[OnlineTest, ...]
+    completed: tuple[AddedRun, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Staged:
     files: Mapping[TableKind, str]
     runs: Sequence[StagedRun]
     tests: Sequence[tuple[OnlineTest, Mapping[str, str]]]
+    completed: Sequence[StagedRun] = ()
 
 
 class Additions:
@@ -73,18 +79,27 @@ class Additions:
         """Stores an addition. If it raises, or the process dies, nothing of it is stored."""
         return store_with_files(
             self._context.writable_store(),
-            lambda: self._stage(addition, progress or quiet),
-            lambda staged: self._stored(addition, staged),
+            lambda: self.stage(addition, progress),
+            lambda staged: self.store_staged(addition, staged),
         )
 
-    def _stage(self, addition: Addition, tell: Progress) -> Staged:
+    def stage(self, addition: Addition, progress: Progress | None = None) -> Staged:
+        """Stores the files of an addition, and returns what ``store_staged`` stores of it."""
+        self._context.must_be_editor()
+        tell = progress or quiet
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
         tests = [(self._online_tests.stage(test), test.links) for test in addition.tests]
-        runs = self._runs.stage(where, addition.runs, addition.facts, tell) if where is not None else []
-        return Staged(self._experiments.store_tables(setup) if setup else {}, runs, tests)
+        runs: list[StagedRun] = []
+        completed: list[StagedRun] = []
+        if where is not None:
+            runs = self._runs.stage(where, addition.runs, addition.facts, tell)
+            completed = self._runs.stage_completed(where, addition.completed, addition.runs, runs, tell)
+        return Staged(self._experiments.store_tables(setup) if setup else {}, runs, tests, completed)
 
-    def _stored(self, addition: Addition, staged: Staged) -> Added:
+    def store_staged(self, addition: Addition, staged: Staged) -> Added:
+        """Stores the rows of a staged addition, within the caller's transaction."""
+        self._context.must_be_editor()
         experiment, is_new = self._experiment(addition, staged)
         added = self._runs.store_staged(experiment.id, staged.runs)
         experiment = self._with_baseline(addition, staged, experiment, added)
@@ -95,7 +110,15 @@ class Additions:
             )
             for test, links in staged.tests
         ]
-        return Added(experiment, is_new, tuple(added), tuple(tests))
+        stored = {new.run.id: done.run.id for new, done in zip(staged.runs, added, strict=True)}
+        completed = [_completing(run, stored) for run in staged.completed]
+        return Added(
+            experiment,
+            is_new,
+            tuple(added),
+            tuple(tests),
+            tuple(self._runs.store_staged(experiment.id, completed)),
+        )
 
     def _with_baseline(
         self, addition: Addition, staged: Staged, experiment: Experiment, added: Sequence[AddedRun]
@@ -133,3 +156,14 @@ class Additions:
         assert setup is not None  # noqa: S101 a new experiment always has a set-up
         experiment = self._experiments.store_setup(setup, staged.files)
         return experiment, experiment.id not in known
+
+
+def _completing(completed: StagedRun, stored: Mapping[str, str]) -> StagedRun:
+    """Returns a completed run that names the run that it completes by its stored id.
+
+    ``stored`` is {id of the staged run: id of the stored one}; they differ if it was stored before.
+    """
+    run = completed.run
+    of = dict(run.fallback or {})
+    of["of"] = stored.get(of["of"], of["of"])
+    return replace(completed, run=replace(run, provenance={**run.provenance, "fallback": of}))

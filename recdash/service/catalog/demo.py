@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from recdash.domain.access import Person
 from recdash.domain.journal import Report
 from recdash.domain.records import Experiment, OnlineTest
-from recdash.service.catalog.experiments import Experiments
+from recdash.evaluation.candidates import PreparedRun
+from recdash.service.catalog.additions import Added, Addition, Additions
+from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.reviews import Reviews
-from recdash.service.online.tests import OnlineTests
+from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.queries import Queries
 from recdash.service.question import Question
+from recdash.service.staging import store_with_files
 from recdash.service.validation import Progress, quiet
 from recdash.store import new_id
+
+if TYPE_CHECKING:
+    from recdash.demo.film_service import FilmService
 
 SAMPLE_AUTHOR = "demo (sample)"
 CHOSEN = "ALS v3"
@@ -56,12 +63,14 @@ class DemoExperiment:
         experiments: Experiments,
         runs: Runs,
         online_tests: OnlineTests,
+        additions: Additions,
         queries: Queries,
+        *,
         decision_services: Callable[[ServiceContext], tuple[Reviews, Decisions]],
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
         self._store = context.store
-        self._online_tests, self._queries = online_tests, queries
+        self._online_tests, self._additions, self._queries = online_tests, additions, queries
         self._decision_services = decision_services
 
     def exists(self) -> bool:
@@ -71,7 +80,8 @@ class DemoExperiment:
         """Stores a simulated film service: five candidates, an A/B test, a sample review, decision and
         report.
 
-        Loading it again changes nothing, except that an archived demo is unarchived.
+        All of it is stored in one transaction. Loading it again changes nothing, except that an archived demo
+        is unarchived.
         """
         self._context.must_be_editor()
         from recdash.demo import film_service
@@ -79,32 +89,43 @@ class DemoExperiment:
         tell = progress or quiet
         tell(0.0, "Simulating a film service")
         service = film_service.make()
-        known = [stored for stored in self._store.experiments.all(archived=True) if stored.demo]
-        experiment = (
-            self._experiments.unarchive(known[0].id)
-            if known
-            else self._experiments.create(
-                service.experiment, service.truth, train=service.train, catalogue=service.catalogue, demo=True
-            )
-        )
-        ids = {}
+        known = next((stored for stored in self._store.experiments.all(archived=True) if stored.demo), None)
+        where = self._setup(service) if known is None else known.id
+        prepared: list[PreparedRun] = []
         n_steps = len(service.runs) + 2
         for place, (name, table) in enumerate(service.runs.items(), start=1):
-            ids[name] = self._runs.add(experiment.id, table, name=name)[0].run.id
+            prepared += self._runs.prepare(where, table, name=name)
             tell(place / n_steps, f"Scored {name}")
-        tests = self._online_tests.all(experiment.id, archived=True)
-        if not tests:
-            links = {variant: ids[run] for variant, run in service.links.items()}
-            tables = {"sessions": service.sessions, "served": service.served}
-            control = service.control
-            tests = [
-                self._online_tests.add(experiment.id, service.test, tables, control=control, links=links)
-            ]
-        experiment = self._experiments.set_baseline(experiment.id, ids[service.baseline])
-        if not known:
-            tell(1 - 1 / n_steps, "Writing a sample decision and report")
-            self._add_samples(experiment, tests[0], ids)
+        has_test = known is not None and self._online_tests.all(known.id, archived=True)
+        addition = Addition(
+            where if isinstance(where, str) else None,
+            None if isinstance(where, str) else where,
+            prepared,
+            [{}] * len(prepared),
+            tests=() if has_test else (_test(service),),
+        )
+        tell(1 - 1 / n_steps, "Storing it with a sample decision and report")
+        experiment = store_with_files(
+            self._context.writable_store(),
+            lambda: self._additions.stage(addition),
+            lambda staged: self._stored(service, self._additions.store_staged(addition, staged)),
+        )
         tell(1.0, "Done")
+        return experiment
+
+    def _setup(self, service: FilmService) -> Setup:
+        return self._experiments.read_setup(
+            service.experiment, service.truth, train=service.train, catalogue=service.catalogue, demo=True
+        )
+
+    def _stored(self, service: FilmService, added: Added) -> Experiment:
+        """Stores what belongs to the experiment and its runs, in the same transaction as these."""
+        ids = {name: done.run.id for name, done in zip(service.runs, added.runs, strict=True)}
+        if not added.is_new:
+            self._experiments.unarchive(added.experiment.id)
+        experiment = self._experiments.set_baseline(added.experiment.id, ids[service.baseline])
+        if added.is_new:
+            self._add_samples(experiment, added.tests[0], ids)
         return experiment
 
     def _add_samples(self, experiment: Experiment, test: OnlineTest, ids: Mapping[str, str]) -> None:
@@ -146,3 +167,8 @@ class DemoExperiment:
         for experiment in self._store.experiments.all(archived=True):
             if experiment.demo:
                 self._context.writable_store().experiments.delete(experiment.id)
+
+
+def _test(service: FilmService) -> NewTest:
+    tables = {"sessions": service.sessions, "served": service.served}
+    return NewTest(service.test, tables, service.control, links=service.links)

@@ -128,6 +128,7 @@ class Intake:
         skip_refused: bool = False,
         references: str = "",
         baseline: str | None = None,
+        completed: Sequence[str] = (),
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = bool,
     ) -> IntakeResult:
@@ -136,6 +137,8 @@ class Intake:
         ``references`` are reference candidates to compute and store with them (such as ``"popular"``).
         ``baseline`` is the run to set as baseline even if the experiment has one; None takes the plan's for
         an experiment without.
+        ``completed`` are names of runs, new or stored, to store also with popular items for users without a
+        list.
         ``progress(fraction, text)`` is called at each step; ``cancelled()`` is called with it until storing
         begins. If a candidate cannot be scored, nothing is stored; with ``skip_refused`` the others are
         stored, and the result lists the refused ones.
@@ -174,11 +177,12 @@ class Intake:
             baseline or plan.baseline,
             replaces_baseline=baseline is not None,
             tests=(_test(plan),) if plan.test else (),
+            completed=completed,
         )
         added = self._additions.store(addition, storing)
         tell(1.0, "Done")
         test = added.tests[0] if added.tests else None
-        return IntakeResult(added.experiment, added.is_new, added.runs, test, tuple(refused))
+        return IntakeResult(added.experiment, added.is_new, added.runs, test, tuple(refused), added.completed)
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────
 

@@ -315,7 +315,8 @@ class RefusedFile:
 class IntakeResult:
     """What a commit stored: the experiment, its new runs and A/B test; and which candidates it refused.
 
-    ``is_new`` is whether the commit created the experiment.
+    ``is_new`` is whether the commit created the experiment. ``completed`` are runs with popular items for
+    users without a list.
     """
 
     experiment: Experiment
@@ -323,3 +324,4 @@ class IntakeResult:
     runs: tuple[AddedRun, ...] = ()
     test: OnlineTest | None = None
     refused: tuple[RefusedFile, ...] = ()
+    completed: tuple[AddedRun, ...] = ()

@@ -12,7 +12,7 @@ from recdash.domain.kinds import Replication
 from recdash.domain.records import Run
 from recdash.domain.results import Curve
 from recdash.engines import hits_to_tables, match
-from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem
+from recdash.errors import EvidenceDamaged, InputError, NameTaken, NotFound, Problem, UnknownName
 from recdash.evaluation import reading, request
 from recdash.evaluation.candidates import (
     PreparedRun,
@@ -336,26 +336,70 @@ class Runs:
         """
         self._context.must_be_editor()
         run = self._store.runs.get(run_id)
-        if problem := self._why_no_fallback(run):
+        prepared = self._prepare_completed(run.experiment, run, None, progress or quiet)
+        return self.store_prepared(run.experiment, [prepared], progress=progress)[0]
+
+    def stage_completed(
+        self,
+        where: str | Setup,
+        names: Sequence[str],
+        prepared: Sequence[PreparedRun],
+        staged: Sequence[StagedRun],
+        progress: Progress | None = None,
+    ) -> list[StagedRun]:
+        """Stores the files of the runs with these names, each completed as by ``add_fallback``, and returns
+        what ``store_staged`` stores of them.
+
+        ``where`` is an experiment's id or a set-up. A name is that of one of the ``prepared`` runs, which
+        were ``staged``, or else of a stored run. Raises UnknownName for any other, and InputError for a run
+        that cannot be completed.
+        """
+        self._context.must_be_editor()
+        if not names:
+            return []
+        known = where if isinstance(where, str) else self._id_of(where)
+        by_name: dict[str, tuple[Run, PreparedRun | None]] = {}
+        if known:
+            by_name |= {run.name: (run, None) for run in self.all(known)}
+        by_name |= {new.run.name: (done.run, new) for new, done in zip(prepared, staged, strict=True)}
+        for name in names:
+            if name not in by_name:
+                raise UnknownName("run", name, list(by_name))
+        completed = [self._prepare_completed(where, *by_name[name], progress or quiet) for name in names]
+        return self.stage(where, completed, [{}] * len(completed), progress)
+
+    def _id_of(self, setup: Setup) -> str | None:
+        """Returns the id of the stored experiment with the name of a set-up; None if there is none."""
+        experiment = self._store.experiments.named(setup.name)
+        return experiment.id if experiment is not None else None
+
+    def _prepare_completed(
+        self, where: str | Setup, run: Run, source: PreparedRun | None, tell: Progress
+    ) -> PreparedRun:
+        """Returns a run, completed with popular items for test users without a list, and scored.
+
+        Its upload must be stored; its hits are those of ``source``, or the stored ones if that is None.
+        Raises InputError if it cannot be completed.
+        """
+        tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
+        if problem := _why_no_fallback(run, has_train="train" in tables):
             raise InputError(problem)
-        hits = self._data.hits(run_id)
+        hits = self._data.hits(run.id) if source is None else hits_of(source.scored)
         has_list, longest = hits.list_length > 0, int(hits.list_length.max())
-        users = int((~has_list).sum())
         facts = {
             "of": run.id,
             "name": run.name,
             "upload": run.upload,
             "with": "popular",
-            "users": users,
+            "users": int((~has_list).sum()),
         }
         name = f"{cut_inside(run.name, LONGEST_NAME - len(FALLBACK_NAME))}{FALLBACK_NAME}"
-        scoring = self.how_scored(run.experiment, accept_unknown_ids=True)
-        inputs = RankerInputs(scoring.reference, self._data.tables(run.experiment), longest)
+        scoring = self.how_scored(where, accept_unknown_ids=True)
+        inputs = RankerInputs(scoring.reference, tables, longest)
         candidate = completed(self._data.lists_of(run), name, has_list, inputs, facts)
         order = hits.order if hits.order in {"rank", "score"} else None
         scoring = replace(scoring, rules=replace(scoring.rules, order=order))
-        prepared = prepare_runs([(candidate,)], scoring, progress or quiet)
-        return self.store_prepared(run.experiment, prepared, progress=progress)[0]
+        return prepare_runs([(candidate,)], scoring, tell)[0]
 
     def fallback_offer(self, run_ids: Sequence[str]) -> list[FallbackOffer]:
         """Returns those of the runs that ``add_fallback`` can complete and has not completed yet."""
@@ -364,34 +408,12 @@ class Runs:
             return []
         others = self._store.runs.of_experiment(runs[0].experiment, archived=True)
         done = {other.fallback["of"] for other in others if other.fallback}
+        has_train = self._store.experiments.get(runs[0].experiment).train is not None
         return [
             FallbackOffer(run.id, run.name, int(run.ledger["without_list"] or 0))
             for run in runs
-            if run.id not in done and self._why_no_fallback(run) is None
+            if run.id not in done and _why_no_fallback(run, has_train=has_train) is None
         ]
-
-    def _why_no_fallback(self, run: Run) -> Problem | None:
-        """Returns why a run cannot be completed with popular items; None if it can."""
-        has_train = self._store.experiments.get(run.experiment).train is not None
-        reasons = (
-            (run.reference, "it is a reference candidate", "Complete one of your own runs."),
-            (
-                run.replicated,
-                f"it was uploaded as {run.replicated}",
-                "Complete the lists before the upload, or upload one of them as a separate run.",
-            ),
-            (not run.has_lists, "it has no lists", "Upload its lists of recommendations."),
-            (
-                not has_train,
-                "the experiment has no training data, so the popular items are unknown",
-                "Create the experiment with training data.",
-            ),
-            (not run.ledger.get("without_list"), "every user has a list", "Nothing is missing."),
-        )
-        for applies, reason, fix in reasons:
-            if applies:
-                return Problem("no-fallback", f"run '{run.name}'", reason, fix)
-        return None
 
     def reference_choices(self, experiment_id: str) -> list[ReferenceChoice]:
         """Returns all reference candidates, with whether the experiment can add them or has stored them."""
@@ -593,6 +615,29 @@ class Runs:
         self._context.must_be_editor()
         check_typed(typed_name, self._store.runs.name_of(run_id))
         self._context.writable_store().runs.delete(run_id)
+
+
+def _why_no_fallback(run: Run, *, has_train: bool) -> Problem | None:
+    """Returns why a run cannot be completed with popular items; None if it can."""
+    reasons = (
+        (run.reference, "it is a reference candidate", "Complete one of your own runs."),
+        (
+            run.replicated,
+            f"it was uploaded as {run.replicated}",
+            "Complete the lists before the upload, or upload one of them as a separate run.",
+        ),
+        (not run.has_lists, "it has no lists", "Upload its lists of recommendations."),
+        (
+            not has_train,
+            "the experiment has no training data, so the popular items are unknown",
+            "Create the experiment with training data.",
+        ),
+        (not run.ledger.get("without_list"), "every user has a list", "Nothing is missing."),
+    )
+    for applies, reason, fix in reasons:
+        if applies:
+            return Problem("no-fallback", f"run '{run.name}'", reason, fix)
+    return None
 
 
 def _name_taken(run: Run) -> str:
