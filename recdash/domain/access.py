@@ -20,13 +20,15 @@ class Person:
     """A user, under the name that the audit log records.
 
     ``experiment`` is the only experiment that a guest with a share link may see; None for anyone else.
-    ``named`` is False if the name was not verified, as on a user's own computer.
+    ``named`` is False if the name was not verified, as on a user's own computer. ``numbers_only`` is True for
+    a guest who may see no data of single users.
     """
 
     name: str
     role: AccessRole = "viewer"
     experiment: str | None = None
     named: bool = True
+    numbers_only: bool = False
 
     @property
     def is_guest(self) -> bool:

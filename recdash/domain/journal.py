@@ -57,7 +57,8 @@ class Report:
 class ShareLink:
     """Permission to read one experiment, or one report of it, for anyone with the link.
 
-    ``id`` is the sha256 of the link's token, so that stored data does not reveal the link.
+    ``id`` is the sha256 of the link's token, so that stored data does not reveal the link. ``numbers_only``
+    is True if its readers see no data of single users; None in links without this limit.
     """
 
     id: str
@@ -68,11 +69,22 @@ class ShareLink:
     report: str | None = None
     label: str = ""
     revoked: datetime | None = None
+    numbers_only: bool | None = None
 
     @property
     def guest(self) -> Person:
         """Returns the person as which readers of the link sign in: a viewer of its experiment alone."""
-        return Person(f"guest of {self.author}", "viewer", self.experiment)
+        return Person(
+            f"guest of {self.author}", "viewer", self.experiment, numbers_only=bool(self.numbers_only)
+        )
+
+
+@dataclass(frozen=True)
+class LinkUse:
+    """When a share link was last used, and how often its address was opened."""
+
+    last: datetime
+    n_opened: int
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
 
 SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
 """The kinds of records that people write and that must not change afterwards."""
+ADDED_LATER = {"numbers_only"}
+"""Fields that older records lack. A seal leaves them out when they are None, and so stays as it was."""
 VERBS = ("add", "change", "delete")
 HOLDERS = ("experiment", "report")
 """The kinds of records whose deletion deletes other records."""
@@ -65,6 +67,7 @@ def breaks(log: Iterable[AuditEvent]) -> list[int]:
 def seal(kind: Kind, thing: Any) -> str:
     """Returns the sha256 (hex) of all fields of a value that must not change."""
     fixed = {name: getattr(thing, name) for name in kind.names if name not in kind.changeable}
+    fixed = {name: value for name, value in fixed.items() if value is not None or name not in ADDED_LATER}
     text = json.dumps(fixed, sort_keys=True, default=_canonical)
     return hashlib.sha256(text.encode()).hexdigest()
 

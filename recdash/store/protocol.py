@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, Entry, LinkUse, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
@@ -199,6 +199,27 @@ class ShareLinkStore(ValueStore[ShareLink], Protocol):
         change.
         """
 
+    def uses(self, experiment: str) -> dict[str, LinkUse]:
+        """Returns {link id: use} of the experiment's links that were used."""
+
+    def note_use(self, key: str, at: datetime, *, opened: bool) -> None:
+        """Stores when a link was used, and with ``opened`` that it was opened once more.
+
+        It is no change of the link, so the audit log does not record it. Does nothing for a deleted link.
+        """
+
+
+class EndedSessionStore(Protocol):
+    """The sign-in sessions that users have ended. The audit log does not record them."""
+
+    def add(self, session: str, until: datetime, now: datetime) -> None:
+        """Stores that a session has ended until its cookie expires, and removes sessions that expired before
+        ``now``.
+        """
+
+    def has(self, session: str) -> bool:
+        """Returns whether this session has ended."""
+
 
 class SavedViewStore(ValueStore[SavedView], Protocol):
     """The saved views of a store, sorted by name."""
@@ -298,6 +319,9 @@ class Store(Protocol):
 
     @property
     def share_links(self) -> ShareLinkStore: ...
+
+    @property
+    def ended_sessions(self) -> EndedSessionStore: ...
 
     @property
     def saved_views(self) -> SavedViewStore: ...

@@ -24,6 +24,7 @@ from recdash.store.transactions import Transactions
 
 LOGGED = (
     "experiment", "name", "title", "kind", "about", "label", "report", "expires", "upload", "truth", "text",
+    "numbers_only",
 )  # fmt: skip
 """The fields of an added or deleted value that the audit log records."""
 

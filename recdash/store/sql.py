@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, Entry, LinkUse, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
@@ -39,8 +39,10 @@ from recdash.store.tables import (
     REPORT,
     SAVED_VIEW,
     SHARE_LINK,
+    EndedSessionRow,
     EntryRow,
     ExperimentRow,
+    LinkUseRow,
     OnlineTestRow,
     ReportRow,
     SavedViewRow,
@@ -65,6 +67,7 @@ class SqlStore:
         self.journal = SqlJournal(transactions)
         self.reports = SqlReports(transactions)
         self.share_links = SqlShareLinks(transactions)
+        self.ended_sessions = SqlEndedSessions(transactions)
         self.saved_views = SqlSavedViews(transactions)
         self.audit = SqlAudit(transactions)
         self.artifacts = SqlArtifacts(transactions)
@@ -213,6 +216,37 @@ class SqlShareLinks(Rows[ShareLink]):
 
     kind = SHARE_LINK
     order = (ShareLinkRow.created.desc(), ShareLinkRow.id)
+
+    def uses(self, experiment: str) -> dict[str, LinkUse]:
+        query = select(LinkUseRow).join(ShareLinkRow).where(ShareLinkRow.experiment == experiment)
+        with self._transactions.read() as session:
+            return {row.link: LinkUse(row.last, row.n_opened) for row in session.scalars(query)}
+
+    def note_use(self, key: str, at: datetime, *, opened: bool) -> None:
+        with self._transactions.write() as session:
+            use = session.get(LinkUseRow, key)
+            if use is not None:
+                use.last, use.n_opened = at, use.n_opened + opened
+            elif session.get(ShareLinkRow, key) is not None:
+                session.add(LinkUseRow(link=key, last=at, n_opened=int(opened)))
+
+
+class SqlEndedSessions:
+    """The :class:`recdash.store.protocol.EndedSessionStore` of an SQL database."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def add(self, session: str, until: datetime, now: datetime) -> None:
+        with self._transactions.write() as writing:
+            writing.execute(delete(EndedSessionRow).where(EndedSessionRow.until < now))
+            writing.merge(EndedSessionRow(id=session, until=until))
+
+    def has(self, session: str) -> bool:
+        def read(reading: Session) -> bool:
+            return reading.get(EndedSessionRow, session) is not None
+
+        return self._transactions.remembered(("ended session", session), read)
 
 
 class SqlSavedViews(DeletableRows[SavedView]):

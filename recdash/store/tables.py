@@ -321,6 +321,26 @@ class ShareLinkRow(OfExperiment, Base):
     report: Mapped[str | None] = mapped_column(ForeignKey("report.id", ondelete="CASCADE"))
     label: Mapped[str] = mapped_column(Text)
     revoked: Mapped[datetime | None] = mapped_column(UtcTime)
+    numbers_only: Mapped[bool | None] = mapped_column(Boolean)
+
+
+class LinkUseRow(Base):
+    """When a share link was last used, and how often it was opened."""
+
+    __tablename__ = "link_use"
+
+    link: Mapped[str] = mapped_column(ForeignKey("share_link.id", ondelete="CASCADE"), primary_key=True)
+    last: Mapped[datetime] = mapped_column(UtcTime)
+    n_opened: Mapped[int] = mapped_column(Integer)
+
+
+class EndedSessionRow(Base):
+    """A sign-in session that was ended by its user, kept until its cookie expires."""
+
+    __tablename__ = "ended_session"
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    until: Mapped[datetime] = mapped_column(UtcTime)
 
 
 class SavedViewRow(OfExperiment, Base):

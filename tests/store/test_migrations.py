@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -13,8 +15,9 @@ import pytest
 from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine
-from store_contract import a_curve, a_run, add_experiment
+from store_contract import NOON, a_curve, a_run, add_experiment
 
+from recdash.domain.journal import ShareLink
 from recdash.errors import NameTaken, StoreError, StoreTooNew
 from recdash.store import open_store, schema
 from recdash.store.schema import HEAD, alembic_config
@@ -187,6 +190,34 @@ def test_a_database_that_demands_test_sets_is_upgraded_and_keeps_all_rows(
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0007")
     assert execute(filled, "SELECT name FROM experiment") == [("Films",)]
+
+
+def test_links_of_before_stay_as_they_were_written_and_limited_ones_are_not_widened(
+    filled: Path, engine: Engine
+) -> None:
+    store = open_store(f"sqlite:///{filled}")
+    home = store.experiments.all()[0].id
+    store.share_links.add(ShareLink("plain", home, NOON, "ann", NOON))
+    store.share_links.add(ShareLink("limited", home, NOON, "ann", NOON, numbers_only=True))
+    store.share_links.note_use("plain", NOON, opened=True)
+    seals = [event.details["sha256"] for event in store.audit.events()[-2:]]
+    store.close()
+    moment = NOON.isoformat()
+    fields = {"author": "ann", "created": moment, "experiment": home, "expires": moment}
+    before = json.dumps(
+        {**fields, "id": "plain", "label": "", "report": None}
+    )  # as the older version sealed it
+    assert seals[0] == hashlib.sha256(before.encode()).hexdigest() != seals[1]
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0008")
+    engine.dispose()
+    assert execute(filled, "SELECT id FROM share_link") == [("plain",)]
+    store = open_store(f"sqlite:///{filled}")
+    (link,) = store.share_links.of_experiment(home)
+    assert (link.numbers_only, store.damaged()) == (None, [])
+    assert store.audit.altered() == ["share link limited (missing)"]
+    assert store.share_links.uses(home) == {}
+    store.close()
 
 
 NEXT = """

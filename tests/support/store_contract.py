@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import Engine, event, text
 
-from recdash.domain.journal import Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import Entry, LinkUse, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
@@ -602,6 +602,8 @@ class StoreContract:
             lambda: viewer.reports.delete("any"),
             lambda: viewer.share_links.add(ShareLink("l", experiment.id, NOON, "ann", NOON)),
             lambda: viewer.share_links.update("any", revoked=NOON),
+            lambda: viewer.share_links.note_use("any", NOON, opened=True),
+            lambda: viewer.ended_sessions.add("s", NOON, NOON),
             lambda: viewer.saved_views.add(SavedView("v", experiment.id, "main", NOON, "ann", "overview")),
             lambda: viewer.saved_views.delete("any"),
             lambda: viewer.artifacts.put(pa.table({"a": [1]})),
@@ -647,6 +649,38 @@ class StoreContract:
         assert again.reports.of_experiment(home, archived=True) == [report]
         assert (again.share_links.get(link.id), again.share_links.of_experiment(home)) == (link, [link])
         assert (again.saved_views.named("weekly"), again.saved_views.of_experiment(home)) == (view, [view])
+
+    def test_the_uses_of_a_link_are_counted_and_are_no_change_of_it(
+        self, store: Store, open_again: Open
+    ) -> None:
+        home, later = add_experiment(store).id, NOON + timedelta(hours=2)
+        for key in ("used", "unused"):
+            store.share_links.add(ShareLink(key, home, NOON, "ann", NOON, numbers_only=True))
+        before = store.audit.last()
+        assert store.share_links.uses(home) == {}
+        store.share_links.note_use("used", NOON, opened=True)
+        store.share_links.note_use("used", NOON, opened=True)
+        store.share_links.note_use("used", later, opened=False)
+        store.share_links.note_use("deleted", NOON, opened=True)
+        again = open_again()
+        assert again.share_links.uses(home) == {"used": LinkUse(later, 2)}
+        assert again.share_links.uses(add_experiment(store, "Songs").id) == {}
+        assert (store.audit.altered(), store.audit.events()[-2].hash) == ([], before)
+        store.experiments.delete(home)
+        assert again.share_links.uses(home) == {}
+
+    def test_an_ended_session_is_remembered_until_its_cookie_expires(
+        self, store: Store, open_again: Open
+    ) -> None:
+        day, again = timedelta(days=1), open_again()
+        assert not again.ended_sessions.has("first")
+        store.ended_sessions.add("first", NOON + day, NOON)
+        store.ended_sessions.add("first", NOON + day, NOON)  # a second click
+        assert again.ended_sessions.has("first")
+        store.ended_sessions.add("second", NOON + 3 * day, NOON + 2 * day)
+        known = [again.ended_sessions.has(session) for session in ("first", "second", "third")]
+        assert known == [False, True, False]
+        assert store.audit.events() == []
 
     def test_a_journal_is_told_from_its_beginning(self, store: Store) -> None:
         home = add_experiment(store).id
