@@ -66,15 +66,18 @@ DARK = Palette(
     baseline="#A3AEBA",
 )
 
-# Okabe and Ito's colours; those with a contrast of 3:1 on both backgrounds come first.
-RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+# Okabe and Ito's colours, those with a contrast of 3:1 on both backgrounds first; then the three with such a
+# contrast that are furthest from them, from each other and from the greys.
+RUN_COLOURS = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8030F0", "#A04080", "#9080F0",
+)  # fmt: skip
 PALE = {"#56B4E9": "#2F7FB0", "#E69F00": "#9A6A00"}
 """{run colour with a contrast below 3:1 on white: colour of its edge, which has more}. Darker fills would be
 confused with other colours by colour-blind people.
 """
 PALE_HEFT = 1.4
 DASHES = ("solid", "dot", "dashdot", "longdash", "longdashdot")
-"""Dashes of the lines of the first six runs, of the next six, and so on. No two of the first 30 runs have
+"""Dashes of the lines of the first nine runs, of the next nine, and so on. No two of the first 45 runs have
 both the same colour and the same dash.
 """
 CONTEXT_GREY = "#7C8794"
@@ -119,7 +122,7 @@ def short_names(marks: Marks, longest: int) -> dict[str, str]:
 
 
 def colour(slot: int) -> str:
-    """Returns the colour of a slot, one of six in turn; grey for a slot below 0."""
+    """Returns the colour of a slot, one of nine in turn; grey for a slot below 0."""
     return RUN_COLOURS[slot % len(RUN_COLOURS)] if slot >= 0 else CONTEXT_GREY
 
 

@@ -59,6 +59,12 @@ def test_a_run_keeps_its_colour_whoever_else_is_chosen() -> None:
     assert marks(runs, "b", ["a"], LIGHT)["a"].colour == "#CC79A7"
 
 
+def test_nine_runs_differ_in_colour_alone() -> None:
+    runs = [run("base", 9), *(run(f"r{slot}", slot) for slot in range(9))]
+    drawn = marks(runs, "base", [f"r{slot}" for slot in range(9)], LIGHT)
+    assert len({drawn[f"r{slot}"].colour for slot in range(9)}) == 9
+
+
 def test_thirty_runs_differ_in_colour_and_dash_and_in_colour_and_shape() -> None:
     runs = [run(f"r{slot}", slot) for slot in range(31)]
     drawn = list(marks(runs, "r30", [f"r{n}" for n in range(30)], LIGHT).values())
