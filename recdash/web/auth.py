@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hmac import compare_digest
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
@@ -17,10 +17,11 @@ from recdash.settings import Auth, Settings, listed
 from recdash.web.error_pages import Refused
 from recdash.web.hosts import address_of, parts_of
 from recdash.web.roles import role_of
+from recdash.web.sessions import session_in, session_of
 from recdash.web.visitor import Visitor, key_holder
 
 SHARE, KEY = "recdash_share", "recdash_key"
-"""Names of cookies: that of a guest's share link, and that of the key."""
+"""Names of cookies: that of a guest's share link, and that of a session with the key."""
 FORWARDED = {"forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"}
 """Headers by which a request is recognised as forwarded by a proxy."""
 PROXY_SECRET = "x-recdash-proxy-secret"  # noqa: S105 - a header's name
@@ -37,7 +38,7 @@ class AuthConfig:
     ``guest`` returns the guest of a share link, and raises a RecdashError if the link no longer works.
     ``claims`` returns the identity provider's claims from the cookies of a request, empty for a visitor who
     has not signed in. ``pages`` are the addresses of pages. ``is_needed`` returns whether a page needs a
-    websocket message.
+    websocket message. ``end_session`` ends a session, and ``has_ended`` returns whether one has ended.
     """
 
     rules: Settings
@@ -46,16 +47,18 @@ class AuthConfig:
     claims: Callable[[Cookies], Mapping[str, Any]] = lambda _: {}
     pages: frozenset[str] = field(default_factory=frozenset)
     is_needed: Callable[[bytes], bool] = lambda _: True
+    end_session: Callable[[str], None] = lambda _: None
+    has_ended: Callable[[str], bool] = lambda _: False
 
 
 def visitor_of(request: HTTPConnection, config: AuthConfig) -> Visitor:
     """Returns the visitor of a request, with the share link that they use, if any.
 
-    The visitor is anonymous if nothing in the request identifies them.
+    The visitor is anonymous if nothing in the request identifies them, or their session has ended.
     """
     share = request.cookies.get(cookie(SHARE, request))
     own = _WAYS[config.rules.auth](request, config)
-    return Visitor(own.name, own.role, own.named, share)
+    return replace(own, share=share).unless_ended(config.has_ended)
 
 
 def cookie(name: str, request: HTTPConnection) -> str:
@@ -78,8 +81,8 @@ def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
 
 
 def _key(request: HTTPConnection, config: AuthConfig) -> Visitor:
-    given = request.cookies.get(cookie(KEY, request), "")
-    return Visitor.of(key_holder(config.rules)) if secrets_match(given, config.key) else Visitor()
+    session = session_in(request.cookies.get(cookie(KEY, request), ""), config.key)
+    return Visitor() if session is None else Visitor.of(key_holder(config.rules), session)
 
 
 def _proxy(request: HTTPConnection, config: AuthConfig) -> Visitor:
@@ -101,10 +104,17 @@ def _oidc(request: HTTPConnection, config: AuthConfig) -> Visitor:
     An unverified address is not used, as anyone could have claimed it. Anonymous without a sign-in for this
     server.
     """
-    claims = config.claims(request.cookies)
+    return signed_in(request.cookies, request, config)
+
+
+def signed_in(cookies: Cookies, request: HTTPConnection, config: AuthConfig) -> Visitor:
+    """Returns the visitor that the provider's claims in these cookies name."""
+    claims = config.claims(cookies)
     if parts_of(str(claims.get("origin", ""))).netloc != request.headers.get("host"):
         return Visitor()  # the cookie is of another server with this secret, or of no one
-    return _named(_verified_address(claims) or _id_of(claims), config.rules)
+    return replace(
+        _named(_verified_address(claims) or _id_of(claims), config.rules), session=session_of(claims)
+    )
 
 
 def _verified_address(claims: Mapping[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http.cookies import SimpleCookie
+
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
@@ -10,10 +12,11 @@ from recdash.errors import Forbidden, RecdashError
 from recdash.settings import PREFIX
 from recdash.web import access_log, upload_quota
 from recdash.web import visitor as identity
-from recdash.web.auth import AuthConfig, visitor_of
+from recdash.web.auth import AuthConfig, signed_in, visitor_of
 from recdash.web.error_pages import Refused
 from recdash.web.headers import (
     Application,
+    Message,
     Receive,
     Scope,
     Send,
@@ -24,7 +27,7 @@ from recdash.web.headers import (
 from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.login_redirect import return_cookie, wanted, way_back
 from recdash.web.offered_files import OfferedFiles
-from recdash.web.route_policy import AddressClass, address_class_of
+from recdash.web.route_policy import SIGN_OUT, SIGNED_IN, AddressClass, address_class_of
 from recdash.web.socket_limits import Sockets, run_with_inbox
 from recdash.web.visitor import Visitor
 
@@ -77,10 +80,14 @@ class AuthMiddleware:
         address_class = address_class_of(path, self.config.rules.auth)
         if address_class == "hidden":
             raise Refused(404, "Not found", "This page does not exist.")
+        if path == SIGN_OUT:
+            await end_session(request, self.config)
+        elif path == SIGNED_IN:
+            send = recording_sign_in(send, request, self.config)
         if address_class == "open":
             await self.app(with_visitor(request.scope, None), receive, send)
             return
-        visitor = visitor_of(request, self.config)
+        visitor = await known_visitor(request, self.config)
         person = await self.person(visitor, address_class)
         if address_class == "upload" and request.scope.get("method") != "OPTIONS":
             receive = self.counting(request, path, person, receive)
@@ -169,6 +176,45 @@ class AuthMiddleware:
         if not is_known and wanted_page:
             send = with_headers(send, return_cookie(request, wanted_page))
         await self.app(with_visitor(request.scope, visitor), receive, send)
+
+
+async def known_visitor(request: HTTPConnection, config: AuthConfig) -> Visitor:
+    """Returns the visitor of a request. Raises Refused if the store cannot say whether a session has
+    ended.
+    """
+    try:
+        return await run_in_threadpool(visitor_of, request, config)
+    except RecdashError as why:
+        raise Refused(503, "Not now", str(why)) from None
+
+
+async def end_session(request: HTTPConnection, config: AuthConfig) -> None:
+    """Ends the session of a request, if it has one. Raises Refused if that cannot be stored."""
+    visitor = await known_visitor(request, config)
+    if visitor.session is None:
+        return
+    try:
+        await run_in_threadpool(config.end_session, visitor.session)
+    except RecdashError as why:
+        raise Refused(503, "You are still signed in", str(why)) from None
+    access_log.record("signed out", request, who=visitor.name)
+
+
+def recording_sign_in(send: Send, request: HTTPConnection, config: AuthConfig) -> Send:
+    """Returns a ``send`` that logs who signed in, if the response has the cookies of a sign-in."""
+
+    async def send_and_record(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = SimpleCookie()
+            for name, value in message.get("headers", ()):
+                if name.lower() == b"set-cookie":
+                    given.load(value.decode("latin-1"))
+            visitor = signed_in({name: morsel.value for name, morsel in given.items()}, request, config)
+            if visitor.name is not None:
+                access_log.record("signed in", request, who=visitor.name)
+        await send(message)
+
+    return send_and_record
 
 
 def with_visitor(scope: Scope, visitor: Visitor | None) -> Scope:

@@ -12,7 +12,9 @@ AddressClass = Literal["open", "page", "upload", "private", "hidden"]
 · upload: receives files · private: data · hidden: nothing, for anyone.
 """
 
-_SIGNING_IN = ("/auth/login", "/auth/logout", "/oauth2callback")
+SIGN_OUT, SIGNED_IN = "/auth/logout", "/oauth2callback"
+"""Streamlit's addresses of ``auth = oidc``: to sign out, and to which the provider sends people back."""
+_SIGNING_IN = ("/auth/login", SIGN_OUT, SIGNED_IN)
 _CLASSES: Sequence[tuple[AddressClass, tuple[str, ...]]] = (
     ("open", ("/_stcore/health", "/s/", "/key/")),
     ("page", ("/_stcore/host-config", "/_stcore/stream", "/_stcore/bidi-components/")),

@@ -20,11 +20,11 @@ from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
 from recdash.web.error_pages import Refused
 from recdash.web.headers import report_policy, security_headers
 from recdash.web.hosts import address_of
-from recdash.web.middleware import closed_link
+from recdash.web.middleware import closed_link, end_session
 from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
+from recdash.web.sessions import SECONDS, new_session
 from recdash.web.visitor import VISITOR, person_of, read_visitor
 
-KEY_DAYS = 30
 PAGE = "html"
 
 
@@ -34,11 +34,12 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
     ``workspace`` returns the workspace with full access, which each route limits to its visitor.
     """
     turns = ReportTurns()
-    links = ShareLinks(config, workspace, turns)
+    links, key = ShareLinks(config, workspace, turns), KeyRoute(config)
     return [
         Route("/s/leave", links.leave),
         Route("/s/{token}", links.open),
-        Route("/key/{key}", KeyRoute(config).open),
+        Route("/key/sign-out", key.sign_out),
+        Route("/key/{key}", key.open),
         Route("/reports/{name}", ReportRoute(config, workspace, turns).open),
         *(Route(f"/{name}/{{rest:path}}", not_found) for name in ("s", "key", "reports")),
     ]
@@ -107,7 +108,9 @@ class ShareLinks:
 
 
 class KeyRoute:
-    """The route /key/<key>: the address that is printed when a dashboard with auth = key starts."""
+    """The routes /key/<key>, the address that is printed when a dashboard with auth = key starts, and
+    /key/sign-out.
+    """
 
     def __init__(self, config: AuthConfig) -> None:
         self.config = config
@@ -118,7 +121,15 @@ class KeyRoute:
             words = "This key is wrong. Open the address printed when the dashboard started."
             return Refused(403, "Wrong key", words).response(request.headers)
         access_log.record("key accepted", request)
-        return with_cookie(RedirectResponse("../", 303), request, KEY, self.config.key, KEY_DAYS * 24 * 3600)
+        session = new_session(self.config.key)
+        return with_cookie(RedirectResponse("../", 303), request, KEY, session, SECONDS)
+
+    async def sign_out(self, request: Request) -> Response:
+        """Ends the session for everyone who has its cookie, and deletes the cookie."""
+        await end_session(request, self.config)
+        onwards = RedirectResponse("../", 303)
+        onwards.delete_cookie(cookie(KEY, request), httponly=True, samesite="lax")
+        return onwards
 
 
 class ReportRoute:
@@ -140,7 +151,7 @@ class ReportRoute:
 
     def file(self, request: Request, report: str, form: str) -> ReportFile:
         """Returns the report in one format. Raises RecdashError if the visitor may not read it."""
-        reader = person_of(request.headers, self.config.guest)
+        reader = person_of(request.headers, self.config.guest, self.config.has_ended)
         if reader is None:
             raise Forbidden("Sign in to read this.")
         return Reports(self.workspace().seen_by(reader)).file(report, form, str(request.base_url))

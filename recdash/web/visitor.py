@@ -29,17 +29,24 @@ class Visitor:
 
     Without ``name`` the visitor has not signed in; ``role`` is None if the settings give the name none. A
     share link takes precedence over the name: the visitor sees only what it shows. ``named`` is whether the
-    name was confirmed at sign-in.
+    name was confirmed at sign-in. ``session`` is the id of the sign-in, which the visitor can end.
     """
 
     name: str | None = None
     role: AccessRole | None = None
     named: bool = True
     share: str | None = None
+    session: str | None = None
 
     @classmethod
-    def of(cls, person: Person) -> Visitor:
-        return cls(person.name, person.role, person.named)
+    def of(cls, person: Person, session: str | None = None) -> Visitor:
+        return cls(person.name, person.role, person.named, session=session)
+
+    def unless_ended(self, has_ended: Callable[[str], bool]) -> Visitor:
+        """Returns the visitor without a name if their session has ended; a share link is kept."""
+        if self.session is None or not has_ended(self.session):
+            return self
+        return Visitor(share=self.share)
 
     def sealed(self) -> str:
         """Returns the visitor as the value of a header that only this process accepts."""
@@ -70,14 +77,17 @@ def read_visitor(header: str | None) -> Visitor:
     return Visitor(**json.loads(urlsafe_b64decode(body)))
 
 
-def person_of(headers: Mapping[str, str], guest: Callable[[str], Person]) -> Person | None:
-    """Returns the person in the headers that the middleware wrote; None if they must sign in first.
+def person_of(
+    headers: Mapping[str, str], guest: Callable[[str], Person], has_ended: Callable[[str], bool]
+) -> Person | None:
+    """Returns the person in the headers that the middleware wrote; None if they must sign in first, as after
+    their session has ended.
 
     A script that runs without a web server, such as a test, has no headers and counts as the local user.
     """
     if not headers and settings().auth == "local":
         return local_person()
-    return read_visitor(headers.get(VISITOR)).person(guest)
+    return read_visitor(headers.get(VISITOR)).unless_ended(has_ended).person(guest)
 
 
 def key_holder(rules: Settings) -> Person:

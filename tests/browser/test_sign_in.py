@@ -125,6 +125,25 @@ def test_people_come_back_to_their_deep_link_with_their_role(
         assert missing == (EDITORS_PAGES if name == "viewer" else set())
 
 
+def test_a_copied_cookie_stops_working_when_its_owner_signs_out(
+    films: tuple[str, str, Workspace], visit: Callable[[], Page], context: BrowserContext
+) -> None:
+    url, *_ = films
+    page = visit()
+    page.goto(f"{url}/guide")
+    sign_in(page, "viewer")
+    expect(page.get_by_role("heading", level=1, name="Guide")).to_be_visible()
+    copied = context.cookies(url)
+    page.locator(".st-key-person button").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
+    context.add_cookies(copied)  # type: ignore[arg-type]
+    page.goto(f"{url}/guide")
+    expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()
+    sign_in(page, "viewer")
+    expect(page.get_by_role("heading", level=1, name="Guide")).to_be_visible()
+
+
 @pytest.mark.long  # tests/web/test_roles.py opens every page as every visitor
 def test_a_reader_finds_plain_words_where_an_editor_uploads(
     films: tuple[str, str, Workspace], visit: Callable[[], Page]

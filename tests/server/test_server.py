@@ -46,6 +46,7 @@ ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("/s/leave", "GET"): ("/s/leave", ALL_303),
     ("/s/{token}", "GET"): ("/s/{token}", ALL_303),
     ("/s/{rest:path}", "GET"): ("/s/a/b", ALL_404),
+    ("/key/sign-out", "GET"): ("/key/sign-out", ALL_303),
     ("/key/{key}", "GET"): ("/key/anything", CLOSED),
     ("/key/{rest:path}", "GET"): ("/key/a/b", ALL_404),
     ("/reports/{name}", "GET"): ("/reports/{report}", IN),

@@ -175,7 +175,8 @@ def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
         person = read_visitor(asked.headers.get(VISITOR)).person(guest)
         return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
 
-    door = AuthConfig(rules(auth=auth), key="the-key", guest=guest)
+    ends = workspace.sign_ins
+    door = AuthConfig(rules(auth=auth), "the-key", guest, end_session=ends.end, has_ended=ends.has_ended)
     inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
     app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, config=door, quota=UploadQuota())])
     return Browser(app)

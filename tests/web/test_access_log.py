@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from app_pages import lists, store
-from web_requests import ask, browser_of, door
+from web_requests import ask, browser_of, door, request
 
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.web import access_log
+from recdash.web.middleware import AuthMiddleware
 
 
 @pytest.fixture
@@ -65,6 +67,29 @@ def test_reading_a_report_is_logged_with_its_reader(workspace: Workspace, log: A
     (line,) = log("report read")
     assert (line["report"], line["format"], line["who"]) == (report.id, "html", "key holder")
     assert [(line["status"], line["path"]) for line in log("refused")] == [(403, f"/reports/{report.id}")]
+
+
+def test_signing_in_and_out_is_logged_by_name(log: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """Streamlit's address sets the cookies of a sign-in; a refused one sets none."""
+    claims = {"origin": "http://localhost:8501", "email": "ada@example.org", "email_verified": True}
+    config = replace(door(auth="oidc"), claims=lambda cookies: claims if "user" in cookies else {})
+
+    async def callback(scope: Any, _receive: Any, send: Any) -> None:
+        headers = [(b"set-cookie", b"user=c1aims; Path=/; HttpOnly")] if scope["query_string"] else []
+        await send({"type": "http.response.start", "status": 302, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    app = AuthMiddleware(callback, config)
+    request(app, "/oauth2callback")
+    assert log("signed in") == []
+    request(app, "/oauth2callback", query="code=c0de")
+    request(app, "/auth/logout")
+    request(app, "/auth/logout", headers={"cookie": "user=c1aims"})
+    assert [[line["who"] for line in log(name)] for name in ("signed in", "signed out")] == [
+        ["ada@example.org"], ["ada@example.org"],
+    ]  # fmt: skip
+    assert "c1aims" not in caplog.text
+    assert "c0de" not in caplog.text
 
 
 @pytest.mark.parametrize("path", ["/key/the-key", "/s/a-token", "/team/s/a-token", "/key/the-key/more"])

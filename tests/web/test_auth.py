@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from web_requests import AFAR, PROXY_SECRET, Answer, ask, door, no_guest, rules
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from web_requests import AFAR, PROXY_SECRET, Answer, ask, door, no_guest, request, rules
 
 from recdash.domain.access import Person
-from recdash.errors import Forbidden, InputError, RecdashError
+from recdash.errors import Forbidden, InputError, RecdashError, StoreBusy
 from recdash.web.auth import AuthConfig
+from recdash.web.middleware import AuthMiddleware
 from recdash.web.roles import role_of
+from recdash.web.routes import routes
+from recdash.web.sessions import new_session
 from recdash.web.startup_checks import (
     greeting,
     key_of,
@@ -74,7 +81,7 @@ def test_whoever_sits_at_this_machine_may_do_everything(monkeypatch: pytest.Monk
     monkeypatch.setenv("RECDASH_USER", "mara")
     settings.cache_clear()
     assert who(ask(door())) == ("mara", "admin")
-    assert person_of({}, no_guest) == Person("mara", "admin", named=False)
+    assert person_of({}, no_guest, lambda _: False) == Person("mara", "admin", named=False)
     settings.cache_clear()
 
 
@@ -85,22 +92,64 @@ def test_what_a_proxy_brings_from_elsewhere_is_not_of_this_machine(header: str) 
     assert "available only on the machine it runs on" in answer.text
 
 
-@pytest.mark.parametrize("value", ["", "the-ke", "the-key2", "THE-KEY"])
-def test_only_the_key_opens(value: str) -> None:
-    assert who(ask(door(auth="key"), headers={"cookie": f"recdash_key_8501={value}"})) is None
-    assert who(ask(door(auth="key"), headers={"cookie": "recdash_key_8501=the-key"})) == (
-        "key holder",
-        "admin",
-    )
+def with_session(cookie: str, port: int = 8501) -> tuple[str, str] | None:
+    return who(ask(door(auth="key"), headers={"cookie": f"recdash_key_{port}={cookie}"}))
 
 
-def test_the_key_of_another_port_does_not_count() -> None:
-    assert who(ask(door(auth="key"), headers={"cookie": "recdash_key_8502=the-key"})) is None
+def test_only_a_session_that_the_key_signed_opens() -> None:
+    signed = new_session("the-key")
+    assert "the-key" not in signed
+    assert with_session(signed) == ("key holder", "admin")
+    session, moment, signature = signed.split(".")
+    for forged in (
+        "", "the-key", new_session("the-key2"), f"{session}.{signature}", f"x{signed}", signed[:-2], "é",
+        f"{session}.{moment[:-1]}{'A' if moment[-1] != 'A' else 'B'}.{signature}",
+    ):  # fmt: skip
+        assert with_session(forged) is None
+
+
+def test_a_session_lasts_thirty_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    signed, now = new_session("the-key"), time.time()
+    for days, found in ((29.9, ("key holder", "admin")), (30.1, None), (-1, None)):
+        monkeypatch.setattr(time, "time", lambda days=days: now + days * 24 * 3600)
+        assert with_session(signed) == found
+
+
+def test_a_session_of_another_port_does_not_count() -> None:
+    assert with_session(new_session("the-key"), port=8502) is None
 
 
 def test_without_a_key_there_is_none_to_guess() -> None:
     keyless = AuthConfig(rules(auth="key"), key="", guest=no_guest)
     assert who(ask(keyless, headers={"cookie": "recdash_key_8501="})) is None
+    with_empty_key = {"cookie": f"recdash_key_8501={new_session('')}"}
+    assert who(ask(keyless, headers=with_empty_key)) is None
+
+
+def test_an_ended_session_names_nobody_and_every_sign_in_is_another() -> None:
+    ended: set[str] = set()
+    config = replace(door(auth="key"), end_session=ended.add, has_ended=ended.__contains__)
+    first, second = new_session("the-key"), new_session("the-key")
+    app = Starlette(
+        routes=routes(config, lambda: pytest.fail("needs no workspace")),
+        middleware=[Middleware(AuthMiddleware, config=config)],
+    )
+    assert request(app, "/key/sign-out", headers={"cookie": f"recdash_key_8501={first}"}).status == 303
+    assert request(app, "/key/sign-out").status == 303  # who is not signed in signs nobody out
+    assert [who(ask(config, headers={"cookie": f"recdash_key_8501={one}"})) for one in (first, second)] == [
+        None, ("key holder", "admin"),
+    ]  # fmt: skip
+
+
+def test_a_sign_out_that_cannot_be_stored_is_not_claimed() -> None:
+    def busy(_: str) -> None:
+        raise StoreBusy("The store is busy.")
+
+    config = replace(door(auth="oidc"), claims=lambda _: ADA, end_session=busy)
+    asked = ask(config, "/auth/logout")
+    assert (asked.status, asked.passed, "The store is busy." in asked.text) == (503, False, True)
+    unsure = replace(config, has_ended=busy)
+    assert (ask(unsure).status, ask(unsure).passed) == (503, False)
 
 
 def test_the_key_is_the_secrets_and_says_nothing_of_it() -> None:
@@ -268,6 +317,23 @@ def test_evidence_needs_a_sign_in(path: str) -> None:
     assert (asked.status, asked.passed) == (403, False)
 
 
+def test_signing_out_ends_the_sign_in_and_no_later_one() -> None:
+    ended: set[str] = set()
+    first, second = ({**ADA, "iat": 1_700_000_000 + seconds} for seconds in (0, 60))
+    config = replace(door(auth="oidc", **ROLES), end_session=ended.add, has_ended=ended.__contains__)
+    of = {
+        "first": replace(config, claims=lambda _: first),
+        "second": replace(config, claims=lambda _: second),
+    }
+    assert ask(of["first"], "/auth/logout").passed
+    assert {name: who(ask(one)) for name, one in of.items()} == {
+        "first": None, "second": ("ada@example.org", "admin"),
+    }  # fmt: skip
+    assert ask(of["first"], "/reports/x").status == 403
+    guest = ask(replace(of["first"], guest=of_link), headers={"cookie": "recdash_share_8501=alive"})
+    assert guest.person(of_link) == GUEST
+
+
 @pytest.mark.parametrize("path", ["/auth/login", "/auth/logout", "/oauth2callback"])
 def test_the_way_to_the_provider_is_open(path: str) -> None:
     assert ask(door(auth="oidc"), path).status == 200
@@ -275,6 +341,7 @@ def test_the_way_to_the_provider_is_open(path: str) -> None:
 
 # ── a share link counts before any name ──────────────────────────────────────────────────────
 
+KEY_COOKIE = f"recdash_key_8501={new_session('the-key')}"
 GUEST = Person("guest of mara", "viewer", "films")
 
 
@@ -291,7 +358,7 @@ def of_link(token: str) -> Person:
 @pytest.mark.parametrize("auth", ["local", "key", "proxy", "oidc"])
 def test_whoever_opens_a_share_link_reads_as_a_guest(auth: str) -> None:
     visitors = door(of_link, auth=auth, proxy_secret=PROXY_SECRET, admins="*")
-    headers = [*vouching(), ("cookie", "recdash_share_8501=alive; recdash_key_8501=the-key")]
+    headers = [*vouching(), ("cookie", f"recdash_share_8501=alive; {KEY_COOKIE}")]
     assert ask(visitors, headers=headers).person(of_link) == GUEST
 
 
@@ -299,7 +366,7 @@ def test_whoever_opens_a_share_link_reads_as_a_guest(auth: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/media/x.csv", "/reports/x", "/static/js/index.js"])
 def test_a_dead_share_link_shows_its_reason_and_nothing_else(auth: str, path: str) -> None:
     visitors = door(of_link, auth=auth, proxy_secret=PROXY_SECRET, admins="*")
-    headers = [*vouching(), ("cookie", "recdash_share_8501=dead; recdash_key_8501=the-key")]
+    headers = [*vouching(), ("cookie", f"recdash_share_8501=dead; {KEY_COOKIE}")]
     asked = ask(visitors, path, headers=[*headers, ("accept", "text/html")])
     assert (asked.status, asked.passed) == (410, False)
     assert "This share link was revoked." in asked.text

@@ -16,6 +16,7 @@ from web_requests import AFAR, HERE, Answer, ask, door, no_guest, request
 from recdash.web.base_url import TellAddress
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import server_error
+from recdash.web.sessions import new_session
 from recdash.web.visitor import VISITOR, Visitor, read_visitor
 
 PAGE = b'<html><head><script type="module" src="x"></script></head></html>'
@@ -199,9 +200,8 @@ def test_a_proxy_of_this_machine_does_not_open_the_house() -> None:
 
 
 def test_who_asks_is_told_behind_the_door() -> None:
-    person = ask(door(auth="key", user="mara"), headers={"cookie": "recdash_key_8501=the-key"}).person(
-        no_guest
-    )
+    cookie = f"recdash_key_8501={new_session('the-key')}"
+    person = ask(door(auth="key", user="mara"), headers={"cookie": cookie}).person(no_guest)
     assert person is not None
     assert (person.name, person.role, person.named) == ("mara", "admin", False)
 

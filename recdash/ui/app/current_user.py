@@ -25,14 +25,23 @@ def guest(token: str) -> Person:
     return full_workspace().sharing.guest_of(full_workspace().sharing.shared(token))
 
 
+def has_ended(session: str) -> bool:
+    """Returns whether the visitor of this sign-in session has signed out."""
+    return full_workspace().sign_ins.has_ended(session)
+
+
+def end_session(session: str) -> None:
+    full_workspace().sign_ins.end(session)
+
+
 def person() -> Person | None:
     """Returns the person who reads the page; None if they must sign in first.
 
-    It is not cached, as links expire.
+    It is not cached, as links expire and sessions end.
 
     Raises LinkDead for a share link that expired or was revoked, Forbidden for a name without a role.
     """
-    return identity.person_of(st.context.headers, guest)
+    return identity.person_of(st.context.headers, guest, has_ended)
 
 
 def visitor() -> Visitor:

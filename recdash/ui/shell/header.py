@@ -16,6 +16,7 @@ from recdash.ui.shell import navigation
 _LAST_TAB = "recdash.last-tab"
 """The key in the session state of {place: address of the tab that was opened last}."""
 _LINK = "recdash.link-place"
+SIGN_OUT_OF_KEY = html('<a class="rd-leave" href="key/sign-out" target="_self">Sign out</a>')
 
 
 def show(person: Person) -> None:
@@ -80,10 +81,16 @@ def _to_help() -> None:
 
 
 def _show_person(person: Person) -> None:
-    """Draws the person's name and role, and the button to sign out; nothing for unverified names and
-    guests.
+    """Draws the person's name and role, and how to sign out; nothing for guests, and no name that was not
+    verified.
     """
-    if not person.named or person.is_guest:
+    if person.is_guest:
+        return
+    if settings().auth == "key":
+        with st.popover("Account", type="tertiary", key="person"):
+            st.html(SIGN_OUT_OF_KEY)
+        return
+    if not person.named:
         return
     with st.popover(_initials(person.name), type="tertiary", key="person"):
         template = '<div class="rd-person"><b><bdi>{name}</bdi></b><small>{role}</small></div>'

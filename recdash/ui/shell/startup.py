@@ -47,4 +47,13 @@ def _auth_config(rules: Settings) -> AuthConfig:
         key = key_of(current_user.full_workspace().secret())
         click.echo(greeting(address, config.get_option("server.port"), key))
     addresses = frozenset(navigation.ADDRESSES)
-    return AuthConfig(rules, key, current_user.guest, oidc.claims, addresses, browser_messages.is_needed)
+    return AuthConfig(
+        rules,
+        key,
+        current_user.guest,
+        oidc.claims,
+        addresses,
+        browser_messages.is_needed,
+        current_user.end_session,
+        current_user.has_ended,
+    )
