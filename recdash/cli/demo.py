@@ -45,7 +45,7 @@ LIFT_HELP = (
 @click.option("--bots", is_flag=True, help=f"Make {BOTS:.0%} of one variant's users bots.")
 @click.option("--format", type=click.Choice(["csv", "parquet"]), help="File format (default: csv).")
 def demo(*, remove: bool, online: Path | None, **test: Any) -> None:
-    """Load the demo: a simulated film service with five candidates and an A/B test."""
+    """Load the demo: a simulated film service with a baseline, four candidates and an A/B test."""
     if online is not None:
         _write_test(online, test)
     elif any(test.values()):

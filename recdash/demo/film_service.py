@@ -1,4 +1,4 @@
-"""Simulates a small film service from a seed: its data, five candidates and one A/B test.
+"""Simulates a small film service from a seed: its data, a baseline, four candidates and one A/B test.
 
 Nothing is trained, and no result is hard-coded. The simulation has users with tastes, famous films, and hits
 of a season. Users play, rate and abandon films; candidates see these facts with noise and with different

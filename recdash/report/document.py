@@ -20,7 +20,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 7
+WORDING = 8
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -36,6 +36,9 @@ LISTS_WORDING = 6
 """The last wording in which the first page does not say who gets no recommendations, and names of metrics
 have the users who count as code.
 """
+
+REPLACED_WORDING = 7
+"""The last wording in which a decision is superseded rather than replaced."""
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 

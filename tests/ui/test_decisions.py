@@ -117,7 +117,7 @@ def test_a_refusal_stands_where_the_form_is_and_keeps_the_words(
     app = passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert "are not known yet" in app.error[0].value
     assert next(element for element in app.text_area if element.label == "Why?").value == "Roll it out."
-    app = write(app, "Justify approving although", "No time.")
+    app = write(app, "To approve, say why although", "No time.")
     passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert workspace.journal.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
 
@@ -194,9 +194,9 @@ def test_what_holds_is_shown_first_and_superseded_ones_by_their_link(
     decide(workspace, ids, "do not ship", supersedes=first, text="It breaks search.")
     assert "▼ Don't ship als Don't ship als It breaks search." in said(shown())
     old = shown(dec=first)
-    assert "superseded Ship als Because." in said(old)
-    assert "Superseded by: Don't ship als (" in said(old)
-    assert "Supersede" not in [element.label for element in old.button]
+    assert "replaced Ship als Because." in said(old)
+    assert "Replaced by: Don't ship als (" in said(old)
+    assert "Replace decision" not in [element.label for element in old.button]
 
 
 def test_a_decision_is_superseded_on_its_card(shown: Open, workspace: Workspace, ids: Ids) -> None:
@@ -204,7 +204,7 @@ def test_a_decision_is_superseded_on_its_card(shown: Open, workspace: Workspace,
     app = write(shown(), "What changed?", "It breaks search.")
     radio = next(element for element in app.radio if element.key.startswith(f"supersede-{first}"))
     radio.set_value("do not ship")
-    app = press(app, "Supersede")
+    app = press(app, "Replace decision")
     found = workspace.journal.last_decision(ids["films"])
     assert found is not None
     assert (found.outcome, found.supersedes, found.about) == ("do not ship", first, "als")
@@ -261,7 +261,9 @@ def test_a_viewer_sees_everything_and_can_change_nothing(
     assert "Asked again today" in text
     assert not app.text_area
     assert not [
-        element for element in app.button if element.label in {"Propose", "Decide", "Comment", "Supersede"}
+        element
+        for element in app.button
+        if element.label in {"Propose", "Decide", "Comment", "Replace decision"}
     ]
 
 

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from app_pages import TRUTH, Open, lists, passed, press, said, shell, turn_to
+from app_pages import TRUTH, Open, lists, passed, press, said, shell, turn_to, warned
 
 from recdash import ingest
 from recdash.domain.access import Person
@@ -99,6 +99,12 @@ def test_readers_are_not_asked_to_upload(
     app = open_page()
     assert "An editor adds" in said(app)
     assert not app.button
+
+
+@pytest.mark.usefixtures("workspace")
+def test_a_link_to_an_experiment_that_is_gone_says_so_on_the_start_page(open_page: Open) -> None:
+    assert 'Experiment "gone" isn\'t available here' in warned(open_page(e="gone"))
+    assert not open_page().warning
 
 
 # ── files and lines to start from ────────────────────────────────────────────────────────────

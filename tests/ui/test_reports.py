@@ -149,3 +149,37 @@ def test_an_experiment_without_runs_offers_no_report(workspace: Workspace, open_
     made = workspace.experiments.create("empty", TRUTH)
     app = open_page("reports", e=made.id)
     assert "Make report" not in labels(app)
+
+
+# ── the form ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_form_is_open_until_there_is_a_report(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    def is_open() -> bool:
+        app = open_page("reports", e=question.experiment)
+        return next(box for box in app.expander if box.label == "Make a report").proto.expanded
+
+    assert is_open()
+    Reports(workspace).make(question, ("evidence",))
+    assert not is_open()
+
+
+def test_the_section_ab_test_is_only_chosen_if_there_is_one(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    def chosen() -> list[str]:
+        app = open_page("reports", e=question.experiment)
+        return next(box for box in app.multiselect if box.label.startswith("What to show")).value
+
+    assert "online" in chosen()
+    for test in workspace.online_tests.all(question.experiment):
+        workspace.online_tests.delete(test.id, test.name)
+    assert chosen()
+    assert "online" not in chosen()
+
+
+def test_a_report_is_confirmed_where_it_is_made(question: Question, open_page: Open) -> None:
+    app = press(open_page("reports", e=question.experiment), "Make report")
+    assert [toast.value for toast in app.toast] == ["The report is made."]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.decisions import Decision
 from recdash.formatting.wording import long_day, named_number
 from recdash.report.context import ReportContext
-from recdash.report.document import Paragraph, Part, Section
+from recdash.report.document import REPLACED_WORDING, Paragraph, Part, Section
 
 
 def decided(context: ReportContext) -> Section | None:
@@ -13,18 +13,25 @@ def decided(context: ReportContext) -> Section | None:
     made = context.decisions
     if not made:
         return None
+    is_old = context.wording <= REPLACED_WORDING
+    replaced = " Superseded since." if is_old else " Replaced since."
     parts: list[Part] = []
     for decision in made:
         then = f" Evidence at the time: {decision.offline.headline}." if decision.offline else ""
-        later = "" if decision.is_current else " Superseded since."
+        later = "" if decision.is_current else replaced
         by = f"by {decision.author} on {long_day(decision.created)}"
         parts.append(Paragraph(f"{_title(decision)}, {by}.{then}{later}"))
         parts += [Paragraph(f"“{text}”", "muted") for text in (decision.text, decision.although) if text]
     last = next((decision for decision in made if decision.is_current), made[0])
     older = f"{named_number(len(made)).capitalize()} decisions, the newest first. " if len(made) > 1 else ""
-    note = f"{older}Decisions are immutable: a later one supersedes an earlier one."
+    rule = "A decision cannot be edited; a new one replaces it."
+    if is_old:
+        rule = "Decisions are immutable: a later one supersedes an earlier one."
     return Section(
-        "decisions", f"{_title(last)}: {last.author}, {long_day(last.created)}", note, tuple(parts)
+        "decisions",
+        f"{_title(last)}: {last.author}, {long_day(last.created)}",
+        f"{older}{rule}",
+        tuple(parts),
     )
 
 

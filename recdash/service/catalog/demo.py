@@ -77,8 +77,8 @@ class DemoExperiment:
         return any(experiment.demo for experiment in self._store.experiments.all(archived=True))
 
     def load(self, progress: Progress | None = None) -> Experiment:
-        """Stores a simulated film service: five candidates, an A/B test, a sample review, decision and
-        report.
+        """Stores a simulated film service: a baseline and four candidates, an A/B test, a sample
+        review, decision and report.
 
         All of it is stored in one transaction. Loading it again changes nothing, except that an archived demo
         is unarchived.

@@ -82,7 +82,7 @@ class Decisions:
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
         writing = self._journal.writing(author, key, "decide", *words)
         experiment_id = self._context.store.experiments.get(experiment_id).id
-        prose_text, reason = prose("reason", text), long_text("although", although, MOST_CHARS)
+        prose_text, reason = prose("your reason", text), long_text("although", although, MOST_CHARS)
         written = self._journal.written(experiment_id, writing)
         if written is not None:
             return self._journal.decision(written.id)

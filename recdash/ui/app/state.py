@@ -39,6 +39,7 @@ from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
+_TOAST = "recdash.toast"
 SEPARATOR = question.SEPARATOR
 LONGEST_NAME = 32
 """The maximum length of a run's name in a table, heading or sentence; tooltips and CSV files have the full
@@ -232,6 +233,16 @@ def to_url() -> None:
         st.query_params.from_dict(written)
     if draw := st.session_state.pop(_LAST, None):
         draw()
+
+
+def toast(text: str) -> None:
+    """Confirms in the next run, on any page, what was done; for an action that redraws the page."""
+    st.session_state[_TOAST] = text
+
+
+def show_toast() -> None:
+    if text := st.session_state.pop(_TOAST, None):
+        st.toast(text)
 
 
 def stop() -> NoReturn:

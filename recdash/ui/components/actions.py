@@ -8,6 +8,7 @@ import streamlit as st
 
 from recdash.errors import RecdashError
 from recdash.formatting import html
+from recdash.ui.app import state
 from recdash.ui.components import widgets
 
 UNDO = "recdash.undo"
@@ -16,12 +17,11 @@ UNDO = "recdash.undo"
 def offer_undo(done: str, undo: Callable[[], object]) -> None:
     """Confirms in a toast what was ``done``, and keeps a button Undo on the page until the next action."""
     st.session_state[UNDO] = (done, undo)
-    st.session_state["recdash.toast"] = f"{html.markdown(done)} Undo is on top."
+    state.toast(f"{html.markdown(done)} Undo is on top.")
 
 
 def show_undo() -> None:
-    if toast := st.session_state.pop("recdash.toast", None):
-        st.toast(toast, duration="long")
+    """Draws the button Undo after an action that can be undone."""
     if UNDO not in st.session_state:
         return
     done, undo = st.session_state[UNDO]
@@ -59,5 +59,5 @@ def attempt(action: Callable[[], object], done: str = "Saved.", *, keeps_undo: b
     else:
         if not keeps_undo:
             st.session_state.pop(UNDO, None)
-        st.session_state["recdash.toast"] = done
+        state.toast(done)
         st.rerun()

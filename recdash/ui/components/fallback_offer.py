@@ -49,5 +49,5 @@ def _add(known: FallbackOffer, shown: Sequence[str]) -> None:
     else:
         if 0 < len(shown) < MOST_CANDIDATES:
             state.choose(c=state.SEPARATOR.join([*shown, added.run.id]))
-        st.session_state["recdash.toast"] = f"Added {markdown(added.run.name)}."
+        state.toast(f"Added {markdown(added.run.name)}.")
         st.rerun()

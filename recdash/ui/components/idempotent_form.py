@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.errors import RecdashError
 from recdash.service.decisions.journal import MOST_AUTHOR, MOST_CHARS
+from recdash.ui.app import state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 
@@ -36,7 +37,7 @@ def send(form: str, write: Callable[[Sent], object], done: str) -> None:
         widgets.problems(error)
         return
     st.session_state[_KEYS].pop(form)
-    st.session_state["recdash.toast"] = done
+    state.toast(done)
     st.rerun()
 
 
@@ -73,11 +74,6 @@ def pick(
     ``wanted``.
     """
     return str(widgets.pick(label, options, wanted, f"{form}-{name}-{key(form)}", width=420))
-
-
-def show_toast() -> None:
-    if toast := st.session_state.pop("recdash.toast", None):
-        st.toast(toast)
 
 
 def outcome(form: str, options: Mapping[str, str], wanted: str | None = None) -> str:

@@ -42,7 +42,7 @@ def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     notes = [html("{by}", by=f"{signature(decision.entry)} · {subject.where}{against}")]
     if later is not None:
         way, by = links.link(view, later.headline, "reports", {"dec": later.id}), signature(later.entry)
-        notes.append(html("Superseded by: {way} ({by})", way=way, by=by))
+        notes.append(html("Replaced by: {way} ({by})", way=way, by=by))
     return html(
         '<div class="rd-card rd-decision"><div><div class="rd-badges">{badges}</div><h2>{headline}</h2>'
         "{prose}{although}{notes}</div>{checks}</div>",
@@ -62,7 +62,7 @@ def _badges(view: View, decision: Decision) -> list[Html]:
     if decision.review:
         badges.append(badge("after a review"))
     if not decision.is_current:
-        badges.append(badge("superseded", "worse"))
+        badges.append(badge("replaced", "worse"))
     return badges
 
 

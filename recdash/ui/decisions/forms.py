@@ -46,7 +46,7 @@ def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | No
         return None
     labels = {SAME: "The one about the same run, if any", NO_CHOICE: "No earlier decision"}
     labels |= {decision.id: wording.label(decision) for decision in held}
-    chosen = idempotent_form.pick(form, "Supersedes", labels, name="instead")
+    chosen = idempotent_form.pick(form, "Replaces", labels, name="instead")
     if chosen != SAME:
         return chosen or None
     for decision in held:  # the newest first
@@ -268,7 +268,7 @@ def _although(form: str, review: Review) -> str:
     left = not_holding(review.checklist)
     if not left:
         return ""
-    label = f"Justify approving although {shortcomings(left)}"
+    label = f"To approve, say why although {shortcomings(left)}"
     return idempotent_form.text_area(form, label, name="although", height=80)
 
 
@@ -279,7 +279,7 @@ def supersede(view: View, old: Decision) -> None:
     if not may_write():
         return
     form = f"supersede-{old.id}"
-    with st.expander("Supersede this decision"), st.form(form, border=False):
+    with st.expander("Replace this decision"), st.form(form, border=False):
         st.caption("It stays where it is, marked; the new one takes its place.")
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
         text = idempotent_form.text_area(form, "What changed?")
@@ -298,7 +298,7 @@ def supersede(view: View, old: Decision) -> None:
             )
             state.choose(dec=None)
 
-        idempotent_form.submit(form, "Supersede", decide, "Superseded.", key=f"{form}-send")
+        idempotent_form.submit(form, "Replace decision", decide, "Replaced.", key=f"{form}-send")
 
 
 def comment(view: View, about: str) -> None:

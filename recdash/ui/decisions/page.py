@@ -12,7 +12,7 @@ from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import day, moment
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import idempotent_form, widgets
+from recdash.ui.components import widgets
 from recdash.ui.components.decision_links import excerpt
 from recdash.ui.components.widgets import table_html
 from recdash.ui.decisions import card, forms, wording
@@ -29,7 +29,6 @@ FEW = 12
 
 def show(view: View) -> None:
     """Draws the page, except the reports."""
-    idempotent_form.show_toast()
     entries = workspace().journal.entries(view.experiment.id)
     made, proposed = decisions(entries[::-1]), reviews(entries[::-1])
     open_ = [review for review in proposed if review.is_open]

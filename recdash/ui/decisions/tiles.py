@@ -101,10 +101,13 @@ def _of_lift(row: Lift) -> Tile:
 
 
 def online_value(lift: Lift, value: float | None) -> str:
-    """Returns the value of an online metric as text: shares in %, others with three significant digits."""
+    """Returns the value of an online metric as text: shares in %, others with three significant digits and
+    their unit, unless the metric's title says it.
+    """
     if lift.unit == SHARE and value is not None:
         return f"{numbers.three(100 * value)} %"
-    return numbers.three(value)
+    unit = "" if value is None or lift.unit in small(lift.title) else f" {lift.unit}"
+    return f"{numbers.three(value)}{unit}"
 
 
 def sign_of(word: str) -> str:

@@ -20,8 +20,8 @@ def state_badge(state: State) -> Html:
 
 
 def label(decision: Decision) -> str:
-    """Returns a decision as an option in a list, such as ``22 Nov 2026: Ship ALS v3 (superseded)``."""
-    gone = "" if decision.is_current else " (superseded)"
+    """Returns a decision as an option in a list, such as ``22 Nov 2026: Ship ALS v3 (replaced)``."""
+    gone = "" if decision.is_current else " (replaced)"
     return f"{day(decision.created)}: {decision.headline}{gone}"
 
 
@@ -49,7 +49,7 @@ def subtitle(entries: Sequence[Entry]) -> str:
     count = len([review for review in proposed if review.is_open])
     counted = f"{many(len(proposed), 'review')}, {count} open"
     text = capital("; ".join([many(len(made), "decision"), counted]))
-    return f"{text}. Decisions are immutable; supersede one to change it."
+    return f"{text}. A decision cannot be edited; a new one replaces it."
 
 
 def signature(entry: Entry) -> str:
@@ -102,7 +102,7 @@ def action(entry: Entry, known: Mapping[str, Entry]) -> str:
 def _decided(entry: Entry) -> str:
     outcome: Outcome = entry.facts["outcome"]
     name = _about(entry)
-    instead = ", superseding an earlier decision" if entry.facts.get("supersedes") else ""
+    instead = ", replacing an earlier decision" if entry.facts.get("supersedes") else ""
     return f"decided {LABELS[outcome]}{f' for {name}' if name else ''}{instead}"
 
 

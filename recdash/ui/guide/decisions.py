@@ -175,8 +175,8 @@ although*, with your reason.
         "Decisions and their recorded numbers",
         """
 A decision records its author, its reasons, every number behind it, the definition of each metric, and where
-the numbers came from. **Decisions are immutable.** To change one, make a new decision: it supersedes the old
-one, which stays in the list and is marked.
+the numbers came from. **A decision cannot be edited.** To change one, make a new decision: it replaces the
+old one, which stays in the list and is marked *replaced*.
 
 Runs may be renamed or deleted later, and A/B tests may be analysed by other rules. A decision keeps the names
 and numbers of its time, and shows what has changed since.

@@ -15,6 +15,8 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 
 FORM = "report"
+OF_TESTS = ("online",)
+"""The sections that need an A/B test."""
 KINDS = {"snapshot": "Snapshot: as the numbers stand now", "live": "Live: computed when it is opened"}
 
 
@@ -22,7 +24,8 @@ def show(view: View) -> None:
     """Draws the form; nothing for viewers, and if there is no run."""
     if not workspace().person.may("editor") or not view.runs:
         return
-    with st.expander("Make a report", expanded=False):
+    is_first = not Reports(workspace()).all(view.experiment.id)
+    with st.expander("Make a report", expanded=is_first):
         st.caption("One file that opens with the decision or recommendation. It needs no network.")
         widgets.notices([], nothing=_about(view))
         with st.form("make-report", border=False):
@@ -54,7 +57,9 @@ def _fields(view: View) -> dict[str, Any]:
     )
     titles = widgets.titled({name: block.title for name, block in BLOCKS.items()})
     label, blocks_key = "What to show, in this order", f"report-blocks-{key}"
-    blocks = st.multiselect(label, **titles, default=list(BLOCKS), key=blocks_key)
+    has_tests = bool(workspace().online_tests.all(view.experiment.id))
+    usual = [name for name in BLOCKS if has_tests or name not in OF_TESTS]
+    blocks = st.multiselect(label, **titles, default=usual, key=blocks_key)
     kind = st.radio("Numbers", **widgets.titled(KINDS), key=f"report-kind-{key}")
     return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}
 

@@ -51,7 +51,7 @@ LOAD = (
 )
 READ = "See which model to ship, how confident we are, and what could change that."
 ADD = (
-    "Start with the test set (what users actually chose after the split) and the recommendations of two "
+    "Start with the test set (what users actually chose later) and the recommendations of two "
     "candidates, or with an A/B test alone."
 )
 
@@ -117,10 +117,11 @@ def _files() -> None:
 
 
 def _lines() -> None:
-    widgets.section("Three lines of Python", "They evaluate two files and recommend one. Nothing is stored.")
-    st.code(THREE_LINES, language="python")
-    label, name = "↓ The three files they read", "recdash-three-lines.zip"
-    _zip_button(label, FILES, name, "three-files", type="tertiary")
+    with st.expander("For Python: three lines that do the same"):
+        st.caption("They evaluate two files and recommend one. Nothing is stored.")
+        st.code(THREE_LINES, language="python")
+        label, name = "↓ The three files they read", "recdash-three-lines.zip"
+        _zip_button(label, FILES, name, "three-files", type="tertiary")
 
 
 def _zip_button(label: str, files: Mapping[str, str], name: str, key: str, **look: Any) -> None:

@@ -21,7 +21,7 @@ from recdash.ui.shell import first_run, header, iframe, scope_picker
 
 Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
-NAME_LENGTH, BASE_LENGTH = 28, 18
+NAME_LENGTH, BASE_LENGTH = 36, 18
 """The maximum length of a name and of the baseline's on a button of the frame; a longer one is shortened in
 the middle.
 """
@@ -62,6 +62,8 @@ def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> t
     experiments = state.workspace().experiments.all()
     if not experiments:
         widgets.damaged(state.workspace().damaged())
+        if "e" in state.params():
+            _warn_unknown("Nothing is stored here now.")
         first_run.show()
         state.stop()
     experiment = _experiment(experiments)
@@ -77,11 +79,16 @@ def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> t
                 first_run.show_strip(view)
     if experiment is None:
         widgets.damaged(state.workspace().damaged())
-        wanted = markdown(state.params().get("e", ""))
-        why = "It may be archived, deleted or in another store"
-        st.warning(f"{unavailable('experiment', wanted, '')}. {why}. Choose another experiment above.")
+        _warn_unknown("Choose another experiment above.")
         state.stop()
     return experiment, view
+
+
+def _warn_unknown(next_step: str) -> None:
+    """Warns that the experiment of the link does not exist here."""
+    wanted = markdown(state.params().get("e", ""))
+    why = "It may be archived, deleted or in another store"
+    st.warning(f"{unavailable('experiment', wanted, '')}. {why}. {next_step}")
 
 
 def _experiment(experiments: list[Experiment]) -> Experiment | None:

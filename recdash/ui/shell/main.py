@@ -57,6 +57,7 @@ def _pages(reader: Person) -> None:
         if (link := current_user.link()) is not None and not iframe.is_on():
             access_pages.show_guest(link)
         _open_saved_view()
+        state.show_toast()
         links.follow_click()
         page.run()
     except RecdashError as error:

@@ -27,7 +27,7 @@ FIRST_LINE = (
     "button."
 )
 NEEDED = (
-    "Start with the test set (what users actually chose after the split) and the recommendations of each "
+    "Start with the test set (what users actually chose later) and the recommendations of each "
     "candidate, or with an A/B test alone."
 )
 POLL_S, SHORT_S = 0.4, 1.0
