@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.ui.ab_results import health, metric, page, settings, table, wording
 from recdash.ui.app import state
 from recdash.ui.components import decision_links as links
-from recdash.ui.components import online_tests, widgets
+from recdash.ui.components import offline_online, online_tests, widgets
 from recdash.ui.shell import frame
 
 view = frame.show(without_runs=True, parts=())
@@ -24,7 +24,9 @@ with title:
     widgets.title(wording.finding(ab_test), wording.subtitle(ab_test))
     table.show_steps(ab_test)
     links.offer_to_reviews(view, test)
-health.show(ab_test)
+    if view.runs and not ab_test.is_linked:
+        offline_online.no_link()
+health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")
 metric.show(ab_test)

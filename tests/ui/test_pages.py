@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
 from recdash.ui.app import state
+from recdash.ui.shell import header
 
 open_page = at_once
 
@@ -257,9 +258,19 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
 @pytest.mark.usefixtures("with_demo")
 def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
     assert workspace.demo.exists()
-    text = said(open_page("offline_online"))
+    assert "online disagree in: Session watch time" in said(open_page("offline_online"))
+    text = said(open_page("offline_online", om="session_watch_time"))
     assert "Two-tower 2026-10 won offline, lost online" in text
     assert "Session watch time" in text
+
+
+def test_a_place_remembers_its_tab_within_one_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: dict[str, object] = {"recdash.params": {"e": "films"}}
+    monkeypatch.setattr(st, "session_state", session)
+    header._last_tabs()["Online"] = "why"
+    assert header._last_tabs() == {"Online": "why"}
+    session["recdash.params"] = {"e": "books"}
+    assert header._last_tabs() == {}
 
 
 def test_a_name_full_of_markup_is_shown_as_text(workspace: Workspace, open_page: Open) -> None:

@@ -51,7 +51,7 @@ def lost(made_once: MadeOnce) -> dict[str, str]:
 
 @pytest.fixture
 def shown(open_page: Open) -> Callable[..., AppTest]:
-    return partial(open_page, "why")
+    return partial(open_page, "why", om="session_watch_time")
 
 
 @pytest.mark.usefixtures("lost")

@@ -16,13 +16,18 @@ from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
 from recdash.online.analysis.sample import WEEK, SampleSummary
 from recdash.online.rules import USUAL
+from recdash.ui.ab_results.definitions import GUIDE
 from recdash.ui.ab_results.page import AbTest
+from recdash.ui.app import links
+from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.online_rules import RULE_TITLES
 
 State = Literal["good", "bad", "unknown"]
 SPLIT = "Split (SRM)"
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
+ENTRIES = {SPLIT: "srm", "Novelty effect": "novelty-effect"}
+"""The titles of checks whose name is a term → its entry in the guide."""
 AGGREGATED = "not available for aggregated data"
 
 
@@ -36,7 +41,7 @@ class HealthCheck:
     number: str
 
 
-def show(ab_test: AbTest) -> None:
+def show(view: View, ab_test: AbTest) -> None:
     """Draws an error for a sample ratio mismatch, then all checks, and exclusions and rules in an
     expander.
     """
@@ -44,7 +49,8 @@ def show(ab_test: AbTest) -> None:
     others = [warning for warning in warnings if warning.code != SPLIT_BROKEN]
     for problem in (warning for warning in warnings if warning.code == SPLIT_BROKEN):
         st.error(f"**{SRM_BLOCKS}** {markdown(split_counts(problem))}")
-    st.html(checks_html(checks(ab_test)))
+    marks = {title: links.explained(view, slug, GUIDE[slug]) for title, slug in ENTRIES.items()}
+    st.html(checks_html(checks(ab_test), marks))
     if others:
         widgets.notices(others)
     with st.expander("Excluded data and counting rules"):
@@ -56,12 +62,16 @@ def show(ab_test: AbTest) -> None:
             widgets.notices(rest)
 
 
-def checks_html(results: Sequence[HealthCheck]) -> Html:
-    template = '<div><h2>{title}</h2><b class="rd-{tone}">{sign} {word}</b><small>{number}</small></div>'
+def checks_html(results: Sequence[HealthCheck], marks: Mapping[str, Html]) -> Html:
+    """Returns all checks; ``marks`` has the link to the guide for some of their titles."""
+    template = (
+        '<div><h2>{title}</h2>{mark}<b class="rd-{tone}">{sign} {word}</b><small>{number}</small></div>'
+    )
     cells = []
     for check in results:
         sign, tone = LOOKS[check.state]
-        cells.append(html(template, **vars(check), sign=sign, tone=tone))
+        mark = marks.get(check.title, Html(""))
+        cells.append(html(template, **vars(check), sign=sign, tone=tone, mark=mark))
     group = '<div class="rd-checks" role="group" aria-label="Health of the test">{cells}</div>'
     return html(group, cells=join(cells))
 

@@ -105,7 +105,8 @@ def steps_html(ab_test: AbTest) -> Html:
 def _lift_text(step: NextStep) -> str:
     """Returns the lift and its interval, such as ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
     ends = interval_of(step.lift)
-    interval = f" (95 % CI {_bounds(*ends)})" if None not in ends else ""
+    adjusted = ", CUPED-adjusted" if step.lift.plain_lift is not None else ""
+    interval = f" (95 % CI {_bounds(*ends)}{adjusted})" if None not in ends else ""
     return f"{step.lift.title} {amount_text(step.lift.lift)}{interval}"
 
 
@@ -276,7 +277,8 @@ def _lift_cell(row: OnlineRow, digits: int) -> Html:
     plain = f"without CUPED {_plain(row)}" if row.plain_lift is not None else ""
     low, high = map(percent, interval_of(row))
     lift = numbers.signed(percent(row.lift), digits)
-    cell = html('<b title="{plain}">{lift}</b>', plain=plain, lift=lift)
+    adjusted = html('<small class="rd-muted">adjusted</small> ') if plain else Html("")
+    cell = html('{adjusted}<b title="{plain}">{lift}</b>', adjusted=adjusted, plain=plain, lift=lift)
     return widgets.two_lines(cell, numbers.interval(low, high, digits))
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from recdash.charts.mark_html import glyph
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
-from recdash.formatting.wording import cut_inside, lowered, many, span
+from recdash.formatting.wording import cut_inside, listed, lowered, many, span
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis import next_step
 from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
+from recdash.online.logs.sessions import BEFORE_TEST
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import corrections
@@ -145,16 +147,30 @@ def monitored(ab_test: AbTest) -> str:
 
 
 def _adjusted(ab_test: AbTest) -> str:
-    """Returns by how much CUPED narrows the intervals; empty if it adjusts no lift."""
-    shares = [100 * row.narrower for row in ab_test.lifted() if row.narrower is not None]
-    if not shares:
+    """Returns what CUPED adjusts, by which values, and by how much it narrows the intervals; empty if it
+    adjusts no lift.
+    """
+    rows = [row for row in ab_test.lifted() if row.narrower is not None]
+    if not rows:
         return ""
+    shares = [100 * row.narrower for row in rows if row.narrower is not None]
     by = span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))
-    of = {f" of {lowered(row.title)}" for row in ab_test.lifted() if row.narrower is not None}
-    of_one = of.pop() if len(of) == 1 else ""
+    titles = listed(list(dict.fromkeys(lowered(row.title) for row in rows)))
     return (
-        f"CUPED narrows the intervals{of_one} by {by} %. Unadjusted lifts are in the tooltips and the table."
+        f"Lifts in {titles} are adjusted (CUPED) by {_covariates(ab_test, rows)}, so they are not the plain "
+        "difference of the two values. This removes differences between users that existed before the test "
+        f"(variance reduction): the interval is {by} % narrower. Unadjusted lifts are in the tooltips and "
+        "the table."
     )
+
+
+def _covariates(ab_test: AbTest, rows: Sequence[OnlineRow]) -> str:
+    """Returns what CUPED adjusts by: the columns of a table with a row per user, else the earlier
+    sessions.
+    """
+    if ab_test.sample is not None and ab_test.sample.has_sessions:
+        return "the users' sessions before the test"
+    return listed(list(dict.fromkeys(BEFORE_TEST + ab_test.metrics[row.metric].numerator for row in rows)))
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────

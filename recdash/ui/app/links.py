@@ -158,6 +158,14 @@ def to_guide(view: View, topics: Mapping[str, str]) -> Html:
     return html('<div class="rd-note"><p>In the guide: {ways}.</p></div>', ways=join(ways, ", "))
 
 
+def explained(view: View, slug: str, what: str) -> Html:
+    """Returns a "?" that opens the guide's entry; empty if this person cannot open the guide."""
+    if not is_there("guide"):
+        return Html("")
+    mark = '<a class="rd-help" href="{to}" title="{label}" aria-label="{label}">?</a>'
+    return html(mark, to=to(view, "guide", {"metric": slug}), label=f"What is this? Guide: {what}")
+
+
 def tell_unknown(name: str, noun: str, known: Collection[str], showing: str = "another") -> None:
     """Warns if the link's value of a page's own parameter is not in ``known``.
 

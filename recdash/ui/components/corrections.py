@@ -8,11 +8,17 @@ from recdash.stats import Correction
 from recdash.ui.components import widgets
 
 TITLES = {**CORRECTIONS, "off": "None"}
+MEANING = (
+    "Of twenty differences without any effect, one is significant by chance.",
+    "*Holm* keeps the chance of a single false finding at 5 %.",
+    "*Benjamini–Hochberg* (BH) keeps the share of false findings at 5 %.",
+)
+"""Why there is a correction, and what each does, as Markdown."""
 
 
 def choose(label: str = "Correction") -> Correction:
     """Draws the choice and returns the chosen correction; the URL keeps it as ``corr``, and the default is
     Holm.
     """
-    chosen = widgets.choice(label, "corr", TITLES, "holm")
+    chosen = widgets.choice(label, "corr", TITLES, "holm", " ".join(MEANING))
     return next(correction for correction in METHODS if correction == chosen)

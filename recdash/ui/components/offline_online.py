@@ -4,6 +4,7 @@ both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,16 @@ import streamlit as st
 
 from recdash.charts.marks import Marks, marks
 from recdash.domain.records import OnlineTest
+from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
 from recdash.metrics.naming import metric_at
+from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import split_is_broken
-from recdash.report.reports import default_online_metric
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.online_tests import choose_test, online_metrics
+from recdash.ui.components.online_tests import choose_test, online_metrics, primary_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,25 +78,45 @@ def no_test() -> None:
 
 
 def no_link() -> None:
-    """Says that no variant of the test is linked to a run."""
-    st.info("No variant of this test is linked to a run. Choose which run each variant served.")
+    """Says that no variant of the test is linked to a run, what this means, and what to do."""
+    st.info(
+        "No variant of this test is linked to a run, so the recommendation does not use the test. "
+        "Choose which run each variant served."
+    )
     links.page_button("Link variants to runs", "runs")
 
 
 def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
     """Draws the choices of a test and its metric and returns both; the URL keeps them.
 
-    By default it takes a metric in which offline and online results disagree, if there is one.
+    By default it takes the primary metric, by which the test is decided.
     """
     left, right = st.columns([1, 2.4], gap="small")
     with left:
         test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
-        default = default_online_metric(state.workspace(), test, view.metric, view.k)
+        default = primary_metric(test)
         links.tell_unknown("om", "online metric", titles, titles.get(default, default))
         metric = widgets.choice("Online metric", "om", titles, default)
+    _show_disagreements(view, test, metric, titles)
     return test, metric
+
+
+def _show_disagreements(view: View, test: OnlineTest, metric: str, titles: Mapping[str, str]) -> None:
+    """Names the other metrics in which a run won on one side and lost on the other, as links; nothing if
+    there are none.
+    """
+    source = state.workspace().online_tests
+    others = [
+        links.link(view, title, state.page(), {"t": test.id, "om": other})
+        for other, title in titles.items()
+        if other != metric
+        and source.offline_online(test.id, view.metric, view.k, other)["quadrant"].isin(DISAGREE).any()
+    ]
+    if others:
+        ways = join(others, ", ")
+        st.html(html('<p class="rd-quiet">Offline and online disagree in: {ways}.</p>', ways=ways))
 
 
 def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnline:

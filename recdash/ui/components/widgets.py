@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+REMARKS = ("crossovers", "columns-guessed", "metrics-proposed")
+"""The codes of notices that state a fact and are no problem, so they have no warning sign."""
 MOST_TABLE_ROWS = 10_000
 """The maximum number of rows in a table, which is sent to the browser in one message (1 MB for eight
 candidates).
@@ -52,10 +54,16 @@ def unbroken(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%)|(?<=\b[kn]) (?== )|(?<=\b[kn] =) (?=\d)", "\u00a0", text)
 
 
-def section(heading: str, subtitle: str = "") -> None:
+def section(heading: str, subtitle: str = "", explained: Html | None = None) -> None:
+    """Draws an H2 and the line below it; ``explained`` is a link beside the heading, such as "?"."""
     line = html("<p>{subtitle}</p>", subtitle=unbroken(subtitle)) if subtitle else Html("")
     st.html(
-        html('<div class="rd-title"><h2>{heading}</h2>{line}</div>', heading=unbroken(heading), line=line)
+        html(
+            '<div class="rd-title"><h2>{heading}</h2>{explained}{line}</div>',
+            heading=unbroken(heading),
+            explained=explained or Html(""),
+            line=line,
+        )
     )
 
 
@@ -228,9 +236,16 @@ def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:
 
 
 def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
-    row = '<li><b class="rd-worse">!</b><span><b>{place}</b>: {found}. {fix}</span></li>'
+    row = "<li>{sign}<span><b>{place}</b>: {found}. {fix}</span></li>"
+    warning, remark = html('<b class="rd-worse">!</b>'), html('<span class="rd-muted">i</span>')
     rows = [
-        html(row, place=problem.place, found=problem.found.rstrip("."), fix=problem.fix)
+        html(
+            row,
+            sign=remark if problem.code in REMARKS else warning,
+            place=problem.place,
+            found=problem.found.rstrip("."),
+            fix=problem.fix,
+        )
         for problem in problems
     ]
     if not rows:
@@ -285,15 +300,14 @@ def bound_to_url(
     return {"key": key, "on_change": write}
 
 
-def choice(label: str, name: str, options: Mapping[str, str], default: str) -> str:
+def choice(label: str, name: str, options: Mapping[str, str], default: str, hint: str = "") -> str:
     """Draws a segmented control and returns its value (a key of ``options``), which the URL keeps as
     ``name``.
     """
     value = state.option(name, default, list(options))
     titles = {slug: markdown(title) for slug, title in options.items()}
-    st.segmented_control(
-        label, **titled(titles), required=True, **bound_to_url(name, f"choice-{name}", value)
-    )
+    box = titled(titles) | bound_to_url(name, f"choice-{name}", value)
+    st.segmented_control(label, **box, required=True, help=hint or None)
     state.write(name, value)
     return value
 

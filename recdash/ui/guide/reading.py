@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recdash.ui.components.corrections import MEANING
+
 
 @dataclass(frozen=True)
 class Article:
@@ -76,7 +78,7 @@ READING: tuple[Article, ...] = (
     Article(
         "interval",
         "How to read an interval",
-        """
+        f"""
 A 95 % confidence interval (CI) is the range of true values that fit the data. If the evaluation were repeated
 with other users of the same kind, 95 of 100 such intervals would contain the true value.
 
@@ -88,10 +90,10 @@ with other users of the same kind, 95 of 100 such intervals would contain the tr
 - If the whole interval lies inside the **margin** (grey band, by default 1 % of the baseline's value), the
   result is a *tie*: the difference is too small to matter.
 
-**Corrections.** Of twenty differences without any effect, one is significant by chance. So differences that
+**Corrections.** {MEANING[0]} So differences that
 are shown together are tested together, as a **family**: all candidates against the baseline, or all pairs
-if candidates are compared with each other. *Holm* keeps the chance of a single false finding at 5 %.
-*Benjamini–Hochberg* (BH) keeps the share of false findings at 5 %. Each interval is drawn at its corrected
+if candidates are compared with each other. {MEANING[1]}
+{MEANING[2]} Each interval is drawn at its corrected
 level, so it excludes zero exactly if the corrected p is at most 0.05. That is why intervals grow when more
 runs are shown.
 

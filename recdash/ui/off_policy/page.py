@@ -119,8 +119,8 @@ def explain() -> None:
     """Says what the page is for, while there is no log."""
     widgets.title(
         "Estimate a new policy from logs",
-        "Needs logged propensities: a log of a randomised recommender, with the probability of each item "
-        "shown.",
+        "Needs a log of a recommender that chose items partly at random and recorded each item's propensity: "
+        "the probability with which it was shown.",
     )
 
 

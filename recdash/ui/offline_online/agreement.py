@@ -50,7 +50,7 @@ def card(view: View, sides: OfflineOnline) -> None:
     st.html(html('<p class="rd-lead">{first}</p>{rest}', first=first, rest=join(rest)))
     if agreement.pairs:
         n_runs = many(len(agreement.runs), "run")
-        st.caption(f"Pairs of {n_runs}, the control included.", help=pairs_note())
+        st.caption(f"Every two of {n_runs} make a pair, the control included.", help=pairs_note())
 
 
 def pairs_note() -> str:
@@ -144,6 +144,8 @@ def _bar(tau: float) -> Html:
 
 
 def record_heading(record: TrackRecord) -> str:
+    if record.n_tests == 1:
+        return "Track record: one A/B test so far"
     if not record.called.n:
         return f"Track record: no decided comparison for {record.metric} yet"
     decided = f"{many(record.called.n, 'decided comparison')} with a control"
@@ -154,7 +156,7 @@ def record_words(record: TrackRecord) -> str:
     """Returns the interval of the share of correct predictions, and a sentence on what the points are."""
     low, high = record.called.low, record.called.high
     share = ""
-    if low is not None and high is not None:
+    if low is not None and high is not None and record.n_tests > 1:
         share = f"That is {numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} % (95 % CI). "
     tests = capital(many(record.n_tests, "A/B test"))
     return (

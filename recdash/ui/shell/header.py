@@ -14,7 +14,7 @@ from recdash.ui.app import links, state
 from recdash.ui.shell import navigation
 
 _LAST_TAB = "recdash.last-tab"
-"""The key in the session state of {place: address of the tab that was opened last}."""
+"""The key in the session state of {experiment: {place: address of the tab that was opened last}}."""
 _LINK = "recdash.link-place"
 SIGN_OUT_OF_KEY = html('<a class="rd-leave" href="key/sign-out" target="_self">Sign out</a>')
 
@@ -58,8 +58,8 @@ def place_for_link() -> DeltaGenerator:
 
 
 def _last_tabs() -> dict[str, str]:
-    known: dict[str, str] = st.session_state.setdefault(_LAST_TAB, {})
-    return known
+    by_experiment: dict[str, dict[str, str]] = st.session_state.setdefault(_LAST_TAB, {})
+    return by_experiment.setdefault(state.params().get("e", ""), {})
 
 
 def _to_place(place: str) -> None:
