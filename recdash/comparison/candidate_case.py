@@ -215,14 +215,7 @@ def relation(case: CandidateCase) -> str:
     """Returns the difference from the baseline with two significant digits, such as ``60 % above Popular``
     or ``2.4 times that of Popular``; ``equal to Popular`` for 0.
     """
-    mean, base = case.pair.paired.mean, case.evidence.base
-    if mean == 0:
-        return f"equal to {base}"
-    if relative.is_from_zero(case.pair):
-        return f"{numbers.three(abs(mean))} {'above' if mean > 0 else 'below'} {base}"
-    if not relative.is_in_percent(case.pair):
-        return f"{two(case.pair.value / case.pair.base_value)} times that of {base}"
-    return f"{percent_of(case.pair)} {'above' if mean > 0 else 'below'} {base}"
+    return relative.relation_to(case.pair, case.evidence.base, two)
 
 
 def online_words(lift: OnlineLift) -> str:

@@ -34,6 +34,7 @@ def case_table(recommendation: Recommendation) -> Table:
     """Returns a table with one row per candidate, best offline first."""
     cases, query = recommendation.cases, recommendation.evidence.comparison.query
     base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
+    corrected_by = f", {rule}" if rule else ""
     shares = [_shares(case) for case in cases]  # the decimals are those of what is written in %
     changes, bounds = with_intervals(
         [row[0] for row in shares], [row[1] for row in shares], unit=PERCENT, off_zero=True
@@ -50,7 +51,7 @@ def case_table(recommendation: Recommendation) -> Table:
         rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case)))
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
-        *number_columns(f"{query.where} vs {base}", f"{100 * query.terms.level:.3g} % CI", "p"),
+        *number_columns(f"{query.where} vs {base}", f"{100 * query.terms.level:.3g} % CI{corrected_by}", "p"),
         *number_columns(*([f"p, {rule}"] if rule else [])),
         *text_columns(*(["A/B test"] if has_lifts else []), "But"),
     ]

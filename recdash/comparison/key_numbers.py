@@ -13,7 +13,7 @@ from recdash.comparison.wording import level, user_split
 from recdash.domain.kinds import Users
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import CORRECTIONS, shown
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at
 
@@ -54,13 +54,15 @@ def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
     if pair is None or evidence.blocking:
         return ()
     primary = evidence.comparison.query.metric
-    chosen = [_of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair)]
+    n = len(evidence.comparison.against)
+    chosen = [_of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n)]
     goals = [lift for lift in evidence.lifts if lift.is_goal]
     telling = [*evidence.lost_online, *evidence.won_online, *goals]
     chosen += [_of_lift(evidence, lift) for lift in telling[:1]]
     if not telling:
         chosen += [
-            _of_pair(evidence, metric_at(metric, k), metric, other) for metric, other in evidence.metrics[:1]
+            _of_pair(evidence, metric_at(metric, k), metric, other, len(evidence.metrics))
+            for metric, other in evidence.metrics[:1]
         ]
     return (*chosen, _of_users(pair))[:MOST]
 
@@ -77,9 +79,13 @@ def whose_numbers(recommendation: Recommendation) -> str:
     return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}{users}"
 
 
-def _of_pair(evidence: VerdictEvidence, title: str, metric: str, pair: Pair) -> KeyNumber:
-    """Returns the key number of a difference, relative to the baseline's value."""
-    note = f"{level(evidence)} {relative.bounds(pair, metric)}"
+def _of_pair(evidence: VerdictEvidence, title: str, metric: str, pair: Pair, n_family: int) -> KeyNumber:
+    """Returns the key number of a difference, relative to the baseline's value, whose family has ``n_family``
+    differences.
+    """
+    rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
+    corrected = f", {rule}-corrected" if rule and n_family > 1 else ""
+    note = f"{level(evidence)} {relative.bounds(pair, metric)}{corrected}"
     return KeyNumber(title, relative.change(pair), shown(pair.judged.word), note)
 
 

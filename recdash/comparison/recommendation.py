@@ -45,6 +45,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 MOST_TESTED, MOST_REASONS, FEW = 2, 2, 2
 TO_TEST: tuple[Case, ...] = ("sound", "invalid test", "inconclusive", "contested")
 """Cases in which an A/B test is recommended, the most promising first."""
+NOT_LINKED = "link its variants to the runs that they served"
 UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "ab-results"),)
 
 
@@ -122,13 +123,19 @@ class Recommendation:
 
 
 def recommend(
-    source: Source, comparison: Comparison, *, intervals: bool = True, same_users: bool = True
+    source: Source,
+    comparison: Comparison,
+    *,
+    intervals: bool = True,
+    same_users: bool = True,
+    unlinked: bool = True,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
     ``intervals=False`` leaves out the guardrails' intervals: they need all lists to be read again, and the
     recommendation does not depend on them. ``same_users=False`` compares the other metrics over the
     experiment's users even if the primary metric names other ones, as older reports do.
+    ``unlinked=False`` does not say which A/B tests are not used, as in older reports.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
@@ -141,6 +148,8 @@ def recommend(
     comparison, chosen = comparable, _choose(cases)
     if left_out:
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
+    if unlinked and (tests := source.unlinked_tests()):
+        chosen = _with_unused(chosen, tests)
     evidence = _in_question(chosen, comparison).evidence
     if not is_examined(evidence):
         evidence = with_harm(source, evidence, same_users=same_users)
@@ -236,7 +245,7 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommenda
     offline = offline_words(chosen)
     if chosen.case == "sound":
         why = _linked(
-            f"{offline}, and no other metric, segment or guardrail speaks against it.", "leaderboard"
+            f"{offline}, and no other metric, segment of users or guardrail speaks against it.", "leaderboard"
         )
     else:
         won, finding = chosen.evidence.won_online[0], chosen.evidence.finding
@@ -333,6 +342,20 @@ def _left_out(left_out: Mapping[str, Problem], comparison: Comparison) -> RichTe
         return _linked(f"{names} is left out: {next(iter(left_out.values())).found}.", "runs")
     base = comparison.names[comparison.query.baseline]
     return _linked(f"{names} are left out: they cannot be compared with {base}.", "runs")
+
+
+def _with_unused(chosen: Recommendation, tests: Sequence[str]) -> Recommendation:
+    """Returns the recommendation with a sentence on the A/B tests that are not used, and what to do."""
+    if len(tests) == 1:
+        text = f"the A/B test {tests[0]} is not used: {NOT_LINKED}."
+    else:
+        text = (
+            f"{many(len(tests), 'A/B test')} are not used: link their variants to the runs that they served."
+        )
+    if chosen.risks == (UNTESTED,):
+        return replace(chosen, risks=(_linked(f"But {text}", "offline-online"),))
+    sentence = _linked(f"{text[:1].upper()}{text[1:]}", "offline-online")
+    return replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], sentence))
 
 
 # ── sentences ────────────────────────────────────────────────────────────────────────────────

@@ -4,13 +4,14 @@ metric.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, isfinite
 
-from recdash.comparison import wording
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.formatting import numbers
 from recdash.metrics import define
+from recdash.stats.sparse import Unknown
 
 DOUBLED = 1.0
 """The change from which a factor is written: ``×2.24``, not ``+124 %``."""
@@ -66,12 +67,35 @@ def bounds(pair: Pair, metric: str) -> str:
     """
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
-        return wording.bounds(pair)
+        return f"unknown: {why_unknown(pair)}"
     if is_from_zero(pair):
         return numbers.interval(low, high, numbers.places([low, high]))
     return share_bounds(
         pair.percent(low) / 100, pair.percent(high) / 100, _change(pair), largest_loss(metric)
     )
+
+
+def why_unknown(pair: Pair) -> str:
+    """Returns why no test is valid for the difference."""
+    method = pair.paired.method
+    return method.reason if isinstance(method, Unknown) else "no method is valid"
+
+
+def relation_to(pair: Pair, base: str, digits: Callable[[float], str] = numbers.three) -> str:
+    """Returns the difference in words, in the form of ``change``: ``14.9 % above Popular``, ``2.24 times that
+    of Popular``, from nearly 0 ``0.134 above Popular``; ``equal to Popular`` for 0.
+
+    ``digits`` writes a percentage or a factor.
+    """
+    mean = pair.paired.mean
+    if mean == 0:
+        return f"equal to {base}"
+    side = "above" if mean > 0 else "below"
+    if is_from_zero(pair):
+        return f"{numbers.three(abs(mean))} {side} {base}"
+    if not is_in_percent(pair):
+        return f"{digits(1 + _change(pair))} times that of {base}"
+    return f"{digits(pair.percent(abs(mean)))} % {side} {base}"
 
 
 def is_in_percent(pair: Pair) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -66,6 +66,8 @@ def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
     return f"Nothing here would change {what}"
 
 
+NO_THRESHOLDS: Mapping[str, float] = {}
+
 Recommend = Callable[[ComparisonQuery], Recommendation]
 """Returns the recommendation for a query. Raises InputError if its runs cannot be compared."""
 
@@ -78,9 +80,11 @@ def changes(
     *,
     recommendation: Recommend | None = None,
     same_users: bool = True,
+    thresholds: Mapping[str, float] = NO_THRESHOLDS,
 ) -> list[WhatIf]:
-    """Returns up to six alternative queries, each with what it would change; empty without a pair. ``today``
-    is the current recommendation, ``depth`` the largest k.
+    """Returns up to seven alternative queries, each with what it would change; empty without a pair.
+    ``today`` is the current recommendation, ``depth`` the largest k, ``thresholds`` {question: another
+    relevance threshold to try}.
 
     ``recommendation`` returns that for another query of the source's users, by default computed anew. One
     that remembers its answers halves the time: each usual k asks for all the others. ``same_users=False``
@@ -94,6 +98,7 @@ def changes(
         _other_metric(again, today),
         _other_definition(again, today),
         _other_users(source, today, users) if same_users else _other_rule(source, today, users),
+        *(_other_relevance(again, today, *other) for other in thresholds.items()),
         _no_guardrails(again, today),
         _most_unlike_slice(today),
     ]
@@ -199,6 +204,16 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
     answer = _what_if(question, today, other, *params)
     differs = "" if answer.matters else _other_case(today, other)
     return replace(answer, answer=f"{answer.answer}, but {differs}", is_open=True) if differs else answer
+
+
+def _other_relevance(
+    again: Recommend, today: Recommendation, question: str, threshold: float
+) -> WhatIf | None:
+    query = today.evidence.comparison.query
+    if not define(query.metric).has_user_values:
+        return None  # errors of predicted ratings count every rated row
+    other = _if_any(again, replace(query, scope=replace(query.scope, threshold=threshold)))
+    return _what_if(question, today, other, ("th", f"{threshold:g}")) if other else None
 
 
 def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf | None:

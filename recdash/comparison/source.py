@@ -75,6 +75,11 @@ class Source(Protocol):
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         """Returns the names of A/B tests between the run and the baseline that have no valid result."""
 
+    def unlinked_tests(self) -> Sequence[str]:
+        """Returns the names of A/B tests that say nothing of any candidate, because only control is linked to
+        a run, or nothing.
+        """
+
     def known_ids(self, run: str) -> IdOverlap | None:
         """Returns how many of the run's ids occur in test set, catalogue and training data; None for a
         reference candidate, which is computed from these.

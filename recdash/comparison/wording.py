@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 
+from recdash.comparison import relative
 from recdash.comparison.cells import from_to
 from recdash.comparison.evidence import SliceDifference, VerdictEvidence
 from recdash.comparison.guardrails import NOT_ASKED, GuardrailResult
@@ -14,7 +15,7 @@ from recdash.comparison.query import Terms
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, count_range, listed, lowered, plural
+from recdash.formatting.wording import CORRECTIONS, count_range, listed, lowered, many, plural
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -89,10 +90,10 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
     comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.query.metric, comparison.query.k)
     subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
-    in_family = interval(evidence, pair, _n_tested(comparison.against))
+    in_family = interval(evidence, comparison.query.metric, pair, _n_tested(comparison.against))
     return (
         Piece(f"{subject} is "),
-        Piece(relation_to(pair, evidence.base), "leaderboard"),
+        Piece(relative.relation_to(pair, evidence.base), "leaderboard"),
         Piece(" ("),
         Piece(
             f"{in_family}, paired over {numbers.users(pair.paired.n)}",
@@ -105,23 +106,12 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
     )
 
 
-def relation_to(pair: Pair, base: str) -> str:
-    """Returns the difference in words: ``14.9 % above Popular``, ``0.0031 below Popular`` if the baseline's
-    value is 0, ``equal to Popular`` for 0.
-    """
-    mean = pair.paired.mean
-    if mean == 0:
-        return f"equal to {base}"
-    share = pair.percent(abs(mean))
-    amount = f"{numbers.three(share)} %" if isfinite(share) else numbers.three(abs(mean))
-    return f"{amount} {'above' if mean > 0 else 'below'} {base}"
-
-
-def interval(evidence: VerdictEvidence, pair: Pair, n_family: int) -> str:
+def interval(evidence: VerdictEvidence, metric: str, pair: Pair, n_family: int) -> str:
     """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``.
     ``n_family`` is the number of differences that are corrected together.
     """
-    return f"{level(evidence)} {bounds(pair)}{correction(evidence, n_family)}"
+    ends = relative.bounds(pair, metric)
+    return f"{level(evidence)} {ends}{correction(evidence, n_family)}"
 
 
 def _n_tested(family: Sequence[Pair]) -> int:
@@ -137,25 +127,6 @@ def correction(evidence: VerdictEvidence, n_family: int) -> str:
     """Returns ``, Holm-corrected over 10``; empty for a single difference and without a correction."""
     name = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
-
-
-def bounds(pair: Pair) -> str:
-    """Returns the ends of the corrected interval, such as ``+12.7 to +17.2 %`` of the baseline's value; in
-    units of the metric if that value is 0. Without an interval, says why.
-    """
-    low, high = pair.judged.corrected.low, pair.judged.corrected.high
-    if not isfinite(low):
-        return f"unknown: {why_unknown(pair)}"
-    unit = ""
-    if pair.base_value:
-        low, high, unit = pair.percent(low), pair.percent(high), " %"
-    return numbers.interval(low, high, numbers.places([low, high]), unit)
-
-
-def why_unknown(pair: Pair) -> str:
-    """Returns why no test is valid for the difference."""
-    method = pair.paired.method
-    return method.reason if isinstance(method, Unknown) else "no method is valid"
 
 
 def who_gains(pair: Pair) -> str:
@@ -233,7 +204,7 @@ def how_many_more(pair: Pair) -> RichText:
     """
     n, more = pair.paired.n, pair.judged.more_users
     if not isfinite(pair.judged.corrected.low):
-        return (Piece(f"There is no interval: {why_unknown(pair)}."),)
+        return (Piece(f"There is no interval: {relative.why_unknown(pair)}."),)
     if more is None:
         return (Piece("The interval includes zero. The number of users needed is unknown."),)
     if more > MANY * n:
@@ -254,6 +225,21 @@ def too_small(evidence: VerdictEvidence, pair: Pair) -> RichText:
     margin = evidence.comparison.query.terms.margin
     width = f"±{margin} ({size})" if margin.relative else f"±{size}"
     return (Piece(f"The difference is within {width}: too small to matter."),)
+
+
+def tiles_note(evidence: VerdictEvidence) -> str:
+    """Returns the caption of the candidate's key numbers: the baseline, and level and correction of their
+    intervals.
+    """
+    families = {
+        "candidate": _n_tested(evidence.comparison.against),
+        "other metric": len(evidence.metrics),
+        "segment": len(evidence.slices),
+    }
+    rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
+    over = [many(n, of) for of, n in families.items() if n > 1]
+    judged = f", {rule}-corrected among {listed(over)}" if rule and over else ""
+    return f"Change vs {evidence.base}, {level(evidence)}{judged}"
 
 
 def differences_note(comparison: Comparison) -> str:
@@ -323,11 +309,11 @@ def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
         (
             Piece("But "),
             Piece(
-                f"{metric_title(metric, k)} is {relation_to(pair, evidence.base)}",
+                f"{metric_title(metric, k)} is {relative.relation_to(pair, evidence.base)}",
                 "metric-vs-k",
                 {"m": metric},
             ),
-            Piece(f" ({interval(evidence, pair, len(evidence.metrics))})."),
+            Piece(f" ({interval(evidence, metric, pair, len(evidence.metrics))})."),
         )
         for metric, pair in evidence.metrics
         if pair.judged.word == against
@@ -385,6 +371,8 @@ def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> Ric
     share, name = f"{numbers.three(100 * abs(rail.change))} %", _rail_name(evidence, rail)
     verb = "raises " if rail.less_is_better else "costs "
     amount = f"{name} by {share}" if rail.less_is_better else f"{share} of {name}"
+    if rail.change >= relative.DOUBLED:
+        amount = f"{name} {relative.share(rail.change)}"
     broken = f", beyond its {_guard(rail)} guardrail" if rail.is_broken else ""
     is_unsure = rail.is_broken and rail.has_interval and not rail.is_surely_broken
     unsure = "; the interval does not exclude less" if is_unsure else ""
@@ -395,16 +383,24 @@ def _cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> Ric
     )
 
 
+def allowed_losses(evidence: VerdictEvidence) -> list[RichText]:
+    """Returns one sentence for each notable loss in a guardrail metric that its guardrail allows."""
+    return [
+        _cost(evidence.name, evidence, rail)
+        for rail in evidence.guardrails
+        if isfinite(rail.change) and rail.loss >= NOTABLE and not (rail.is_broken or rail.may_be_broken)
+    ]
+
+
 def _may_cost(subject: str, evidence: VerdictEvidence, rail: GuardrailResult) -> RichText:
     """Returns the sentence on a guardrail that may be broken: ``It may cost more than the 20 % of novelty@10
     that its guardrail allows: −15 % (…; 95 % CI −31 to +2 %).``
     """
-    name, share = _rail_name(evidence, rail), 100 * rail.change
+    name = _rail_name(evidence, rail)
     begin, end = f"cost more than the {_guard(rail)} of ", " that its guardrail allows"
     if rail.less_is_better:
         begin, end = "raise ", f" by more than its {_guard(rail)} guardrail"
-    change = f"{numbers.signed(share, numbers.places([share]))} %"
-    facts = f"{change} ({_from_to(rail)}{_rail_interval(evidence, rail)})"
+    facts = f"{relative.share(rail.change)} ({_from_to(rail)}{_rail_interval(evidence, rail)})"
     return (Piece(f"{subject} may {begin}"), Piece(name, "catalogue"), Piece(f"{end}: {facts}."))
 
 
@@ -440,9 +436,8 @@ def _rail_interval(evidence: VerdictEvidence, rail: GuardrailResult) -> str:
 
 
 def rail_bounds(rail: GuardrailResult) -> str:
-    """Returns the ends of a guardrail's interval in %, such as ``−14.1 to −7.9 %``."""
-    low, high = 100 * rail.low, 100 * rail.high
-    return numbers.interval(low, high, numbers.places([low, high]), " %")
+    """Returns the ends of a guardrail's interval, such as ``−14.1 to −7.9 %``."""
+    return relative.share_bounds(rail.low, rail.high, rail.change, -inf)
 
 
 def _improved(subject: str, evidence: VerdictEvidence, rails: Sequence[GuardrailResult]) -> list[RichText]:

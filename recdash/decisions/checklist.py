@@ -22,6 +22,13 @@ MOST_NAMED = 3
 NO_OFFLINE = "No offline evidence is attached."
 NO_TEST = "No A/B test is attached."
 NO_SLICE = "No segment of users has 30 users or more. Segments of items are not checked."
+TITLES = {
+    "Gain": "Gain over the baseline",
+    "Split of users": "Split of users in the A/B test",
+    "Slices": "Segments of users",
+    "Agreement": "Agreement of offline and online",
+}
+"""Names that people see instead of stored ones that say too little alone."""
 QUESTIONS = {
     "Gain": "Better than the baseline offline; online at least one goal won and none lost",
     "Guardrails": "No guardrail is broken, offline or online",
@@ -43,7 +50,7 @@ class ChecklistItem:
     @property
     def title(self) -> str:
         """Returns the name that people see. The stored name, which is also in the JSON, does not change."""
-        return "Segments" if self.name == "Slices" else self.name
+        return TITLES.get(self.name, self.name)
 
     @property
     def question(self) -> str:
@@ -72,17 +79,17 @@ def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
 
 
 def shortcomings(items: Sequence[ChecklistItem]) -> str:
-    """Returns the items that do not hold, such as ``segments fail; agreement is not known yet``; empty if all
-    hold.
+    """Returns the items that do not hold, such as ``segments of users fail; guardrails are not known
+    yet``; empty if all hold.
     """
     texts = []
     for state, singular, plural in (
         (FAILS, "fails", "fail"),
         (UNKNOWN, "is not known yet", "are not known yet"),
     ):
-        names = [item.title.lower() for item in items if item.state == state]
+        names = [_small(item.title) for item in items if item.state == state]
         if names:
-            is_plural = len(names) > 1 or names[0] in {"guardrails", "segments"}
+            is_plural = len(names) > 1 or names[0] in {"guardrails", "segments of users"}
             texts.append(f"{listed(names)} {plural if is_plural else singular}")
     return "; ".join(texts)
 
@@ -203,7 +210,7 @@ def _slices(offline: Offline | None) -> ChecklistItem:
     if worse:
         return ChecklistItem("Slices", FAILS, f"Worse for {some(worse)}.", lines)
     better = sum(difference.word == "better" for difference in slices)
-    reason = f"None of {many(len(slices), 'segment')} is worse, {better} better."
+    reason = f"None of {many(len(slices), 'segment')} of users is worse, {better} better."
     return ChecklistItem("Slices", HOLDS, reason, lines)
 
 

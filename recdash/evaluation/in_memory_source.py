@@ -135,6 +135,9 @@ class EvaluationSource:
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002
         return ()
 
+    def unlinked_tests(self) -> Sequence[str]:
+        return ()
+
     def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         return ()
 

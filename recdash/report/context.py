@@ -16,7 +16,14 @@ from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
 from recdash.metrics import define
-from recdash.report.document import AGREEMENT_WORDING, FIRST_FORMAT, FORMAT, WORDING, RunLook
+from recdash.report.document import (
+    AGREEMENT_WORDING,
+    FIRST_FORMAT,
+    FORMAT,
+    THRESHOLD_WORDING,
+    WORDING,
+    RunLook,
+)
 from recdash.service.question import Question
 
 if TYPE_CHECKING:
@@ -96,7 +103,9 @@ class ReportContext:
 
     @cached_property
     def source(self) -> Source:
-        return self.workspace.comparisons.source(self.experiment.id, self.verdict_query.scope)
+        scope = self.verdict_query.scope
+        with_tests = None if self.wording > THRESHOLD_WORDING else scope == WHOLE
+        return self.workspace.comparisons.source(self.experiment.id, scope, with_tests=with_tests)
 
     @cached_property
     def comparison(self) -> Comparison | None:
@@ -116,7 +125,8 @@ class ReportContext:
 
         if self.comparison is None:
             return None
-        return recommend(self.source, self.comparison, same_users=self.same_users)
+        unlinked = self.wording > THRESHOLD_WORDING
+        return recommend(self.source, self.comparison, same_users=self.same_users, unlinked=unlinked)
 
     @property
     def same_users(self) -> bool:
@@ -128,7 +138,7 @@ class ReportContext:
     @cached_property
     def answers(self) -> list[WhatIf]:
         """Returns what would change the recommendation; empty if no runs are compared."""
-        if self.same_users:
+        if self.wording > THRESHOLD_WORDING:
             return self.workspace.comparisons.changes(self.verdict_query)
         if self.recommendation is None:
             return []
@@ -136,7 +146,7 @@ class ReportContext:
 
         settings = self.experiment.settings
         depth, users = int(settings["depth"]), settings["users"]
-        return changes(self.source, self.recommendation, depth, users, same_users=False)
+        return changes(self.source, self.recommendation, depth, users, same_users=self.same_users)
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:

@@ -40,6 +40,12 @@ have the users who count as code.
 REPLACED_WORDING = 7
 """The last wording in which a decision is superseded rather than replaced."""
 
+THRESHOLD_WORDING = 7
+"""The last wording in which *What would change it* does not try another relevance threshold, A/B tests do not
+count with one, A/B tests that are not linked are not mentioned, and the first page
+does not name a loss that a guardrail allows.
+"""
+
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 
 

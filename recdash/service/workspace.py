@@ -94,7 +94,13 @@ class Workspace:
         self.rules = Rules(context)
         self.replicates = Replicates(context, self._data, self._run_curves)
         self.comparisons = Comparisons(
-            context, self._data, self._values, self._run_curves, self.scores, self.replicates
+            context,
+            self._data,
+            self._values,
+            self._run_curves,
+            self.scores,
+            self.replicates,
+            scopes=self.scopes,
         )
         self.tradeoffs = TradeOffs(context, self.scores, self.comparisons)
         self.segments = Segments(context, self._data, self._values, self.scores, self.slices)

@@ -75,8 +75,9 @@ def test_approving_without_a_test_says_what_is_not_known_and_needs_a_reason(outp
     output("review", "propose", "--run", "als")
     words = ("decide", "--outcome", "ship", "--review", "als", "--text", "Ship it.")
     assert "no A/B test" not in output(*words, fails=True)
-    assert "gain, guardrails, split of users, segments and agreement are not known yet" in output(
-        *words, fails=True
+    assert (
+        "gain over the baseline, guardrails, split of users in the A/B test, segments of users"
+        " and agreement of offline and online are not known yet" in output(*words, fails=True)
     )
     assert output(*words, "--although", "No time.").startswith("Ship: als")
 

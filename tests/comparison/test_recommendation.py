@@ -42,7 +42,7 @@ QUICKER = replace(SLOWER, lift=0.1, low=0.05, high=0.15)
 COVERAGE = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
 """ALS loses 40 % of the coverage; its guardrail allows 20 %."""
 GAIN = "nDCG@10 is 10 % above Popular"
-CLEAN = f"{GAIN}, and no other metric, segment or guardrail speaks against it."
+CLEAN = f"{GAIN}, and no other metric, segment of users or guardrail speaks against it."
 UNTESTED = "But no A/B test has confirmed it yet."
 SHORT_OF_COVERAGE = "lowers catalogue coverage by 40 %, which exceeds the 20 % guardrail."
 ROSE = "session watch time rose by 5.1 % in the A/B test"
@@ -275,6 +275,25 @@ def test_a_running_test_of_the_best_goes_on_before_a_weaker_one_is_tested(
         broken={run: facts["broken"] for run, facts in of_runs.items() if "broken" in facts},
     )
     assert recommendation(table).headline == headline
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (
+            {"Popular": BASE, "ALS": CLEAR},
+            "But the A/B test Homepage is not used: link its variants to the runs that they served.",
+        ),
+        (
+            {"Popular": BASE, "ALS": LOSS},
+            "The A/B test Homepage is not used: link its variants to the runs that they served.",
+        ),
+    ],
+)
+def test_an_a_b_test_without_links_to_runs_is_named(table: dict[str, np.ndarray], said: str) -> None:
+    result = recommendation(Table(table, unlinked=["Homepage"]))
+    assert result.text.endswith(said)
+    assert result.action == recommendation(Table(table)).action
 
 
 def test_two_that_do_not_differ_are_tested_together() -> None:

@@ -71,3 +71,19 @@ def test_only_a_metric_that_may_be_below_zero_loses_more_than_all(metric: str, b
 
 def test_an_interval_entirely_below_a_loss_of_all_is_not_turned_round() -> None:
     assert relative.bounds(pair(0.05, -0.15, 0.01), "r2") == "−320 to −280 %"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((0.2, 0.12, 0.02), "60.0 % above base"),
+        ((0.2, -0.12, 0.02), "60.0 % below base"),
+        ((0.2, 0.248, 0.02), "2.24 times that of base"),
+        ((0.0002, 0.146124, 0.02), "0.146 above base"),  # +73,062 %
+        ((0.2, 0.0, 0.02), "equal to base"),
+    ],
+)
+def test_a_difference_in_words_has_the_form_of_the_change(
+    values: tuple[float, float, float], words: str
+) -> None:
+    assert relative.relation_to(pair(*values), "base") == words

@@ -201,8 +201,12 @@ def test_split_of_users(evidence: tuple[Any, ...], state: str, reason: str) -> N
     [
         ((), "not known yet", NO_OFFLINE),
         ((offline(slices=()),), "not known yet", NO_SLICE),
-        ((offline(),), "holds", "None of 2 segments is worse, 1 better."),
-        ((offline(slices=("better", "not settled")),), "holds", "None of 2 segments is worse, 1 better."),
+        ((offline(),), "holds", "None of 2 segments of users is worse, 1 better."),
+        (
+            (offline(slices=("better", "not settled")),),
+            "holds",
+            "None of 2 segments of users is worse, 1 better.",
+        ),
         ((offline(slices=("better", "worse")),), "fails", "Worse for slice 2."),
         (
             (offline(slices=("worse",) * 5),),
@@ -292,11 +296,11 @@ def test_a_lift_that_cannot_be_had_says_why() -> None:
     ("states", "told"),
     [
         (("holds", "holds"), ""),
-        (("fails", "holds"), "gain fails"),
-        (("not known yet", "holds"), "gain is not known yet"),
-        (("holds", "fails"), "segments fail"),
-        (("holds", "not known yet"), "segments are not known yet"),
-        (("fails", "not known yet"), "gain fails; segments are not known yet"),
+        (("fails", "holds"), "gain over the baseline fails"),
+        (("not known yet", "holds"), "gain over the baseline is not known yet"),
+        (("holds", "fails"), "segments of users fail"),
+        (("holds", "not known yet"), "segments of users are not known yet"),
+        (("fails", "not known yet"), "gain over the baseline fails; segments of users are not known yet"),
     ],
 )
 def test_what_does_not_hold_is_named(states: tuple[Any, Any], told: str) -> None:

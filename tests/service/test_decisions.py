@@ -164,7 +164,9 @@ def test_who_lost_online_has_no_gain_and_is_shown_to_contradict_itself(
 def test_approving_what_does_not_hold_takes_a_reason(space: Workspace, ids: dict[str, str]) -> None:
     review = space.reviews.propose(ids["films"], ids["als"])
     space.reviews.add_offline_evidence(review.id)
-    with pytest.raises(InputError, match="gain, guardrails, split of users and agreement are not known yet"):
+    with pytest.raises(
+        InputError, match="split of users in the A/B test and agreement of offline and online are not known"
+    ):
         space.decisions.decide(ids["films"], "ship", about=review.id, text="Ship it.")
     assert space.journal.review(review.id).is_open
     found = space.decisions.decide(

@@ -59,6 +59,8 @@ class Table:
     """Names of A/B tests without a valid result, of one candidate."""
     elsewhere: Mapping[str, Sequence[OnlineLift]] = field(default_factory=dict)
     """What A/B tests against another run than the baseline found, of one candidate."""
+    unlinked: Sequence[str] = ()
+    """Names of A/B tests whose variants are linked to no run."""
     rule: Users = "truth"
     error: float | None = None
     """The standard error of the candidates' catalogue metrics; None where lists are gone."""
@@ -106,6 +108,9 @@ class Table:
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         return self.broken.get(run, ())
+
+    def unlinked_tests(self) -> Sequence[str]:
+        return self.unlinked
 
     def replicated(self, run: str) -> Replicated | None:
         labels = tuple(self.seeds.get(run, ()))

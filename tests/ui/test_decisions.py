@@ -162,9 +162,12 @@ def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
 def test_what_was_not_known_stands_in_the_decision(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
     text = said(shown())
-    assert "Decided although gain, guardrails, split of users and agreement are not known yet ." in text
-    assert "✓ Segments holds" in text
-    assert "? Agreement not known yet" in text
+    assert (
+        "Decided although gain over the baseline, guardrails, split of users in the A/B test"
+        " and agreement of offline and online are not known yet ." in text
+    )
+    assert "✓ Segments of users holds" in text
+    assert "? Agreement of offline and online not known yet" in text
 
 
 def test_a_decision_shows_the_name_that_the_run_had_and_what_became_of_it(

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from recdash.comparison import relative
 from recdash.comparison.badges import Badge, badge_of
-from recdash.comparison.wording import plain, relation_to
+from recdash.comparison.wording import plain
 from recdash.errors import no_experiment
 from recdash.formatting import numbers
 from recdash.formatting.wording import day, listed, many
@@ -165,23 +166,21 @@ def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
     metric = f"{meaning} ({name})" if meaning else name
     n, paired = leader.paired.n, leader.paired
     better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))
+    likely = _most_likely(leader, comparison.query.metric)
     return (
-        f"{evidence.name} is {relation_to(leader, evidence.base)} in {metric}{_most_likely(leader)}. Better "
-        f"for {better} of 100 users, worse for {worse}, of {many(n, 'user')} measured."
+        f"{evidence.name} is {relative.relation_to(leader, evidence.base)} in {metric}{likely}. "
+        f"Better for {better} of 100 users, worse for {worse}, of {many(n, 'user')} measured."
     )
 
 
-def _most_likely(pair: Pair) -> str:
+def _most_likely(pair: Pair, metric: str) -> str:
     """Returns the interval in words, such as ``; most likely between +12.7 and +17.2 %``; empty without an
     interval.
     """
-    low, high, unit = pair.judged.corrected.low, pair.judged.corrected.high, ""
-    if not isfinite(low):
+    if not isfinite(pair.judged.corrected.low):
         return ""
-    if pair.base_value:
-        low, high, unit = pair.percent(low), pair.percent(high), " %"
-    digits = numbers.places([low, high])
-    return f"; most likely between {numbers.signed(low, digits)} and {numbers.signed(high, digits)}{unit}"
+    low, _, high = relative.bounds(pair, metric).partition(" to ")
+    return f"; most likely between {low} and {high}"
 
 
 # ── what was decided ─────────────────────────────────────────────────────────────────────────

@@ -37,8 +37,11 @@ def curves(context: ReportContext) -> Section | None:
 
 def means_note(base: str, n_users: Iterable[int]) -> str:
     """Returns a sentence on what the lines and bands of means show."""
+    counts = {*n_users}
+    counted = users(counts)
+    over = counted if len(counts) < 2 else f"each run's own users ({counted.removesuffix(' users')})"
     return (
-        f"Mean over {users(n_users)} with its 95 % CI (band). Overlapping bands do not mean a tie; see the "
+        f"Mean over {over} with its 95 % CI (band). Overlapping bands do not mean a tie; see the "
         f"paired difference. Dashed: {base}."
     )
 

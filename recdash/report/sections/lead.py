@@ -10,7 +10,7 @@ from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
 from recdash.comparison.key_numbers import key_numbers
 from recdash.comparison.recommendation import Recommendation
-from recdash.comparison.wording import plain
+from recdash.comparison.wording import allowed_losses, plain
 from recdash.decisions.standing import standing
 from recdash.domain.results import WHOLE
 from recdash.evaluation.comparability import LISTS_MISSING
@@ -18,7 +18,7 @@ from recdash.formatting.tables import Tone
 from recdash.formatting.wording import capital
 from recdash.metrics import define
 from recdash.report.context import ReportContext
-from recdash.report.document import LISTS_WORDING, Decided, Figure, Lead, Split
+from recdash.report.document import LISTS_WORDING, THRESHOLD_WORDING, Decided, Figure, Lead, Split
 from recdash.report.sections.evidence import forest
 from recdash.report.sections.online import quadrants
 
@@ -115,6 +115,8 @@ def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str,
         case = recommendation.case_of(context.subject) if context.subject else None
         risks = [f"{case.name} {plain(risk)}." for risk in case.risks] if case else []
     is_shipped = decision.outcome == "ship" if decision else recommendation.action == "ship"
+    if is_shipped and context.wording > THRESHOLD_WORDING and context.evidence is not None:
+        risks += map(plain, allowed_losses(context.evidence))
     return tuple(risks) or ((NO_RISK,) if is_shipped else ())
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.comparison import Comparison, ComparisonQuery, Source, compare
+from recdash.comparison import Comparison, ComparisonQuery, compare
 from recdash.comparison.replicates import replicate_differences
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
@@ -35,6 +35,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues
 from recdash.service.offline.replicates import Replicates
 from recdash.service.offline.run_curves import RunCurves
+from recdash.service.offline.scopes import Scopes
 from recdash.service.offline.scores import Scores
 from recdash.service.run_data import RunData
 from recdash.stats import Correction, grouped, rank_runs
@@ -66,10 +67,12 @@ class Comparisons:
         run_curves: RunCurves,
         scores: Scores,
         replicates: Replicates,
+        *,
+        scopes: Scopes,
     ) -> None:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
         self._store = context.store
-        self._scores, self._replicates = scores, replicates
+        self._scores, self._replicates, self._scopes = scores, replicates, scopes
         self.user_slices = context.cached(self._read_user_slices, most=8)
         self.value = context.cached(self._read_value, most=4096)
         self._recommendations = context.cached(self._recommend, most=512)
@@ -80,11 +83,17 @@ class Comparisons:
         self._pulls = context.sized_cache(self._read_pulls, least=4)
         self._stored_curves = context.sized_cache(self._read_stored_curves, least=64)
 
-    def source(self, experiment_id: str, scope: Scope = WHOLE) -> Source:
+    def source(
+        self, experiment_id: str, scope: Scope = WHOLE, *, with_tests: bool | None = None
+    ) -> StoredSource:
         """Returns the data that ``recdash.comparison`` needs about an experiment's runs, limited to
         ``scope``.
+
+        ``with_tests``: whether A/B tests count, by default unless ``scope`` has a slice, for which they have
+        no results.
         """
-        return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope)
+        tests = not scope.slice if with_tests is None else with_tests
+        return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope, tests)
 
     def compare(self, query: ComparisonQuery) -> Compared:
         """Returns the complete comparison: all pairs of runs with their tests, and the verdict.
@@ -238,6 +247,16 @@ class Comparisons:
             and any(run == run_id for variant, run in test.links.items() if variant != test.control)
         ]
 
+    def unlinked_tests(self, experiment_id: str) -> list[str]:
+        """Returns the names of the experiment's A/B tests in which no variant beside control is linked to a
+        run.
+        """
+        return [
+            test.name
+            for test in self._store.online_tests.of_experiment(experiment_id)
+            if not any(run for variant, run in test.links.items() if variant != test.control)
+        ]
+
     def _read_tests(self, baseline_id: str) -> Sequence[OnlineTest]:
         """Returns the experiment's A/B tests in which control served this run."""
         experiment = self._context.experiment_of(baseline_id)
@@ -251,7 +270,7 @@ class Comparisons:
         """Returns the slices of users that a verdict considers."""
         return user_slices(self._data.reference_under(experiment_id, threshold))
 
-    def _source_of(self, query: ComparisonQuery) -> Source:
+    def _source_of(self, query: ComparisonQuery) -> StoredSource:
         return self.source(self._store.runs.get(query.baseline).experiment, query.scope)
 
     def _recommend(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - for the cache
@@ -275,7 +294,8 @@ class Comparisons:
         def remembered(other: ComparisonQuery) -> Recommendation:
             return self._recommendations(other, state)
 
-        return changes(source, verdict, depth, users, recommendation=remembered)
+        thresholds = self._scopes.other_thresholds(source.experiment, query.scope)
+        return changes(source, verdict, depth, users, recommendation=remembered, thresholds=thresholds)
 
 
 @dataclass(eq=False)
@@ -288,6 +308,7 @@ class StoredSource:
     replicates: Replicates
     experiment: str
     scope: Scope
+    with_tests: bool
     users: Users | None = None
 
     @cached_property
@@ -335,16 +356,16 @@ class StoredSource:
         return self.comparisons.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        """Returns the run's online lifts; empty for a scope that is not the whole experiment, as A/B tests
-        have no results for it.
-        """
-        return self.comparisons.online_lifts(run, baseline) if self.scope == WHOLE else []
+        return self.comparisons.online_lifts(run, baseline) if self.with_tests else []
 
     def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        return self.comparisons.lost_elsewhere(run, baseline) if self.scope == WHOLE else []
+        return self.comparisons.lost_elsewhere(run, baseline) if self.with_tests else []
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
-        return self.comparisons.invalid_tests(run, baseline) if self.scope == WHOLE else []
+        return self.comparisons.invalid_tests(run, baseline) if self.with_tests else []
+
+    def unlinked_tests(self) -> Sequence[str]:
+        return self.comparisons.unlinked_tests(self.experiment) if self.with_tests else []
 
     def known_ids(self, run: str) -> IdOverlap | None:
         return self.scores.id_overlap(run)

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError
+from recdash.evaluation.relevance import suggest
 from recdash.evaluation.slices import known_slices
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
@@ -33,6 +35,25 @@ class Scopes:
         If there are more than twelve grades, it returns some of them, spread evenly over the rows.
         """
         return self._grades(experiment_id)
+
+    def other_thresholds(self, experiment_id: str, scope: Scope = WHOLE) -> Mapping[str, float]:
+        """Returns {question: relevance threshold} of the other choice of relevant rows that is worth trying;
+        empty if all relevant rows have the same grade.
+
+        It is every grade if some do not count now. Otherwise only high grades: those that count as liked on
+        a rating scale, and from the second lowest on where the grades are no ratings.
+        """
+        lowest, *others = self.thresholds(experiment_id) or (None,)
+        if lowest is None:
+            return {}
+        truth = self._data.reference(experiment_id).truth
+        threshold = truth.threshold if scope.threshold is None else scope.threshold
+        if threshold is not None and threshold > lowest:
+            return {"Any relevance above 0": lowest}
+        suggestion = suggest(truth.gain)
+        liked = suggestion.threshold if suggestion else None
+        high = next((grade for grade in others if liked is not None and grade >= liked), others[0])
+        return {f"Only relevance of {high:g} or more": high}
 
     def _name_slices(self, experiment_id: str, threshold: float | None) -> Mapping[str, str]:
         titles: dict[str, str] = {}

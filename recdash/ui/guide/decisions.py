@@ -159,11 +159,11 @@ review stays open.
         """
 | item | passes if |
 |---|---|
-| Gain | the candidate is better than the baseline offline, and won a goal and lost none online |
+| Gain over the baseline | better than the baseline offline; online, a goal won and none lost |
 | Guardrails | no guardrail is broken offline, and all hold online |
-| Split of users | no attached A/B test has a sample ratio mismatch (SRM) |
-| Segments | the candidate is worse in no segment of users |
-| Agreement | offline and online agree, or a check explains the difference |
+| Split of users in the A/B test | no attached A/B test has a sample ratio mismatch (SRM) |
+| Segments of users | the candidate is worse in no segment of users |
+| Agreement of offline and online | offline and online agree, or a check explains the difference |
 
 Each item **holds**, **fails**, or is **not known yet**. Without a test, or with an inconclusive test, an item
 is not known yet. You can approve a candidate whose checklist has failures; the decision then says *approved

@@ -13,7 +13,7 @@ from recdash.charts.forest import forest
 from recdash.comparison import headlines
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
-from recdash.comparison.wording import differences_note
+from recdash.comparison.wording import differences_note, tiles_note
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -166,7 +166,7 @@ def show_numbers(view: View, today: Recommendation) -> None:
     evidence, drawn = today.evidence, tiles(today)
     if evidence.leader is None or not drawn:
         return
-    widgets.section(f"{evidence.name} in numbers", f"Change vs {evidence.base}, 95 % CI")
+    widgets.section(f"{evidence.name} in numbers", tiles_note(evidence))
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
     lines = [verdict_card.paragraph(view, [sentence], "rd-quiet") for sentence in today.offline.sentences]
     standing = _standing(view)

@@ -1,0 +1,72 @@
+"""Another relevance threshold: which one is tried, and whether the recommendation would change with it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from decision_worlds import RUNS, TRUTH, films, home_page
+
+from recdash.comparison import ComparisonQuery
+from recdash.comparison.sensitivity import WhatIf
+from recdash.domain.results import Scope
+from recdash.service import Workspace
+
+
+def graded(*grades: float) -> pd.DataFrame:
+    """The test set with these grades in turn."""
+    return TRUTH.assign(relevance=[float(grades[n % len(grades)]) for n in range(len(TRUTH))])
+
+
+@pytest.mark.parametrize(
+    ("grades", "threshold", "scope", "tried"),
+    [
+        ((1, 2, 3, 4, 5), None, None, {"Only relevance of 4 or more": 4}),
+        ((1, 3, 5), None, None, {"Only relevance of 5 or more": 5}),  # no row has the suggested 4
+        ((1, 2, 3), None, None, {"Only relevance of 2 or more": 2}),  # no rating scale
+        ((1, 2, 3, 4, 5), 4, None, {"Any relevance above 0": 1}),
+        ((1, 2, 3, 4, 5), None, 4, {"Any relevance above 0": 1}),
+        ((1,), None, None, {}),
+    ],
+)
+def test_the_threshold_that_is_tried(
+    workspace: Workspace,
+    grades: tuple[float, ...],
+    threshold: float | None,
+    scope: float | None,
+    tried: dict[str, float],
+) -> None:
+    made = workspace.experiments.create("films", graded(*grades), relevance_threshold=threshold)
+    assert workspace.scopes.other_thresholds(made.id, Scope(threshold=scope)) == tried
+
+
+def about_relevance(workspace: Workspace, grades: pd.DataFrame) -> list[WhatIf]:
+    made = workspace.experiments.create("films", grades, depth=3)
+    popular, als = (
+        workspace.runs.add(made.id, RUNS[name], name=name)[0].run.id for name in ("popular", "als")
+    )
+    answers = workspace.comparisons.changes(ComparisonQuery((als,), popular, "ndcg", 3))
+    return [answer for answer in answers if "relevance" in answer.question]
+
+
+def test_it_would_change_the_recommendation(workspace: Workspace) -> None:
+    """*popular* has the item of every eighth user, and only these give a 5; *als* has all others."""
+    (answer,) = about_relevance(workspace, graded(5, *[1] * 3, *[2] * 4))
+    assert answer == WhatIf(
+        "Only relevance of 5 or more", "Changes: keep popular", matters=True, params=(("th", "5"),)
+    )
+
+
+def test_without_grades_it_is_not_asked(workspace: Workspace) -> None:
+    assert about_relevance(workspace, TRUTH) == []
+
+
+def test_with_another_threshold_a_b_tests_still_count(workspace: Workspace) -> None:
+    ids = films(workspace)
+    home_page(workspace, ids)
+    whole, strict, part = (
+        workspace.comparisons.source(ids["films"], scope)
+        for scope in (Scope(), Scope(threshold=1), Scope("user_warmth=cold"))
+    )
+    assert whole.online(ids["als"], ids["popular"])
+    assert strict.online(ids["als"], ids["popular"]) == whole.online(ids["als"], ids["popular"])
+    assert not part.online(ids["als"], ids["popular"])
