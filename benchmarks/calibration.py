@@ -170,6 +170,9 @@ class Drawn:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
         return ()
 
+    def unlinked_tests(self) -> Sequence[str]:
+        return ()
+
     def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
         return ()
 
