@@ -43,6 +43,7 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4e9:
     # Every store syncs what it writes: in memory no test waits for a disk that others use too.
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
+os.environ["LOGNAME"] = "ada"  # the local user's name, also where root runs the tests
 REAL_DATA = ROOT.parent / "shared" / "data"
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGS = [

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from recdash.ingest import Limits
 
 
+UNNAMED, KEY_HOLDER = "local user", "key holder"
+"""The names of people who have given none: on their own computer, and with the dashboard's key."""
+SYSTEM_ACCOUNTS = frozenset({"admin", "administrator", "daemon", "nobody", "root", "system"})
+"""Login names that several people use, and that say nothing about who they are."""
+
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
@@ -31,11 +36,12 @@ def local_person() -> Person:
 
 @cache
 def login_name() -> str:
-    """Returns the login name, or ``you`` if the system does not know it."""
+    """Returns the login name; ``UNNAMED`` if there is none, or it is an account of the system."""
     try:
-        return getpass.getuser()
+        name = getpass.getuser()
     except (KeyError, OSError, ImportError):
-        return "you"
+        return UNNAMED
+    return UNNAMED if name.lower() in SYSTEM_ACCOUNTS else name
 
 
 def no_test_set(experiment: str) -> Problem:

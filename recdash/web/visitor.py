@@ -13,7 +13,7 @@ from secrets import token_urlsafe
 
 from recdash.domain.access import AccessRole, Person
 from recdash.errors import Forbidden
-from recdash.service.context import local_person
+from recdash.service.context import KEY_HOLDER, local_person
 from recdash.settings import Settings, settings
 
 OURS = b"x-recdash-"
@@ -92,4 +92,4 @@ def person_of(
 
 def key_holder(rules: Settings) -> Person:
     """Returns the person who has the key, an admin."""
-    return Person(rules.user or "key holder", "admin", named=False)
+    return Person(rules.user or KEY_HOLDER, "admin", named=False)

@@ -115,7 +115,7 @@ def make_the_report(page: Page) -> str:
 
 
 def share_the_experiment(page: Page) -> str:
-    press(page, "Copy link")
+    press(page, "Share")
     page.get_by_role("tab", name="Share link").click()
     page.get_by_label("Label").fill("the board")
     code = page.locator("[data-testid=stPopoverBody] [data-testid=stCode]").filter(has_text="/s/")
@@ -205,13 +205,13 @@ def can_change_nothing(reader: Page, url: str) -> None:
     expect(reader.locator("[data-testid=stForm]")).to_have_count(0)
     reader.goto(f"{url}/reports")
     expect(reader.get_by_role("link", name=TITLE)).to_be_visible()
-    press(reader, "Copy link")
+    press(reader, "Share")
     expect(reader.get_by_role("tab", name="Link", exact=True)).to_be_visible()
     expect(reader.get_by_role("tab", name="Share link")).to_have_count(0)
 
 
 def revoke_all(page: Page) -> None:
-    press(page, "Copy link")
+    press(page, "Share")
     page.get_by_role("tab", name="Share link").click()
     revoke = page.get_by_role("button", name="Revoke", exact=True)
     expect(revoke).to_have_count(2)
@@ -245,3 +245,27 @@ def test_what_the_story_wrote_is_signed_and_in_the_log(tmp_path: Any) -> None:
         "add experiment", "add entry", "add share link", "change share link",
     ]  # fmt: skip
     assert space.audit.breaks() == []
+
+
+def test_the_address_of_the_view_is_copied_with_one_click(server: Start, browser: Browser) -> None:
+    """Without a clipboard, as over http from another computer, the address is shown."""
+    running = server()
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    open_page(page, f"{running.url}/upload", page.get_by_role("heading", name="Add your data", exact=True))
+    upload(page, running.url)
+    turn_to(page, "overview", HEADLINE)
+    press(page, "Copy link")
+    expect(page.get_by_role("button", name="Link copied", exact=True)).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    assert "e=" in page.url
+    page.evaluate("""() => {
+      Object.defineProperty(navigator, "clipboard", { value: undefined });
+      document.execCommand = () => false;
+    }""")
+    shown: list[str] = []
+    page.on("dialog", lambda dialog: (shown.append(dialog.default_value), dialog.dismiss()))
+    page.locator(".rd-copy-link").click()
+    settle(page)
+    assert shown == [page.url]
+    context.close()

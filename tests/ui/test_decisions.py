@@ -13,7 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
-from recdash.service import Workspace
+from recdash.service import Workspace, context
+from recdash.service.context import login_name
 from recdash.ui.components.decision_links import excerpt
 from recdash.ui.decisions.wording import LONG, prose
 
@@ -287,6 +288,29 @@ def test_a_checked_name_is_not_asked_for(
     app = press(write(shown(), "Why?", "No gain."), "Decide")
     assert "Your name" not in [element.label for element in app.text_input]
     assert workspace.journal.entries(ids["films"])[0].author == "Mary"
+
+
+@pytest.fixture
+def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dashboard runs under an account of the system, as in a container."""
+    login_name.cache_clear()
+    monkeypatch.setenv("LOGNAME", "root")
+    monkeypatch.setattr(context, "login_name", login_name.__wrapped__)
+
+
+@pytest.mark.usefixtures("as_root")
+def test_nobody_is_called_root_and_a_name_is_asked_for_once(
+    shown: Open, ids: Ids, workspace: Workspace
+) -> None:
+    app = press(write(shown(), "Why?", "No gain."), "Decide")
+    assert "Enter the name that others will see" in app.error[0].value
+    assert not workspace.journal.entries(ids["films"])
+    next(box for box in app.text_input if box.key.startswith("decide-")).input("Mary")
+    app = press(app, "Decide")
+    assert workspace.journal.entries(ids["films"])[0].author == "Mary"
+    names = [box.value for box in app.text_input if box.label == "Your name"]
+    assert names
+    assert set(names) == {"Mary"}
 
 
 # ── on other pages ───────────────────────────────────────────────────────────────────────────

@@ -16,6 +16,7 @@ from recdash.formatting.wording import nested as in_words
 from recdash.ui.components.parameters import params_as_text, params_from
 from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.runs.table import ledger_names, ledger_row, parameter_names, parameter_row
+from recdash.ui.upload import page
 from recdash.ui.upload.rows import rows_as_html
 from recdash.ui.upload.words import stem
 
@@ -135,3 +136,9 @@ def test_a_template_names_the_columns_that_the_checks_know(kind: str) -> None:
     found = ingest.preview(kind, TEMPLATES[kind].text.encode(), name=TEMPLATES[kind].file_name)
     told = {column.name: column.required for column in TEMPLATES[kind].columns if " " not in column.name}
     assert told == {**dict.fromkeys(found.required, True), **dict.fromkeys(found.optional, False)}
+
+
+@pytest.mark.parametrize(("mib", "most"), [(1024, "1 GB"), (200, "200 MB")])
+def test_the_drop_zone_says_formats_and_limit(monkeypatch: pytest.MonkeyPatch, mib: int, most: str) -> None:
+    monkeypatch.setattr("streamlit.get_option", lambda _: mib)
+    assert page._formats() == f"CSV, TSV, Excel, Parquet, JSON or TREC, also zipped. At most {most} per file."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from urllib.parse import unquote
+
 import streamlit as st
 
 from recdash.domain.access import Person
@@ -9,9 +12,14 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import RecdashError
 from recdash.ingest import Limits
 from recdash.service import Workspace
+from recdash.service.decisions.journal import MOST_AUTHOR
+from recdash.service.validation import one_line
 from recdash.settings import settings
 from recdash.web import visitor as identity
 from recdash.web.visitor import Visitor
+
+_NAME, NAME_COOKIE = "recdash.given-name", "recdash-name"
+"""The key of the given name in the session state, and the cookie in which the browser keeps it."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -59,8 +67,24 @@ def link() -> ShareLink | None:
 
 
 def reader() -> Person:
-    """Returns the person who reads the page. Raises RecdashError if they must sign in first."""
+    """Returns the person who reads the page, with the name that they gave if none was verified.
+
+    Raises RecdashError if they must sign in first.
+    """
     known = person()
     if known is None:
         raise RecdashError("Sign in to read this.")
-    return known
+    return known if known.named else replace(known, name=given_name() or known.name)
+
+
+def given_name() -> str:
+    """Returns the name that somebody gave in a form of this browser; empty if none was given."""
+    if _NAME in st.session_state:
+        return str(st.session_state[_NAME])
+    cookie = unquote(dict(st.context.cookies).get(NAME_COOKIE, ""))
+    return one_line("name", cookie[:MOST_AUTHOR], MOST_AUTHOR)
+
+
+def remember_name(name: str) -> None:
+    """Remembers the name that somebody gave; page.js keeps it in a cookie for the next session."""
+    st.session_state[_NAME] = name

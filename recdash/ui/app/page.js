@@ -105,6 +105,42 @@ const skip = () => {
   });
 };
 
+// The button Copy link copies the address of the present view. Away from this computer and without HTTPS browsers offer no
+// clipboard: then the older way is tried, and at last the address is shown.
+const COPIES = "recdashCopies";
+const copied = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = document.body.appendChild(document.createElement("textarea"));
+    field.value = text;
+    field.select();
+    const isCopied = document.execCommand("copy");
+    field.remove();
+    return isCopied;
+  }
+};
+const copyLinks = () => {
+  if (window[COPIES]) return;
+  window[COPIES] = true;
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.(".rd-copy-link");
+    if (!button) return;
+    if (!(await copied(location.href))) return void window.prompt("Copy this link:", location.href);
+    const label = button.firstElementChild;
+    label.textContent = "Link copied";
+    setTimeout(() => (label.textContent = "Copy link"), 3000);
+  });
+};
+
+// The name that somebody gave in a form is known in this browser's next session.
+const rememberName = ({ name }) => {
+  if (!name) return;
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `recdash-name=${encodeURIComponent(name)}; Path=/; Max-Age=31536000; SameSite=Strict${secure}`;
+};
+
 const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorScheme;
 
 export default function ({ data, setStateValue }) {
@@ -123,6 +159,8 @@ export default function ({ data, setStateValue }) {
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };
   followLinks(setStateValue);
+  copyLinks();
+  rememberName(data);
   clearInterval(kept.watch); // of the page before
   kept.watch = setInterval(look, 500);
   look();

@@ -43,10 +43,12 @@ def show(
     *,
     place: str = "",
     tab: str = "",
+    name: str = "",
 ) -> None:
     """Adds the style sheet and page.js, and redraws the page when the browser changes between light and dark.
 
-    ``page`` is the path of the page; ``place`` and ``tab`` are what the header marks as current.
+    ``page`` is the path of the page; ``place`` and ``tab`` are what the header marks as current, ``name``
+    what the browser remembers as the name of the person.
     ``on_history`` is called with the query string after a step in the browser's history, ``on_link`` with
     path and query string after a click on a link in a text.
     """
@@ -54,7 +56,7 @@ def show(
     with st.container(key="page-script"):
         _PAGE(
             key=PAGE_SCRIPT,
-            data={"drawn": st.context.theme.type, "page": page, "place": place, "tab": tab},
+            data={"drawn": st.context.theme.type, "page": page, "place": place, "tab": tab, "name": name},
             on_scheme_change=lambda: None,
             on_address_change=lambda: _on_message("address", lambda message: on_history(message["query"])),
             on_link_change=lambda: _on_message(

@@ -8,15 +8,17 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from recdash.errors import RecdashError
+from recdash.errors import InputError, Problem, RecdashError
+from recdash.service.context import KEY_HOLDER, UNNAMED
 from recdash.service.decisions.journal import MOST_AUTHOR, MOST_CHARS
-from recdash.ui.app import state
+from recdash.ui.app import current_user, state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 
 Sent = dict[str, Any]
 """The author and key of a form, as arguments of a service's method."""
 _KEYS = "recdash.form-keys"
+NO_NAME = Problem("no-name", "your name", "it is empty", "Enter the name that others will see.")
 
 
 def key(form: str) -> str:
@@ -31,11 +33,17 @@ def send(form: str, write: Callable[[Sent], object], done: str) -> None:
     """Stores what the form says, and starts with an empty form; if that fails, shows the error at the
     form.
     """
+    is_asked = _author_key(form) in st.session_state
+    name = str(st.session_state.get(_author_key(form), "")).strip()
     try:
-        write({"key": key(form), "author": st.session_state.get(f"{form}-author", "")})
+        if is_asked and not name:
+            raise InputError(NO_NAME)
+        write({"key": key(form), "author": name})
     except RecdashError as error:
         widgets.problems(error)
         return
+    if name:
+        current_user.remember_name(name)
     st.session_state[_KEYS].pop(form)
     state.toast(done)
     st.rerun()
@@ -64,7 +72,19 @@ def author(form: str) -> None:
     """Draws a box for the person's name; nothing if people sign in."""
     person = workspace().person
     if not person.named:
-        st.text_input("Your name", person.name, key=f"{form}-author", max_chars=MOST_AUTHOR, width=300)
+        known = _known_name()
+        st.text_input("Your name", known, key=_author_key(form), max_chars=MOST_AUTHOR, width=300)
+
+
+def _known_name() -> str:
+    """Returns the person's name; empty if it only stands for a name that is missing."""
+    name = workspace().person.name
+    return "" if name in {UNNAMED, KEY_HOLDER} else name
+
+
+def _author_key(form: str) -> str:
+    """Returns the key of the name's box, which is a new one once the name is known."""
+    return f"{form}-author-{_known_name()}"
 
 
 def pick(

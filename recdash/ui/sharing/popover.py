@@ -64,7 +64,7 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
 def _link(_: View) -> None:
     address = links.current_url()
     guests = " A reader needs your share link first." if workspace().person.is_guest else ""
-    st.caption(f"Link to this exact view.{guests}{links.local_only_warning(address)}")
+    st.caption(f"For people who can open this dashboard.{guests}{links.local_only_warning(address)}")
     st.code(address, language=None, wrap_lines=True)
 
 

@@ -47,7 +47,7 @@ def show(view: View) -> None:
 
 def _form(tab: ShareTab, view: View) -> None:
     st.caption(
-        f"Anyone with the link can view this experiment (no sign-in).{links.local_only_warning(links.home())}"
+        f"Anyone with this link can read the experiment (no sign-in).{links.local_only_warning(links.home())}"
     )
     label, days = f"link-label-{tab.turn}", f"link-days-{tab.turn}"
     with st.form(f"make-link-{tab.turn}", border=False):

@@ -26,6 +26,9 @@ NAME_LENGTH, BASE_LENGTH = 36, 18
 the middle.
 """
 
+COPY_LINK = '<button type="button" class="rd-copy-link"><span aria-live="polite">Copy link</span></button>'
+"""The button that page.js makes copy the address of the view."""
+
 
 def show(
     *,
@@ -128,8 +131,10 @@ def _draw(
             with st.popover(_short(scope_picker.title(view)), key="frame-part"):
                 scope_picker.choose(view)
     # It is filled after the page is drawn, as only then all parameters of the view are known.
-    link = header.place_for_link().popover("Copy link", type="tertiary", key="frame-link")
-    state.at_end(lambda: sharing.show(link, view))
+    place = header.place_for_link()
+    place.html(COPY_LINK, width="content")
+    share = place.popover("Share", type="tertiary", key="frame-link")
+    state.at_end(lambda: sharing.show(share, view))
     _write(view)
 
 

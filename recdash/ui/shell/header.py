@@ -40,7 +40,14 @@ def show(person: Person) -> None:
             key="tools",
         ):
             _to_place("Add data")
-            st.session_state[_LINK] = st.container(width="content")
+            st.session_state[_LINK] = st.container(
+                horizontal=True,
+                vertical_alignment="center",
+                gap=None,
+                width="content",
+                wrap=False,
+                key="links",
+            )
             _to_help()
             _to_place("Settings")
             _show_person(person)
@@ -52,7 +59,7 @@ def show(person: Person) -> None:
 
 
 def place_for_link() -> DeltaGenerator:
-    """Returns the container for *Copy link*, which a page with a view fills."""
+    """Returns the container for *Copy link* and *Share*, which a page with a view fills."""
     place: DeltaGenerator = st.session_state[_LINK]
     return place
 

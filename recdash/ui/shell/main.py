@@ -49,7 +49,8 @@ def _pages(reader: Person) -> None:
     navigation.keep(pages)
     st.set_page_config(f"{page.title} · recdash")
     place, tab = navigation.place_and_tab(page.url_path)
-    theme.show(page.url_path, state.return_to, links.record_click, place=place, tab=tab)
+    name = "" if reader.named else current_user.given_name()
+    theme.show(page.url_path, state.return_to, links.record_click, place=place, tab=tab, name=name)
     state.begin(page.url_path)
     try:
         if not iframe.is_on():

@@ -11,6 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import Problem
+from recdash.formatting import numbers
 from recdash.formatting.html import markdown
 from recdash.ingest import get_ready
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
@@ -80,7 +81,15 @@ def _drop_zone(upload: UploadState) -> list[UploadedFile]:
         files: list[UploadedFile] = st.file_uploader(
             DROP, accept_multiple_files=True, key=upload.key("files")
         )
+        st.caption(_formats())
     return files
+
+
+def _formats() -> str:
+    """Returns a sentence on the formats of files, and how large one may be."""
+    mib = int(st.get_option("server.maxUploadSize"))
+    most = f"{numbers.count(mib)} MB" if mib % 1024 else f"{mib // 1024} GB"
+    return f"CSV, TSV, Excel, Parquet, JSON or TREC, also zipped. At most {most} per file."
 
 
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────
