@@ -61,7 +61,7 @@ def noise(evidence: Evidence) -> CheckAnswer:
     if lift.low is None or lift.high is None:
         raise MissingEvidence("an interval of the lift")
     interval, implied = between(lift.low, lift.high), change(gain.share)
-    statistic = f"online {interval}" + ("" if gain.share is None else f"; offline implies {implied}")
+    statistic = f"lift online {interval}" + ("" if gain.share is None else f"; gain offline {implied}")
     smallest = None if isinstance(evidence.detectable, Missing) else evidence.detectable
     result = Result("noise", statistic, _noise_picture(evidence.about, gain, lift, smallest))
     online = f"{change(lift.value)} online ({interval})"
@@ -81,13 +81,13 @@ def noise(evidence: Evidence) -> CheckAnswer:
         return result.supports(
             2,
             f"the online interval contains what offline implies ({implied})",
-            f"{online} includes the {implied} that offline implies: the results do not contradict "
-            "each other.",
+            f"{online} includes {implied}, the gain measured offline: the results do not contradict each "
+            "other.",
         )
     if lift.sign:
         return result.rules_out(f"{online} is significant, against the offline difference: more than chance.")
     return result.too_little(
-        f"{online} is inconclusive: it excludes the {implied} that offline implies, but not zero, so "
+        f"{online} is inconclusive: it excludes {implied}, the gain measured offline, but not zero, so "
         "there may be no lift at all.",
         "more users",
     )

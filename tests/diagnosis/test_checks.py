@@ -61,7 +61,7 @@ def test_noise_is_supported_while_the_online_interval_holds_what_offline_implies
     result = ask("noise", lift=OnlineChange(0.04, -0.04, 0.12), detectable=0.11)
     assert result.verdict == "supports"
     assert "+10.0 %" in result.sentence
-    assert result.statistic == "online −4.0 to +12.0 %; offline implies +10.0 %"
+    assert result.statistic == "lift online −4.0 to +12.0 %; gain offline +10.0 %"
 
 
 def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> None:
@@ -73,7 +73,7 @@ def test_noise_is_not_ruled_out_while_the_online_interval_holds_zero(interval: t
     """Offline implies 0.02 / 0.2 = +10 %, outside each of them."""
     result = ask("noise", lift=OnlineChange(sum(interval) / 2, *interval), detectable=0.17)
     assert (result.verdict, result.needs) == ("can't tell", "more users")
-    assert "the +10.0 % that offline implies" in result.sentence
+    assert "+10.0 %, the gain measured offline" in result.sentence
     assert result.picture is not None
     assert [bar.value for bar in result.picture.bars][-1] == 17.0
 

@@ -61,7 +61,7 @@ def test_the_sentence_comes_first_then_all_twelve_checks(shown: Open) -> None:
     assert text.index("None of the twelve checks finds a cause. Ruled out: noise") < text.index(
         "Check Answer"
     )
-    assert "Noise ○ ruled out online " in text
+    assert "Noise ○ ruled out lift online " in text
     assert "Served ≠ evaluated ? inconclusive needs a table of served lists" in text
     assert text.count("inconclusive needs") == 9
     assert markup(shown()).count("<details>") == 12
