@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
-from recdash.diagnosis.evidence import Evidence, Missing
+from recdash.diagnosis.evidence import Evidence, Gain, Missing
 from recdash.diagnosis.mini_chart import Picture
 from recdash.formatting import numbers
 
 Finding = Literal["supports", "rules out", "can't tell"]
 Strength = Literal[0, 1, 2, 3]
 Part = TypeVar("Part")
+MOST_TIMES = 10
 NO_GAIN = "There is no significant offline gain to explain."
 
 
@@ -110,6 +111,16 @@ def change(share: float | None) -> str:
     if not share:
         return numbers.NONE if share is None else "0 %"
     return f"{numbers.signed(100 * share, numbers.places([100 * share]))} %"
+
+
+def amounts(*gains: Gain) -> list[str]:
+    """Returns gains in % of the baseline's value; as differences if one of them is more than ten times that
+    value, because a percentage of a tiny value says nothing.
+    """
+    if all(abs(gain.share or 0) <= MOST_TIMES for gain in gains):
+        return [change(gain.share) for gain in gains]
+    decimals = numbers.places([gain.mean for gain in gains])
+    return [numbers.signed(gain.mean, decimals) for gain in gains]
 
 
 def between(low: float | None, high: float | None) -> str:

@@ -10,6 +10,7 @@ from recdash.diagnosis.answer import (
     CheckAnswer,
     MissingEvidence,
     Result,
+    amounts,
     between,
     change,
     check,
@@ -245,7 +246,8 @@ def labels(evidence: Evidence) -> CheckAnswer:
     rule = stricter.rule
     bars = (_gain_bar("As counted offline", gain), _gain_bar(f"Only {rule}", stricter.gain))
     picture = Picture(f"Difference in {about.metric} to {about.base}", bars, sign=True)
-    statistic = f"{change(gain.share)} offline; {change(stricter.gain.share)} with {rule}"
+    as_counted, as_online = amounts(gain, stricter.gain)
+    statistic = f"{as_counted} offline; {as_online} with {rule}"
     result = Result("labels", statistic, picture)
     if stricter.already:
         return result.rules_out(f"Offline counts {rule} already.")

@@ -10,6 +10,7 @@ from recdash.diagnosis.answer import (
     CheckAnswer,
     MissingEvidence,
     Result,
+    amounts,
     between,
     change,
     check,
@@ -61,7 +62,9 @@ def noise(evidence: Evidence) -> CheckAnswer:
     if lift.low is None or lift.high is None:
         raise MissingEvidence("an interval of the lift")
     interval, implied = between(lift.low, lift.high), change(gain.share)
-    statistic = f"lift online {interval}" + ("" if gain.share is None else f"; gain offline {implied}")
+    statistic = f"lift online {interval}" + (
+        "" if gain.share is None else f"; gain offline {amounts(gain)[0]}"
+    )
     smallest = None if isinstance(evidence.detectable, Missing) else evidence.detectable
     result = Result("noise", statistic, _noise_picture(evidence.about, gain, lift, smallest))
     online = f"{change(lift.value)} online ({interval})"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from recdash.diagnosis import CHECKS, CheckAnswer, Evidence, Missing, ask_all
+from recdash.diagnosis.answer import amounts
 from recdash.diagnosis.evidence import (
     About,
     AudienceEvidence,
@@ -581,3 +582,10 @@ def test_the_checks_come_in_their_order_and_name_themselves() -> None:
 def test_what_is_not_there_is_asked_for() -> None:
     told = ask_all(NOTHING)
     assert {one.needs for one in told if one.verdict == "can't tell"} == {"a table of its own"}
+
+
+def test_gains_over_a_tiny_baseline_are_differences() -> None:
+    """0.02 of 0.2 is +10 %; 0.5 of 0.0005 would be +100,000 %."""
+    assert amounts(gain(0.02, 0.01, 0.03, 0.2)) == ["+10.0 %"]
+    tiny = gain(0.5, 0.4, 0.6, 0.0005)
+    assert amounts(tiny, gain(0.02, 0.01, 0.03, 0.0005)) == ["+0.500", "+0.020"]
