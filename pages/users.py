@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from recdash.domain.access import NUMBERS_ONLY
 from recdash.ui.app import state
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.shell import frame
@@ -21,7 +22,9 @@ if gains:
 run_id = gains.run_id if gains else page.show_alone(view)
 
 st.html('<hr class="rd-rule">')
-picked = picker.pick(view, run_id)
+if state.person().numbers_only:
+    st.caption(NUMBERS_ONLY)
+picked = None if state.person().numbers_only else picker.pick(view, run_id)
 if picked:
     heading, choice = st.columns([1, 1.75], vertical_alignment="bottom")
     with heading:

@@ -5,7 +5,7 @@ show the audit log.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,15 +29,20 @@ address_option = click.option(
 @click.option("--report", help="Share only this report: its title or id.")
 @click.option("--days", type=float, default=30, show_default=True, help="Days until the link expires.")
 @click.option("--label", default="", help="Label of the link, such as its recipient; only editors see it.")
+@click.option("--numbers-only", is_flag=True, help="Show no ids, lists or values of single users.")
 @address_option
-def share(experiment: str, report: str | None, days: float, label: str, address: str) -> None:
+def share(
+    experiment: str, report: str | None, days: float, label: str, address: str, *, numbers_only: bool
+) -> None:
     """Create a link with which anyone can read one experiment or one report.
 
     The link is shown only once: the store keeps a hash of it.
     """
     workspace, stored = open_experiment(experiment)
     report_id = None if report is None else _report(workspace, stored.id, report)
-    shared = workspace.sharing.share(stored.id, report_id=report_id, days=days, label=label)
+    shared = workspace.sharing.share(
+        stored.id, report_id=report_id, days=days, label=label, numbers_only=numbers_only
+    )
     say(f"{address.rstrip('/')}/s/{shared.token}")
     subject = "the report" if report_id else f"'{stored.name}'"
     say(
@@ -65,23 +70,35 @@ def _report(workspace: Workspace, experiment_id: str, wanted: str) -> str:
 @experiment_option
 @form_option
 def links(experiment: str, form: str) -> None:
-    """List the share links of an experiment: who created them, when they expire, and which no longer work."""
+    """List the share links of an experiment: who created them, when they expire, and when they were used."""
     from recdash.report.reports import Reports
 
     workspace, stored = open_experiment(experiment)
     titles = {report.id: report.title for report in Reports(workspace).all(stored.id, archived=True)}
-    facts = []
+    facts, uses = [], workspace.sharing.uses(stored.id)
     for link in workspace.sharing.links(stored.id):
         opens = "experiment" if link.report is None else f"report '{titles[link.report]}'"
-        fact = {"id": link.id, "opens": opens, "state": workspace.sharing.link_state(link)}
-        until = f"{link.expires:%Y-%m-%d %H:%M}"
-        facts.append(fact | {"until": until, "author": link.author, "label": link.label})
+        use = uses.get(link.id)
+        fact: dict[str, Any] = {
+            "id": link.id,
+            "opens": opens,
+            "state": workspace.sharing.link_state(link),
+            "until": f"{link.expires:%Y-%m-%d %H:%M}",
+            "author": link.author,
+            "label": link.label,
+            "shows": "numbers only" if link.numbers_only else "all data",
+            "last_used": f"{use.last:%Y-%m-%d %H:%M}" if use else None,
+            "opened": use.n_opened if use else 0,
+        }
+        facts.append(fact)
     if form == "json":
         say_json(facts)
         return
-    rows = [["id", "opens", "state", "until (UTC)", "made by", "label"]]
-    rows += [[fact["id"][:ID_SHOWN], *list(fact.values())[1:]] for fact in facts]
-    say_lines(aligned(rows, texts=6) if facts else f"'{stored.name}' has no share links.")
+    rows = [["id", "opens", "state", "until (UTC)", "made by", "label", "shows", "last used (UTC)", "opened"]]
+    for fact in facts:
+        id_, *others, last, opened = fact.values()
+        rows.append([id_[:ID_SHOWN], *others, last or "never", str(opened)])
+    say_lines(aligned(rows, texts=8) if facts else f"'{stored.name}' has no share links.")
 
 
 @click.command()

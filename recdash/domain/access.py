@@ -12,6 +12,7 @@ ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
 """All roles, from the fewest rights to the most; each role includes the rights of those before it."""
 READ_ONLY_LINK = "This is a read-only link."
 DEAD_LINK, LEAVE_LINK = "This link no longer works", "Leave this link"
+NUMBERS_ONLY = "This link shows numbers only: no data of single users."
 """Texts for guests with a share link."""
 
 
@@ -41,6 +42,11 @@ class Person:
         """Raises Forbidden, with a text for the person, if the person lacks the rights of the role."""
         if not self.may(role):
             raise Forbidden(READ_ONLY_LINK if self.is_guest else _WHY_NOT[role])
+
+    def must_see_users(self) -> None:
+        """Raises Forbidden, with a text for the person, if the person may see no data of single users."""
+        if self.numbers_only:
+            raise Forbidden(NUMBERS_ONLY)
 
 
 _WHY_NOT: dict[AccessRole, str] = {

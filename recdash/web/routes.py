@@ -45,8 +45,8 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
     ]
 
 
-def not_found(request: Request) -> Response:
-    return Refused(404, "Not found", "This page does not exist.").response(request.headers)
+def not_found(_request: Request) -> Response:
+    raise Refused(404, "Not found", "This page does not exist.")  # the middleware logs and answers it
 
 
 def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]:
@@ -84,17 +84,20 @@ class ShareLinks:
                 "experiment": link.experiment,
                 "report": link.report,
             }
-            access_log.record("link opened", request, **facts)
             if link.report is None:
-                return self.to_experiment(request, token, link)
-            reader = f"{address_of(request)} {link.id}"
-            file = await self.turns.make(reader, lambda: Reports(self.workspace()).shared(token))
-            return report_page(file, self.config)
+                answer = self.to_experiment(request, token, link)
+            else:
+                reader = f"{address_of(request)} {link.id}"
+                file = await self.turns.make(reader, lambda: Reports(self.workspace()).shared(token))
+                answer = report_page(file, self.config)
         except LinkDead as why:
             access_log.record("link refused", request, reason=why.reason)
             return closed_link(why).response(request.headers)
         except RecdashError as why:
-            return report_refusal(why).response(request.headers)
+            raise report_refusal(why) from None  # the middleware logs and answers it
+        access_log.record("link opened", request, **facts)
+        await run_in_threadpool(lambda: self.workspace().sharing.note_use(link, opened=True))
+        return answer
 
     def to_experiment(self, request: Request, token: str, link: ShareLink) -> Response:
         onwards = RedirectResponse(f"../?{urlencode({'e': link.experiment})}", 303)

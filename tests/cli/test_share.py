@@ -39,6 +39,7 @@ def test_a_link_is_made_listed_and_taken_back(films: Recdash) -> None:
     assert films("revoke", listed["id"][:12]).exit_code == 0
     with pytest.raises(LinkDead, match="revoked"):
         space.sharing.shared(token)
+    assert (listed["shows"], listed["last_used"], listed["opened"]) == ("all data", None, 0)
     assert "revoked" in films("links", "--experiment", "films").stdout
 
 

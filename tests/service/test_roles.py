@@ -6,10 +6,11 @@ What all services stand on (their context, data and values) is private; it is as
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from small_tables import sessions_of_two_variants
@@ -42,7 +43,7 @@ READS = [
     "online_analysis.reversals", "online_tests.results", "online_tests.all",
     "online_tests.disagreements", "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
-    "online_tests.next_steps_of", "online_tests.users", "online_tests.preview",
+    "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.standing", "overview.today", "overview.verdict", "overview.cards",
     "queries.baseline", "queries.check", "queries.of", "replicates.of",
@@ -77,7 +78,7 @@ CHANGES = [
     "runs.add_fallback", "runs.add_references", "runs.add", "runs.archive", "runs.delete", "runs.set_note",
     "runs.prepare_references", "runs.prepare", "runs.rename", "runs.unarchive",
     "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
-    "sharing.save_view", "sharing.share", "sharing.links",
+    "sharing.save_view", "sharing.share", "sharing.links", "sharing.uses",
 ]  # fmt: skip
 ADMINS = [
     "audit.altered", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",
@@ -86,13 +87,14 @@ ADMINS = [
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
     "now", "open", "reports.shared", "secret", "seen_by", "sharing.guest_of", "sharing.link_state",
-    "sharing.shared", "sign_ins.end", "sign_ins.has_ended",
+    "sharing.note_use", "sharing.shared", "sign_ins.end", "sign_ins.has_ended",
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
     "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "experiments.with_rules",
     "journal.add",
     "journal.writing", "journal.written", "online_analysis.arms", "online_tests.count_again",
+    "online_tests.users",
     "online_tests.results_of", "overlap.found", "reports.headline", "runs.add_scored", "runs.how_scored",
     "slices.slice_scores",
 ]  # fmt: skip
@@ -102,12 +104,21 @@ LEAST: dict[str, AccessRole] = {
     **dict.fromkeys(ADMINS, "admin"),
 }
 
-TRUTH = pd.DataFrame({"user_id": ["u", "v", "w"], "item_id": ["a", "b", "c"]})
+PEOPLE = ["person-u", "person-v", "person-w"]
+"""Ids of users: nothing else that is stored begins with person-."""
+TRUTH = pd.DataFrame({"user_id": PEOPLE, "item_id": ["a", "b", "c"]})
 LISTS = pd.DataFrame(
-    {"user_id": ["u", "v", "w", "u", "v", "w"], "item_id": [*"abc", *"xyz"], "rank": [1, 1, 1, 2, 2, 2]}
+    {
+        "user_id": [*PEOPLE, *PEOPLE, "person-unknown"],
+        "item_id": [*"abc", *"xyz", "x"],
+        "rank": [1, 1, 1, 2, 2, 2, 1],
+    }
 )
-OTHERS = LISTS.assign(rank=[2, 2, 2, 1, 1, 1])
+OTHERS = LISTS.assign(rank=[2, 2, 2, 1, 1, 1, 1])
 SESSIONS = sessions_of_two_variants()
+SESSIONS = SESSIONS.assign(unit_id="person-" + SESSIONS["unit_id"], plan=["free", "paid"] * 20)
+USERS = pd.DataFrame({"user_id": PEOPLE, "plan": ["free", "free", "paid"]})
+CATALOGUE = pd.DataFrame({"item_id": [*"abcdxyz"], "genre": ["Crime", "Drama"] * 3 + ["Crime"]})
 
 
 @dataclass(frozen=True)
@@ -121,6 +132,9 @@ class House:
     def seen_by(self, role: str) -> Workspace:
         if role == "guest":
             return self.admin.seen_by(Person("guest of ann", "viewer", self.mine["experiment_id"]))
+        if role == "numbers":
+            guest = Person("guest of ann", "viewer", self.mine["experiment_id"], numbers_only=True)
+            return self.admin.seen_by(guest)
         return self.admin.seen_by(Person("bob", role))  # type: ignore[arg-type]
 
 
@@ -138,14 +152,18 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
 
     ``also``: a further item of the truth, so that nothing of two experiments is the same file.
     """
-    more = pd.DataFrame({"user_id": ["u"] * len(also), "item_id": list(also)})
-    made = space.experiments.create(name, pd.concat([TRUTH, more]), depth=2)
+    more = pd.DataFrame({"user_id": PEOPLE[:1] * len(also), "item_id": list(also)})
+    made = space.experiments.create(
+        name, pd.concat([TRUTH, more]), user_attributes=USERS, catalogue=CATALOGUE, depth=2
+    )
     als, ease = (
         space.runs.add(made.id, table, name=f"{name}-{run}")[0].run
         for run, table in {"als": LISTS, "ease": OTHERS}.items()
     )
-    test = space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links={"B": als.id})
-    view = space.sharing.save_view(made.id, f"view-of-{name}", "leaderboard", {"k": "2"})
+    test = space.online_tests.add(
+        made.id, "March", {"sessions": SESSIONS}, control="A", links={"A": ease.id, "B": als.id}
+    )
+    view = space.sharing.save_view(made.id, f"view-of-{name}", "users", {"k": "2", "u": PEOPLE[0]})
     link = space.sharing.share(made.id).link
     query = space.queries.of(made.id, [als.id], ease.id, "ndcg", 2)
     proposed = space.reviews.propose(made.id, als.id, query)
@@ -164,10 +182,11 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
 
 
 GIVEN: dict[str, Any] = {
-    "metric": "ndcg", "metrics": ("ndcg", "recall"), "k": 2, "online_metric": "watch_per_user",
+    "metric": "ndcg", "metrics": ("ndcg", "recall"), "k": 2, "online_metric": "sessions_per_user",
     "by": "user_history", "attribute": "genre", "variant": "B", "segment": "plan", "effect": 0.05,
     "how": "daily", "names": "popular", "source": LISTS, "tables": {"sessions": SESSIONS}, "truth": TRUTH,
-    "kind": "run", "user_id": "u", "rules": None, "changed": None, "tags": ("t",), "note": "n", "params": {},
+    "kind": "run", "user_id": PEOPLE[0], "rules": None, "changed": None, "tags": ("t",), "note": "n",
+    "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
     "staged": (), "new": None, "target": "no-folder/backup",
@@ -240,6 +259,62 @@ def test_a_guest_finds_nothing_of_another_experiment(house: House, name: str) ->
         looked_at(method(**asked), house.other["run_id"])
 
 
+OF_SINGLE_USERS = [
+    "definitions.worked_example",
+    "runs.first_ids",
+    "users.decisive_users",
+    "users.lists",
+    "users.values",
+]
+"""What is about single users. Guests of a link that shows numbers only are refused."""
+ELSEWHERE = {
+    "experiments.preview",  # the rows of a file that is handed in
+    "intake.plan", "intake.rejects",  # files that are handed in, by editors
+    "reports.write",  # to a folder of the server; the same bytes as reports.file
+}  # fmt: skip
+ABOUT: dict[str, dict[str, Any]] = {
+    "online_analysis": {"metric": "sessions_per_user"},
+    "online_analysis.metric": {"name": "sessions_per_user"},
+    "sharing.saved_view": {"name": "view-of-films"},
+    "segments": {"by": "user:plan"}, "slices": {"by": "user:plan"},
+    "slices.shown_by": {"attribute": "genre"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted({*READS} - ELSEWHERE))
+def test_a_guest_of_numbers_only_is_told_of_no_user(house: House, name: str) -> None:
+    """Also after an admin has asked the same, whose answers may be cached."""
+    given = {**house.mine, **ABOUT.get(name.partition(".")[0], {}), **ABOUT.get(name, {})}
+    asked = arguments(method_of(house.admin, name), given)
+    seen = [*texts(method_of(house.admin, name)(**asked))]
+    guest = method_of(house.seen_by("numbers"), name)
+    if name in OF_SINGLE_USERS:
+        assert any("person-" in text for text in seen) or name == "users.values"
+        with pytest.raises(Forbidden, match="numbers only"):
+            guest(**asked)
+    else:
+        assert [text for text in texts(guest(**asked)) if "person-" in text] == []
+
+
+def texts(found: Any) -> Iterator[str]:
+    """All texts in an answer: in its fields, rows, keys and files; what services hold for themselves is not
+    part of it.
+    """
+    if isinstance(found, str | bytes):
+        yield found if isinstance(found, str) else found.decode("utf-8", "replace")
+    elif isinstance(found, pd.DataFrame):
+        yield from texts([found.index.tolist(), found.columns.tolist(), found.to_numpy().tolist()])
+    elif isinstance(found, np.ndarray):
+        yield from texts(found.tolist() if found.dtype.kind in "OSU" else [])
+    elif isinstance(found, Mapping):
+        yield from texts([*found.keys(), *found.values()])
+    elif isinstance(found, Sequence | set | frozenset):
+        for one in found:
+            yield from texts(one)
+    elif is_dataclass(found) and not type(found).__module__.startswith("recdash.service.context"):
+        yield from texts([getattr(found, field.name) for field in fields(found)])
+
+
 def looked_at(found: Any, run_id: str) -> None:
     """What is read only when somebody looks at it is looked at."""
     if hasattr(found, "replicate_values"):
@@ -295,7 +370,7 @@ def test_what_a_guest_may_list_is_of_one_experiment(house: House) -> None:
     assert guest.sharing.saved_view("view-of-films").experiment == house.mine["experiment_id"]
     with pytest.raises(NotFound):
         guest.sharing.saved_view("view-of-songs")
-    told = guest.track_records.of("ndcg", 2, "watch_per_user")
+    told = guest.track_records.of("ndcg", 2, "sessions_per_user")
     assert {point.experiment for point in told.points} <= {"films"}
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from recdash.domain.access import Person
-from recdash.domain.journal import Report
+from recdash.domain.journal import LinkUse, Report
 from recdash.errors import Forbidden, InputError, NameTaken, NotFound
 from recdash.report.reports import Reports
 from recdash.service import LinkDead, Workspace
@@ -156,6 +156,34 @@ def tampered(tokens: list[str], n: int, rng: random.Random) -> Iterator[str]:
         if found not in tokens:
             n -= 1
             yield found
+
+
+def test_the_use_of_a_link_is_stored_when_it_is_opened_and_then_once_an_hour(
+    space: Workspace, films: str, clock: Clock
+) -> None:
+    link = space.sharing.share(films, numbers_only=True).link
+    assert (link.numbers_only, link.guest.numbers_only, space.sharing.uses(films)) == (True, True, {})
+    space.sharing.note_use(link, opened=True)
+    uses = []
+    for minutes in (59, 60, 61):
+        clock.now = NOON + timedelta(minutes=minutes)
+        space.sharing.note_use(link, opened=False)
+        uses.append(space.sharing.uses(films)[link.id])
+    hour = NOON + timedelta(hours=1)
+    assert uses == [LinkUse(NOON, 1), LinkUse(hour, 1), LinkUse(hour, 1)]
+    clock.now = NOON + timedelta(minutes=62)
+    space.sharing.note_use(link, opened=True)
+    assert space.sharing.uses(films) == {link.id: LinkUse(clock.now, 2)}
+
+
+def test_a_use_that_cannot_be_stored_keeps_nobody_out(
+    space: Workspace, films: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    link = space.sharing.share(films).link
+    assert (link.numbers_only, link.guest.numbers_only) == (None, False)
+    space.seen_by(Person("vi", "viewer")).sharing.note_use(link, opened=True)  # a store that is read-only
+    assert "could not be stored" in caplog.text
+    assert space.sharing.uses(films) == {}
 
 
 def test_what_is_stored_of_a_link_does_not_make_one(space: Workspace, films: str) -> None:

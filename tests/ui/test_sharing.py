@@ -284,6 +284,21 @@ def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
     assert len(workspace.sharing.links(films["films"])) == 1
 
 
+def test_a_link_of_numbers_only_says_so_and_when_it_was_used(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    app = open_tab(open_page(), "Share link")
+    next(box for box in app.checkbox if box.label == "Numbers only").check()
+    press(app, "Create link")
+    link = workspace.sharing.shared(token_in(app))
+    assert (link.experiment, link.numbers_only) == (films["films"], True)
+    assert "this experiment, numbers only" in said(app)
+    assert "never used" in said(app)
+    workspace.sharing.note_use(link, opened=True)
+    press(app, "Done")
+    assert re.search(r"used \d+ \w+ 20\d\d, opened 1×", said(app))
+
+
 def test_a_revoked_link_says_so_and_is_dead(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:

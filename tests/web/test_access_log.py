@@ -11,10 +11,12 @@ import pytest
 from app_pages import lists, store
 from web_requests import ask, browser_of, door, request
 
+from recdash.errors import StoreBusy
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.web import access_log
 from recdash.web.middleware import AuthMiddleware
+from recdash.web.report_queue import ReportTurns
 
 
 @pytest.fixture
@@ -101,6 +103,39 @@ def test_the_path_of_a_refused_request_is_logged_without_its_secret(
     assert line["reason"] == "Not allowed"
     assert "the-key" not in caplog.text
     assert "a-token" not in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/s/a-token/more", "/key/the-key/more", "/reports/x/more"])
+def test_an_unknown_address_is_logged_without_its_secret(
+    workspace: Workspace, log: Any, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    browser = browser_of(workspace)
+    browser.get("/key/the-key")
+    assert browser.get(path).status == 404
+    (line,) = log("refused")
+    assert (line["status"], line["reason"]) == (404, "Not found")
+    assert "the-key" not in caplog.text
+    assert "a-token" not in caplog.text
+
+
+def test_a_link_whose_report_has_to_wait_is_refused_and_not_opened(
+    workspace: Workspace, log: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    films = store(workspace, {"als": lists(1), "popular": lists(2)})["films"]
+    report = Reports(workspace).make(Reports(workspace).question(films), title="Films")
+    shared = workspace.sharing.share(films, report_id=report.id)
+
+    async def busy(*_: Any) -> None:
+        raise StoreBusy("Many reports are being generated.")
+
+    with monkeypatch.context() as moment:
+        moment.setattr(ReportTurns, "make", busy)
+        answer = browser_of(workspace).get(f"/s/{shared.token}")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    assert [(line["status"], line["path"]) for line in log("refused")] == [(503, "/s/…")]
+    assert (log("link opened"), workspace.sharing.uses(films)) == ([], {})
+    assert browser_of(workspace).get(f"/s/{shared.token}").status == 200
+    assert len(log("link opened")) == workspace.sharing.uses(films)[shared.link.id].n_opened == 1
 
 
 def test_a_strangers_text_stays_on_one_line(workspace: Workspace, log: Any) -> None:

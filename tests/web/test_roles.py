@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from app_pages import TRUTH, forget, link, lists, passed, said, shell, store
+from app_pages import TRUTH, USERS, forget, link, lists, passed, said, shell, store
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -133,6 +135,19 @@ def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing_for_readers(visit
     for reader in ("nobody", "guest", "viewer"):
         assert seen[reader].get("file_uploader") == []
         assert {button.label for button in seen[reader].button} & CHANGING == set()
+
+
+@pytest.mark.parametrize("page", [page for page, role in PAGES.items() if role == "viewer"])
+def test_a_page_of_numbers_only_names_no_user(films: str, come_as: Callable[..., None], page: str) -> None:
+    guest = Person("guest of mara", "viewer", films)
+    shown = []
+    for person in (guest, replace(guest, numbers_only=True)):  # the first fills the caches
+        come_as(lambda person=person: person)
+        app = at(page, e=films, u="u3", ex="run")
+        options = [option for box in app.selectbox for option in box.options]
+        shown.append({word for word in USERS if re.search(rf"\b{word}\b", " ".join([said(app), *options]))})
+    assert shown[1] == set()
+    assert bool(shown[0]) == (page in {"users", "definitions"})
 
 
 CHANGING = {"Upload", "Upload a run", "Upload an online test", "Load the demo", "Add reference candidates"}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Literal
@@ -15,17 +16,21 @@ from typing import Literal
 from itsdangerous import BadSignature, Signer
 
 from recdash.domain.access import Person
-from recdash.domain.journal import SavedView, ShareLink
+from recdash.domain.journal import LinkUse, SavedView, ShareLink
 from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.service.context import ServiceContext
 from recdash.service.validation import one_line
 from recdash.store import new_id
 
+logger = logging.getLogger(__name__)
 MOST_DAYS, USUAL_DAYS = 366, 30
 LABEL_CHARS = 200
 ID_BYTES = 16
 SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 LONGEST_TOKEN = 200
+NOTED_EVERY = timedelta(hours=1)
+OF_A_USER = "u"
+"""The parameter of a page's address with the id of a single user."""
 State = Literal["alive", "expired", "revoked"]
 Reason = Literal["unknown", "expired", "revoked", "archived"]
 
@@ -80,9 +85,17 @@ class Sharing:
         return Signer(key, salt="recdash.share", key_derivation="hmac", digest_method=hashlib.sha256)
 
     def share(
-        self, experiment_id: str, *, report_id: str | None = None, days: float = USUAL_DAYS, label: str = ""
+        self,
+        experiment_id: str,
+        *,
+        report_id: str | None = None,
+        days: float = USUAL_DAYS,
+        label: str = "",
+        numbers_only: bool = False,
     ) -> SharedLink:
         """Creates a link with which anyone can read the experiment, or only one report of it, for some days.
+
+        With ``numbers_only`` its readers see no data of single users: no ids, lists or values of a user.
 
         Raises InputError unless 0 < ``days`` ≤ 366, and for a label that is too long; NotFound for a report
         of another experiment.
@@ -102,6 +115,7 @@ class Sharing:
             expires=now + timedelta(days=days),
             report=report_id,
             label=one_line("label", label, LABEL_CHARS),
+            numbers_only=numbers_only or None,
         )
         return SharedLink(self._signer.sign(raw.hex()).decode("ascii"), store.share_links.add(link))
 
@@ -155,6 +169,28 @@ class Sharing:
         self._context.person.must_be("editor")
         return self._store.share_links.of_experiment(experiment_id)
 
+    def uses(self, experiment_id: str) -> dict[str, LinkUse]:
+        """Returns {link id: use} of the experiment's links that were used.
+
+        Raises Forbidden unless the person is an editor.
+        """
+        self._context.person.must_be("editor")
+        return self._store.share_links.uses(experiment_id)
+
+    def note_use(self, link: ShareLink, *, opened: bool) -> None:
+        """Stores that a link was used now; with ``opened`` that its address was opened once more.
+
+        Further use is stored once an hour. A use that cannot be stored is logged; the link opens all the
+        same.
+        """
+        links, now = self._store.share_links, self._context.now()
+        try:
+            use = None if opened else links.uses(link.experiment).get(link.id)
+            if use is None or now - use.last >= NOTED_EVERY:
+                links.note_use(link.id, now, opened=opened)
+        except RecdashError:
+            logger.warning("The use of a share link could not be stored.", exc_info=True)
+
     def revoke(self, link_id: str) -> ShareLink:
         """Revokes a share link for good.
 
@@ -194,14 +230,20 @@ class Sharing:
         )
 
     def saved_views(self, experiment_id: str) -> list[SavedView]:
-        return self._store.saved_views.of_experiment(experiment_id)
+        return [self._as_seen(view) for view in self._store.saved_views.of_experiment(experiment_id)]
+
+    def _as_seen(self, view: SavedView) -> SavedView:
+        """Returns a view as the person may open it: for guests of numbers only without the user it shows."""
+        if not self._context.person.numbers_only:
+            return view
+        return replace(view, params={name: view.params[name] for name in view.params if name != OF_A_USER})
 
     def saved_view(self, name: str) -> SavedView:
         """Returns the saved view of this name. Raises NotFound if there is none."""
         view = self._store.saved_views.named(name)
         if view is None:
             raise NotFound(f"No saved view is called '{name}'.")
-        return view
+        return self._as_seen(view)
 
     def forget_view(self, view_id: str) -> None:
         self._context.writable_store().saved_views.delete(view_id)

@@ -224,8 +224,10 @@ class Runs:
     ) -> FirstIds:
         """Returns how many ids in the first rows of an upload the test set has; stores nothing.
 
-        ``where`` is an experiment's id or a set-up.
+        ``where`` is an experiment's id or a set-up. Raises Forbidden for a guest whose link shows numbers
+        only, as the answer holds examples of ids.
         """
+        self._context.person.must_see_users()
         n_rows, reference = 0, self.how_scored(where).reference
         try:
             run, *_ = read_uploads(source, name, mapping, self._context.limits)

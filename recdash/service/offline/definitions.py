@@ -69,8 +69,9 @@ class PresetResults:
         """Returns the computation of the metric for one user with a short list, step by step.
 
         None if there is no such user, and for a run without lists. Raises UnknownName for an unknown preset,
-        InputError for a k beyond the depth.
+        InputError for a k beyond the depth, Forbidden for a guest whose link shows numbers only.
         """
+        self._context.person.must_see_users()
         if not self._context.store.runs.get(run_id).has_lists:
             return None
         convention = self._conventions(run_id, metric)[preset_named(preset).name]

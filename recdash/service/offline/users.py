@@ -1,4 +1,7 @@
-"""Results of single users: who gains, who loses, and what their lists contain."""
+"""Results of single users: who gains, who loses, and what their lists contain.
+
+Guests whose link shows numbers only get the totals, and Forbidden for what is about one user.
+"""
 
 from __future__ import annotations
 
@@ -98,6 +101,7 @@ class UserResults:
         """
         import pandas as pd
 
+        self._context.person.must_see_users()
         known = self._paired_values(run_id, query)
         if known is None:
             return pd.DataFrame(columns=list(DECISIVE_COLUMNS))
@@ -163,6 +167,7 @@ class UserResults:
         not in the test set.
         """
         check_k(k)
+        self._context.person.must_see_users()
         experiment_id = self._store.runs.get(run_ids[0]).experiment
         user = self._user(experiment_id, user_id)
         reference, facts = self._data.reference(experiment_id), self._lists.facts(experiment_id)
@@ -186,6 +191,7 @@ class UserResults:
 
     def values(self, user_id: str, query: ComparisonQuery) -> dict[str, float]:
         """Returns {run id: metric's value for one user}, for each run in which the user counts."""
+        self._context.person.must_see_users()
         user = self._user(self._store.runs.get(query.baseline).experiment, user_id)
         known = {run_id: self._user_values(run_id, query) for run_id in query.shown}
         own = {run_id: values.own[values.users == user] for run_id, values in known.items() if values}

@@ -19,7 +19,7 @@ from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_users
-from recdash.online.analysis.sample import summarise
+from recdash.online.analysis.sample import SampleSummary, summarise
 from recdash.online.proposals import propose
 from recdash.online.rules import RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
@@ -296,8 +296,12 @@ class OnlineTests:
         """
         test = self._store.online_tests.get(test_id)
         results, rules = self.results_of(test), OnlineRules(**test.rules)
-        sample = None if test.kind == "aggregates" else summarise(self.users(test_id))
+        sample = None if test.kind == "aggregates" else self.sample(test_id)
         return results, next_steps(results, rules, sample), sample.days if sample else 0
+
+    def sample(self, test_id: str) -> SampleSummary:
+        """Returns how many users the test has, and how they were counted. Raises NotFound as ``users``."""
+        return summarise(self.users(test_id))
 
     def users(self, test_id: str) -> OnlineUsers:
         """Returns the users of a test with their totals.

@@ -25,9 +25,7 @@ Version = tuple[str, str]
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def _sample_summary(version: Version) -> SampleSummary:
-    from recdash.online.analysis import sample
-
-    return sample.summarise(workspace().online_tests.users(version[0]))
+    return workspace().online_tests.sample(version[0])
 
 
 def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Answer:

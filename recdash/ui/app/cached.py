@@ -11,7 +11,7 @@ import streamlit as st
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError
 from recdash.formatting.html import markdown
-from recdash.ui.app.state import View, workspace
+from recdash.ui.app.state import View, person, workspace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,16 +193,19 @@ def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
 
 
 def decisive_users(view: View, run_id: str) -> pd.DataFrame:
+    person().must_see_users()  # the cache is shared with people who may
     return answer(workspace().users.decisive_users, (run_id, view.query))
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
     """Returns the lists of one user. Raises NotFound for a user who is not in the test set."""
+    person().must_see_users()
     baseline = view.baseline.id if view.baseline else None
     return _of_view(view, workspace().users.lists, view.shown_ids, user_id, view.k, baseline)
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
+    person().must_see_users()
     return answer(workspace().users.values, (user_id, view.query))
 
 
@@ -227,6 +230,7 @@ def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
 
 
 def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
+    person().must_see_users()
     return answer(workspace().definitions.worked_example, (run_id, metric, k, preset))
 
 

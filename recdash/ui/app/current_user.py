@@ -20,6 +20,7 @@ from recdash.web.visitor import Visitor
 
 _NAME, NAME_COOKIE = "recdash.given-name", "recdash-name"
 """The key of the given name in the session state, and the cookie in which the browser keeps it."""
+_NOTED = "recdash.visit-noted"
 
 
 @st.cache_resource(show_spinner=False)
@@ -64,6 +65,13 @@ def link() -> ShareLink | None:
     """
     token = visitor().share
     return None if token is None else full_workspace().sharing.shared(token)
+
+
+def note_visit(link: ShareLink) -> None:
+    """Stores that a share link is used, once per session of a browser."""
+    if _NOTED not in st.session_state:
+        st.session_state[_NOTED] = True
+        full_workspace().sharing.note_use(link, opened=False)
 
 
 def reader() -> Person:

@@ -6,13 +6,14 @@ import streamlit as st
 
 from recdash.definitions.latex import formula, is_exact
 from recdash.definitions.worked_example import N_POPULAR, ExamplePlace, Worked, example, why_no_example
+from recdash.domain.access import NUMBERS_ONLY
 from recdash.domain.records import Run
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.tables import Cell, muted, number_columns, text_columns
 from recdash.metrics import METRICS, define
 from recdash.metrics.naming import reads_train
-from recdash.ui.app import cached
+from recdash.ui.app import cached, state
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import table_html
 from recdash.ui.definitions.page import PresetsOfRun
@@ -62,6 +63,9 @@ def work_out(by_preset: PresetsOfRun, preset: str) -> None:
     """Draws the computation for the built-in list or for a user of the run, as chosen."""
     chosen = widgets.choice("Example", "ex", EXAMPLES, "small")
     row = by_preset.row(preset)
+    if chosen == "run" and state.person().numbers_only:
+        st.info(NUMBERS_ONLY)
+        return
     if chosen == "run" and (reason := _why_no_user(by_preset.run, row["reason"])):
         st.info(f"No example from this run: {reason}.")
         return

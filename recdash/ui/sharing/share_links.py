@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from recdash.domain.journal import ShareLink
+from recdash.domain.journal import LinkUse, ShareLink
 from recdash.errors import RecdashError
 from recdash.formatting.html import Html
 from recdash.formatting.wording import day
@@ -49,23 +49,28 @@ def _form(tab: ShareTab, view: View) -> None:
     st.caption(
         f"Anyone with this link can read the experiment (no sign-in).{links.local_only_warning(links.home())}"
     )
-    label, days = f"link-label-{tab.turn}", f"link-days-{tab.turn}"
+    label, days, limit = (f"link-{name}-{tab.turn}" for name in ("label", "days", "limit"))
     with st.form(f"make-link-{tab.turn}", border=False):
         st.text_input("Label", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
         st.number_input("Days until it expires", 1, MOST_DAYS, USUAL_DAYS, key=days)
-        make = partial(_make, tab, tab.turn, view, label, days)
+        st.checkbox(
+            "Numbers only", key=limit, help="Its readers see no ids, lists or values of single users."
+        )
+        make = partial(_make, tab, tab.turn, view, label, days, limit)
         key = f"make-link-{tab.turn}-go"
         st.form_submit_button("Create link", type="primary", key=key, on_click=make)
     if tab.refused is not None:
         widgets.problems(tab.refused)
 
 
-def _make(tab: ShareTab, turn: int, view: View, label: str, days: str) -> None:
+def _make(tab: ShareTab, turn: int, view: View, label: str, days: str, limit: str) -> None:
     if turn != tab.turn:  # this is the second click of a double click
         return
-    name, n_days = st.session_state[label], int(st.session_state[days])
+    name, n_days, is_limited = (st.session_state[key] for key in (label, days, limit))
     try:
-        tab.made = workspace().sharing.share(view.experiment.id, label=name, days=n_days)
+        tab.made = workspace().sharing.share(
+            view.experiment.id, label=name, days=int(n_days), numbers_only=is_limited
+        )
         tab.turn, tab.refused = turn + 1, None
     except RecdashError as error:
         tab.refused = error
@@ -85,10 +90,11 @@ def _put_away(tab: ShareTab) -> None:
 def _list(tab: ShareTab, known: Sequence[ShareLink]) -> None:
     if not known:
         return
+    uses = workspace().sharing.uses(known[0].experiment)
     with st.container(height=LIST_HEIGHT if len(known) > FEW else "content", border=False, gap="xsmall"):
         for link in known:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.html(_words(link))
+                st.html(_words(link, uses.get(link.id)))
                 st.space("stretch")
                 _revoke(tab, link)
 
@@ -110,9 +116,16 @@ def _take_back(tab: ShareTab, link_id: str) -> None:
         tab.made = None
 
 
-def _words(link: ShareLink) -> Html:
+def _words(link: ShareLink, use: LinkUse | None) -> Html:
     subject = "a report" if link.report else "this experiment"
-    return widgets.named(link.label or "no label", f"{subject} · {link.author} · {_state(link)}")
+    limit = ", numbers only" if link.numbers_only else ""
+    small = f"{subject}{limit} · {link.author} · {_state(link)} · {_used(use)}"
+    return widgets.named(link.label or "no label", small)
+
+
+def _used(use: LinkUse | None) -> str:
+    """Returns when a link was last used and how often it was opened, such as ``used 5 March, opened 3×``."""
+    return f"used {day(use.last)}, opened {use.n_opened}×" if use else "never used"
 
 
 def _state(link: ShareLink) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from recdash.domain.access import DEAD_LINK, LEAVE_LINK, READ_ONLY_LINK
+from recdash.domain.access import DEAD_LINK, LEAVE_LINK, NUMBERS_ONLY, READ_ONLY_LINK
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
 from recdash.formatting.html import html
@@ -65,7 +65,8 @@ def show_guest(link: ShareLink) -> None:
     experiment = current_user.full_workspace().experiments.get(link.experiment).name
     template = (
         '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
-        "<bdi>{author}</bdi> shared until {until}.</span> {leave}</div>"
+        "<bdi>{author}</bdi> shared until {until}.{limit}</span> {leave}</div>"
     )
     until = day(link.expires)
-    st.html(html(template, experiment=experiment, author=link.author, until=until, leave=LEAVE))
+    limit = f" {NUMBERS_ONLY}" if link.numbers_only else ""
+    st.html(html(template, experiment=experiment, author=link.author, until=until, limit=limit, leave=LEAVE))

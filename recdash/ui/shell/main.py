@@ -55,8 +55,10 @@ def _pages(reader: Person) -> None:
     try:
         if not iframe.is_on():
             header.show(reader)
-        if (link := current_user.link()) is not None and not iframe.is_on():
-            access_pages.show_guest(link)
+        if (link := current_user.link()) is not None:
+            current_user.note_visit(link)
+            if not iframe.is_on():
+                access_pages.show_guest(link)
         _open_saved_view()
         state.show_toast()
         links.follow_click()

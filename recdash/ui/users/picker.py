@@ -11,6 +11,7 @@ import streamlit as st
 from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.records import records
+from recdash.service.access.sharing import OF_A_USER
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from recdash.evaluation.user_detail import OneUser
 
-PARAMETER = "u"
+PARAMETER = OF_A_USER
 
 
 @dataclass(frozen=True)
