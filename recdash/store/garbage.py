@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from recdash.errors import EvidenceDamaged
 from recdash.store.ownership import is_shared
 from recdash.store.protocol import UNUSED_FOR, Garbage
-from recdash.store.tables import KINDS, ArtifactRow, AuditEventRow, Kind
+from recdash.store.tables import KINDS, ArtifactRow, AuditEventRow, Json
 from recdash.store.transactions import Transactions
 
 SHARED = "another database uses the same files; recdash check names it in the file 'databases'"
@@ -21,20 +21,47 @@ DAMAGED = "a damaged row does not say which files it needs; recdash check names 
 NEW = "nothing was ever stored in this database, so the files may be those of a lost one"
 
 
-def needed_by(kind: Kind, value: Any) -> frozenset[str]:
-    """Returns the sha256 of every file that a value needs."""
-    return frozenset(sha256 for sha256 in kind.needs(value) if sha256 is not None)
-
-
 def used_files(session: Session) -> frozenset[str]:
-    """Returns the sha256 of every file that any stored value needs.
+    """Returns the sha256 of every file that any stored value needs, after verifying every row.
 
     Raises ``EvidenceDamaged`` if a row is damaged, as its files are unknown then.
     """
-    kinds = [kind for kind in KINDS if kind.has_files]
-    return frozenset().union(
-        *(needed_by(kind, kind.to_value(row)) for kind in kinds for row in session.scalars(select(kind.row)))
-    )
+    kinds = [kind for kind in KINDS if kind.files]
+    values = (kind.needs(kind.to_value(row)) for kind in kinds for row in session.scalars(select(kind.row)))
+    return frozenset().union(*values)
+
+
+def named_files(session: Session) -> frozenset[str]:
+    """Returns the same as ``used_files``, but reads only the columns that name files.
+
+    Raises ``EvidenceDamaged`` if they name none that was ever stored: every needed file is registered.
+    """
+    registered = frozenset(session.scalars(select(ArtifactRow.sha256)))
+    named: set[str] = set()
+    for kind in KINDS:
+        for field in kind.files:
+            column = getattr(kind.row, field)
+            as_stored = column.type.read if isinstance(column.type, Json) else _one_file
+            for text in session.scalars(select(column).where(column.is_not(None)).distinct()):
+                named |= _registered(text, as_stored, registered)
+    return frozenset(named)
+
+
+def _one_file(sha256: str) -> dict[str, str]:
+    return {"": sha256}
+
+
+def _registered(
+    text: Any, read: Callable[[str], Mapping[str, str]], registered: frozenset[str]
+) -> frozenset[str]:
+    """Returns the files in a column that names them, of which ``read`` makes {name: sha256}."""
+    try:
+        named = frozenset(read(text).values())
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise EvidenceDamaged(DAMAGED) from None
+    if not named <= registered:
+        raise EvidenceDamaged(DAMAGED)
+    return named
 
 
 def collect(transactions: Transactions, older_than: timedelta, *, dry_run: bool = False) -> Garbage:
@@ -48,7 +75,7 @@ def collect(transactions: Transactions, older_than: timedelta, *, dry_run: bool 
             transactions.database.truncate_wal()
 
     with transactions.write(then=finish) as session:
-        used, why = _used(session, transactions)
+        used, why = _used(session, transactions, used_files)
         if used is None:
             return Garbage(refused=why)
         if not session.scalar(select(func.count()).select_from(AuditEventRow)):
@@ -83,17 +110,19 @@ def deleting(transactions: Transactions, *, has_files: bool = True) -> Iterator[
         session.flush()
         if not has_files:
             return
-        used, _ = _used(session, transactions)
+        used, _ = _used(session, transactions, named_files)
         if used is not None:
             gone += _forget(session, used)
 
 
-def _used(session: Session, transactions: Transactions) -> tuple[frozenset[str] | None, str]:
-    """Returns the files that are needed, or None and why that is not known."""
+def _used(
+    session: Session, transactions: Transactions, read: Callable[[Session], frozenset[str]]
+) -> tuple[frozenset[str] | None, str]:
+    """Returns the files that are needed, as ``read`` returns them, or None and why that is not known."""
     if is_shared(transactions.files.folder, transactions.database.place):
         return None, SHARED
     try:
-        return used_files(session), ""
+        return read(session), ""
     except EvidenceDamaged:
         return None, DAMAGED
 

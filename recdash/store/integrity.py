@@ -94,7 +94,7 @@ def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[Prob
     except EvidenceDamaged:
         yield replace(damage, place=place)
         return
-    for sha256 in sorted({needed for needed in kind.needs(value) if needed is not None}):
+    for sha256 in sorted(kind.needs(value)):
         yield from _file(sha256, place, artifacts)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from recdash.errors import NameTaken, NotFound
 from recdash.store import audit
-from recdash.store.garbage import deleting, needed_by
+from recdash.store.garbage import deleting
 from recdash.store.tables import (
     EXPERIMENT,
     RUN,
@@ -92,7 +92,7 @@ class Rows(Generic[Value]):
         if kind is not EXPERIMENT:
             row_of(session, EXPERIMENT, value.experiment)
         _refuse_conflicts(session, kind, value)
-        self._transactions.register(session, needed_by(kind, value), value.created)
+        self._transactions.register(session, kind.needs(value), value.created)
         row = kind.to_row(value)
         session.add(row)
         # A hash of the fields that must not change, with which the log shows whether they did.
@@ -119,9 +119,7 @@ class Rows(Generic[Value]):
                 if name in fields:
                     setattr(row, name, column)
             _refuse_conflicts(session, kind, after)
-            self._transactions.register(
-                session, needed_by(kind, after) - needed_by(kind, before), row.created
-            )
+            self._transactions.register(session, kind.needs(after) - kind.needs(before), row.created)
             changed = {
                 name: _changed_values(getattr(before, name), new)
                 for name, new in fields.items()
@@ -144,7 +142,7 @@ class DeletableRows(Rows[Value]):
     """The stored values of a kind whose values can be deleted one by one."""
 
     def delete(self, key: str) -> None:
-        with deleting(self._transactions, has_files=self.kind.has_files) as session:
+        with deleting(self._transactions, has_files=bool(self.kind.files)) as session:
             row = row_of(session, self.kind, key)
             self._transactions.note(session, f"delete {self.kind.word}", key, **_logged(self.kind, row))
             session.delete(row)

@@ -7,7 +7,7 @@ Column types convert what SQL has no type for (mappings, notices, arrays).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -376,15 +376,11 @@ DAMAGED = "damaged: the stored value is not what was written, so no number is co
 # ── values ↔ rows ────────────────────────────────────────────────────────────────────────────
 
 
-def no_files(_: Any) -> Sequence[str | None]:
-    """Returns no sha256: the need of values that have no files."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Kind:
-    """A kind of stored record: its noun, value type and row type, and which files (sha256) a value needs.
+    """A kind of stored record: its noun, value type and row type.
 
+    ``files`` are the fields that name the files which a value needs: a sha256, or {name: sha256}.
     ``changes`` are the only fields that may change, for records that people write; None allows all but
     ``FIXED``. ``repair`` says how to repair a damaged record.
     """
@@ -392,14 +388,14 @@ class Kind:
     word: str
     value: type[Any]
     row: type[Any]
-    needs: Callable[[Any], Sequence[str | None]]
+    files: tuple[str, ...] = ()
     changes: frozenset[str] | None = None
     repair: str = RESTORE
 
-    @property
-    def has_files(self) -> bool:
-        """Returns whether values of this kind may need files."""
-        return self.needs is not no_files
+    def needs(self, value: Any) -> frozenset[str]:
+        """Returns the sha256 of every file that a value needs."""
+        named = [getattr(value, field) for field in self.files]
+        return frozenset().union(*map(_hashes, named))
 
     @property
     def names(self) -> list[str]:
@@ -449,21 +445,19 @@ class Kind:
         return Problem("damaged", place, DAMAGED, self.repair)
 
 
-EXPERIMENT = Kind(
-    "experiment", Experiment, ExperimentRow, lambda e: (e.truth, e.train, e.catalogue, *e.tables.values())
-)
-RUN = Kind("run", Run, RunRow, lambda run: (run.upload, *run.hits.values()), repair=UPLOAD_AGAIN)
-ONLINE_TEST = Kind(
-    "online test",
-    OnlineTest,
-    OnlineTestRow,
-    lambda test: (test.upload, *test.tables.values()),
-    repair=UPLOAD_AGAIN,
-)
-ENTRY = Kind("entry", Entry, EntryRow, no_files, changes=frozenset())
-REPORT = Kind("report", Report, ReportRow, lambda report: (report.document,), changes=frozenset({"archived"}))
-SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, no_files, changes=frozenset({"revoked"}))
-SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, no_files, changes=frozenset())
+def _hashes(named: str | Mapping[str, str] | None) -> frozenset[str]:
+    if named is None:
+        return frozenset()
+    return frozenset([named] if isinstance(named, str) else named.values())
+
+
+EXPERIMENT = Kind("experiment", Experiment, ExperimentRow, ("truth", "train", "catalogue", "tables"))
+RUN = Kind("run", Run, RunRow, ("upload", "hits"), repair=UPLOAD_AGAIN)
+ONLINE_TEST = Kind("online test", OnlineTest, OnlineTestRow, ("upload", "tables"), repair=UPLOAD_AGAIN)
+ENTRY = Kind("entry", Entry, EntryRow, changes=frozenset())
+REPORT = Kind("report", Report, ReportRow, ("document",), changes=frozenset({"archived"}))
+SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, changes=frozenset({"revoked"}))
+SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, changes=frozenset())
 KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
 
 # These fields identify a stored record and never change.

@@ -9,16 +9,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from store_contract import a_curve, a_run, a_test, add_experiment
 
 from recdash.domain.journal import Report, SavedView
-from recdash.errors import StoreError
+from recdash.errors import NotFound, StoreError
 from recdash.store import Store, open_store
 from recdash.store.artifacts import Artifacts
-from recdash.store.connections import Database
+from recdash.store.connections import Database, sqlite_driver
+from recdash.store.tables import Kind
 
 WORD = "Zebrafink"
 """A word that occurs in nothing but what is deleted."""
@@ -104,11 +106,54 @@ def test_the_deletion_of_a_view_does_not_look_for_files(
     def fail(*_: object) -> None:
         raise AssertionError("files are looked for")
 
-    monkeypatch.setattr("recdash.store.garbage.used_files", fail)
+    monkeypatch.setattr("recdash.store.garbage.named_files", fail)
     monkeypatch.setattr(Artifacts, "remove_unused", fail)
     store.saved_views.delete("v")
     assert store.saved_views.of_experiment(home.id) == []
     assert (tmp_path / "recdash.db-wal").stat().st_size == 0
+
+
+def test_a_deletion_reads_of_other_rows_only_which_files_they_need(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = add_experiment(store)
+    shared = store.artifacts.put(pa.table({"item_id": [7]}))
+    gone, *kept = [store.runs.add(a_run(home, f"run {n}", upload=shared), [a_curve()]) for n in range(5)]
+    read: list[str] = []
+    to_value = Kind.to_value
+
+    def noted(kind: Kind, row: Any) -> Any:
+        read.append(row.id)
+        return to_value(kind, row)
+
+    monkeypatch.setattr(Kind, "to_value", noted)
+    store.runs.delete(gone.id)
+    assert set(read) <= {home.id, gone.id}
+    monkeypatch.undo()
+    assert store.artifacts.table(shared).num_rows == 1
+    for run in kept:
+        store.runs.delete(run.id)
+    with pytest.raises(NotFound):
+        store.artifacts.path(shared)
+
+
+@pytest.mark.parametrize("hits", ["{", "[]", '{"hits": 7}', '{"hits": "HEX"}'])
+def test_a_deletion_removes_no_file_while_a_row_names_files_that_were_never_stored(
+    store: Store, tmp_path: Path, hits: str
+) -> None:
+    home = add_experiment(store)
+    damaged, gone = [
+        store.runs.add(a_run(home, name, upload=store.artifacts.put_file(name.encode())), [])
+        for name in ("als", "ease")
+    ]
+    with sqlite_driver().connect(tmp_path / "recdash.db") as raw:
+        raw.execute("UPDATE run SET hits = ? WHERE id = ?", (hits.replace("HEX", "0" * 64), damaged.id))
+    raw.close()
+    store.runs.delete(gone.id)
+    assert store.artifacts.path(str(gone.upload)).read_bytes() == b"ease"
+    store.runs.delete(damaged.id)
+    with pytest.raises(NotFound):
+        store.artifacts.path(str(gone.upload))
 
 
 def test_the_files_of_tests_and_reports_go_with_them(store: Store, tmp_path: Path) -> None:
