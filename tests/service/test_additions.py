@@ -22,7 +22,7 @@ from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.catalog.additions import Addition
 from recdash.service.online.tests import NewTest
-from recdash.store import open_store
+from recdash.store import open_store, restore_store
 
 
 class Stop(BaseException):
@@ -112,16 +112,18 @@ def test_an_unknown_run_to_complete_is_named_and_nothing_is_stored(workspace: Wo
     assert workspace.experiments.all() == []
 
 
-def stores_of(folder: Path, empty: Path, act: str, how: str, *numbers: int) -> Iterator[list[object]]:
-    """What is in the store of each process that was killed."""
+def kill_writers(folder: Path, empty: Path, acts: str, how: str, *numbers: int) -> None:
     root = Path(__file__).resolve().parents[2]
     paths = [str(root), str(root / "tests" / "support"), *sys.path]
-    folder /= act
     subprocess.run(
-        [sys.executable, killed_writers.__file__, str(empty), str(folder), act, how, *map(str, numbers)],
+        [sys.executable, killed_writers.__file__, str(empty), str(folder), acts, how, *map(str, numbers)],
         check=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
     )
+
+
+def stores_of(folder: Path) -> Iterator[list[object]]:
+    """What is in the store of each process that was killed, after the next start."""
     for data in sorted(folder.iterdir()):
         store = open_store(f"sqlite:///{data / 'recdash.db'}", found_artifacts="leave")
         try:
@@ -130,30 +132,61 @@ def stores_of(folder: Path, empty: Path, act: str, how: str, *numbers: int) -> I
             assert workspace.audit.check() == []
         finally:
             store.close()
+        assert_backup_is_whole(data)
+
+
+def assert_backup_is_whole(data: Path) -> None:
+    """A backup that has its name has everything."""
+    backup = data / killed_writers.BACKUP
+    if not backup.exists():
+        return
+    url = f"sqlite:///{data / 'restored' / 'recdash.db'}"
+    restore_store(backup, url)
+    restored = open_store(url)
+    try:
+        assert what_is_there(Workspace(restored)) == COMPLETE
+        assert restored.check() == []
+    finally:
+        restored.close()
+
+
+OUTCOMES = {
+    "add": ([], COMPLETE),
+    "delete": (COMPLETE, []),
+    "decide": (COMPLETE, DECIDED),
+    "migrate": (COMPLETE, COMPLETE),
+    "back up": (COMPLETE, COMPLETE),
+    "restore": ([], COMPLETE),
+}
+"""What is in the store before and after each act."""
 
 
 def test_a_process_killed_in_mid_add_leaves_nothing(empty_database: Path, tmp_path: Path) -> None:
-    there = list(stores_of(tmp_path, empty_database, "add", "statements", 40))
-    assert there == [[]]
+    kill_writers(tmp_path / "killed", empty_database, "add", "statements", 40)
+    assert list(stores_of(tmp_path / "killed" / "add")) == [[]]
+
+
+def test_processes_killed_at_random_moments_leave_all_or_nothing(
+    empty_database: Path, tmp_path: Path
+) -> None:
+    kill_writers(tmp_path / "killed", empty_database, ",".join(OUTCOMES), "moments", 2)
+    for act, (before, after) in OUTCOMES.items():
+        *there, whole = stores_of(tmp_path / "killed" / act)
+        assert (len(there), whole) == (2, after)
+        assert all(found in (before, after) for found in there)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("act", "moments", "before", "after"),
-    [
-        ("add", 200, [], COMPLETE),
-        ("delete", 60, COMPLETE, []),
-        ("decide", 60, COMPLETE, DECIDED),
-        ("migrate", 60, COMPLETE, COMPLETE),
-    ],
-)
-def test_a_process_killed_at_any_moment_leaves_all_or_nothing(
-    empty_database: Path, tmp_path: Path, act: str, moments: int, before: list[object], after: list[object]
+@pytest.mark.parametrize("act", OUTCOMES)
+def test_a_process_killed_at_any_of_200_moments_leaves_all_or_nothing(
+    empty_database: Path, tmp_path: Path, act: str
 ) -> None:
-    *there, whole = stores_of(tmp_path, empty_database, act, "moments", moments)
-    assert (len(there), whole) == (moments, after)
+    kill_writers(tmp_path / "killed", empty_database, act, "moments", 200)
+    *there, whole = stores_of(tmp_path / "killed" / act)
+    before, after = OUTCOMES[act]
+    assert (len(there), whole) == (200, after)
     assert all(found in (before, after) for found in there)
-    assert there.count(before) > moments // 10
+    assert there.count(before) > 20
 
 
 def test_a_file_that_is_deleted_with_other_data_meanwhile_is_stored_again(

@@ -1,9 +1,9 @@
 """Writers that are killed: they add an experiment with runs, a baseline and an A/B test, delete it, decide on
-it, or upgrade its database.
+it, upgrade its database, back it up, or restore a backup.
 
-``python killed_writers.py EMPTY FOLDER ACT statements N…`` kills one process at each N-th statement of its
-writer; ``… moments N`` kills N of them at random moments. Each has a store of its own, which begins as a copy
-of the file EMPTY.
+``python killed_writers.py EMPTY FOLDER ACTS statements N…`` kills one process at each N-th statement of its
+writer; ``… moments N`` kills N of them at random moments. ACTS are one or several, as ``add,delete``. Each
+process has a store of its own, which begins as a copy of the file EMPTY.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from sqlalchemy import Engine, create_engine, event
 from recdash.service import Workspace
 from recdash.service.catalog.additions import Addition
 from recdash.service.online.tests import NewTest
-from recdash.store import open_store
+from recdash.store import open_store, restore_store
 from recdash.store.schema import alembic_config
 
 USERS = ("u", "v", "w")
@@ -93,7 +94,15 @@ def decide(workspace: Workspace) -> None:
     workspace.decisions.decide(films.id, "inconclusive", run_id=als.id, text="Three users.", query=query)
 
 
-ACTS: Mapping[str, Callable[[Workspace], None]] = {"add": add, "delete": delete, "decide": decide}
+def back_up(workspace: Workspace) -> None:
+    file = workspace.store._transactions.database.file  # type: ignore[attr-defined]
+    workspace.maintenance.back_up(file.with_name(BACKUP))
+
+
+ACTS: Mapping[str, Callable[[Workspace], None]] = {
+    "add": add, "delete": delete, "decide": decide, "back up": back_up,
+}  # fmt: skip
+BACKUP = "backup.tar"
 FIRST = "0005"
 """The schema from which ``migrate`` upgrades."""
 
@@ -108,7 +117,11 @@ def begin(act: str, folder: Path, empty: Path) -> None:
     shutil.copyfile(empty, folder / "recdash.db")
     if act == "add":
         return
-    add(opened(folder))
+    workspace = opened(folder)
+    add(workspace)
+    if act == "restore":
+        back_up(workspace)
+        delete(workspace)
     if act == "migrate":
         from alembic import command
 
@@ -125,10 +138,12 @@ def child(act: str, start: Path, folder: Path, watch: Callable[[], None]) -> int
     process = os.fork()
     if process == 0:
         try:
-            workspace = None if act == "migrate" else opened(folder)
+            workspace = opened(folder) if act in ACTS else None
             watch()
             os.write(writing, b"x")
-            if workspace is None:
+            if act == "restore":
+                restore_store(folder / BACKUP, f"sqlite:///{folder / 'recdash.db'}", replace=True)
+            elif workspace is None:
                 opened(folder)
             else:
                 ACTS[act](workspace)
@@ -140,13 +155,21 @@ def child(act: str, start: Path, folder: Path, watch: Callable[[], None]) -> int
     return process
 
 
-def main(empty: Path, folder: Path, act: str, how: str, *numbers: int) -> None:
+def main(empty: Path, folder: Path, acts: str, how: str, *numbers: int) -> None:
+    folder.mkdir(exist_ok=True)
+    for act in acts.split(","):
+        kill(empty, folder / act, act, how, *numbers)
+
+
+def kill(empty: Path, folder: Path, act: str, how: str, *numbers: int) -> None:
     start = folder.with_name(f"{folder.name} start")
     # A process of its own: pyarrow's threads do not survive a fork.
     maker = os.fork()
     if maker == 0:
         try:
             begin(act, start, empty)
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(0)
     os.waitpid(maker, 0)
