@@ -24,6 +24,7 @@ from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.presets import presets
+from recdash.cli.purge import purge
 from recdash.cli.report import report, reproduce
 from recdash.cli.review import review
 from recdash.cli.serve import serve
@@ -76,6 +77,6 @@ def main() -> None:
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
     tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
-    check, backup, restore, gc, inspect, limits, decide, decisions, review, digest, serve,
+    check, backup, restore, gc, purge, inspect, limits, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -42,6 +42,12 @@ class SizedCache(Generic[P, R]):
         with self._lock:
             self._keep((args, tuple(named.items())), answer)
 
+    def cache_clear(self) -> None:
+        """Forgets all answers."""
+        with self._lock:
+            self._answers.clear()
+            self._weight = 0
+
     def _keep(self, key: Any, answer: R) -> None:
         """Stores an answer and drops the oldest ones beyond the limit; replaces the answer of another
         thread.

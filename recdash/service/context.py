@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache, partial, wraps
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
@@ -24,6 +25,8 @@ UNNAMED, KEY_HOLDER = "local user", "key holder"
 """The names of people who have given none: on their own computer, and with the dashboard's key."""
 SYSTEM_ACCOUNTS = frozenset({"admin", "administrator", "daemon", "nobody", "root", "system"})
 """Login names that several people use, and that say nothing about who they are."""
+FORGET_SECONDS = 60.0
+"""How long after a user was removed a page that began before may still be drawn."""
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -68,6 +71,8 @@ class ServiceContext:
     limits: Limits | None = None
     now: Callable[[], datetime] = now_in_utc
     _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
+    _purges: list[float] = field(default_factory=lambda: [-1, 0.0])
+    """How often users were removed when that was last read, and until when answers are forgotten."""
 
     def __post_init__(self) -> None:
         self._fixed_settings = self.cached(self._read_settings, most=64)
@@ -135,6 +140,23 @@ class ServiceContext:
         if key not in self._caches:
             self._caches.setdefault(key, make(function))
         return self._caches[key]
+
+    def forget(self) -> None:
+        """Forgets all cached answers, also those of guests."""
+        for known in list(self._caches.values()):
+            known.cache_clear()
+
+    def forget_what_was_purged(self) -> None:
+        """Forgets all cached answers if a user was removed from the stored data since the last call.
+
+        It does so again for a minute: a page that is drawn meanwhile may have read the data before.
+        """
+        now, count = monotonic(), self.store.audit.n_purges()
+        known = self._purges[0]
+        if count != known:
+            self._purges[:] = [count, now + FORGET_SECONDS if known >= 0 else 0.0]
+        if now < self._purges[1]:
+            self.forget()
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
         """Returns the settings that were stored with the experiment's test set.

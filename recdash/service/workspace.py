@@ -17,6 +17,7 @@ from recdash.service.catalog.demo import DemoExperiment
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.catalog.intake import Intake
 from recdash.service.catalog.overview import ExperimentCards
+from recdash.service.catalog.purge import Purge
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext, local_person, now_in_utc
 from recdash.service.decisions.decisions import Decisions
@@ -140,6 +141,7 @@ class Workspace:
             decision_services=self._decision_services,
         )
         self.intake = Intake(context, self.experiments, self.runs, self.online_tests, self.additions)
+        self.purge = Purge(context, self._data, self.experiments, self.runs, self.online_tests)
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
 
@@ -207,6 +209,8 @@ class Workspace:
 
         A guest shares cached answers only with other guests of the same experiment.
         """
+        if not self.person.is_guest:
+            self._context.forget_what_was_purged()
         return self if person == self.person else self._seen(person)
 
     def _as_seen(self, person: Person) -> Workspace:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent
@@ -20,6 +20,8 @@ SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
 """The kinds of records that people write and that must not change afterwards."""
 ADDED_LATER = {"numbers_only"}
 """Fields that older records lack. A seal leaves them out when they are None, and so stays as it was."""
+PURGE = "purge user"
+"""The action of the event that a user was removed from the stored data."""
 VERBS = ("add", "change", "delete")
 HOLDERS = ("experiment", "report")
 """The kinds of records whose deletion deletes other records."""
@@ -188,6 +190,11 @@ def last(session: Session) -> str:
     """
     newest = select(AuditEventRow.hash).order_by(AuditEventRow.number.desc()).limit(1)
     return session.scalar(newest) or ""
+
+
+def n_purges(session: Session) -> int:
+    """Returns how often users were removed from the stored data."""
+    return session.scalar(select(func.count()).select_from(AuditEventRow).filter_by(action=PURGE)) or 0
 
 
 def events(session: Session, limit: int | None) -> list[AuditEvent]:

@@ -115,6 +115,13 @@ def deleting(transactions: Transactions, *, has_files: bool = True) -> Iterator[
             gone += _forget(session, used)
 
 
+def remove_replaced(transactions: Transactions) -> Garbage:
+    """Removes the files that were needed once and that nothing needs any more, and says if it cannot."""
+    with deleting(transactions) as session:
+        used, why = _used(session, transactions, named_files)
+    return Garbage(refused="" if used is not None else why)
+
+
 def _used(
     session: Session, transactions: Transactions, read: Callable[[Session], frozenset[str]]
 ) -> tuple[frozenset[str] | None, str]:

@@ -58,6 +58,9 @@ class MemoryAudit(InMemory):
     def last(self) -> str:
         return ""
 
+    def n_purges(self) -> int:
+        return 0
+
 
 class MemoryExperiments(InMemory):
     """The experiments of a store in memory, which has exactly one."""

@@ -119,6 +119,19 @@ class RunStore(ValueStore[Run], Protocol):
         change.
         """
 
+    def replace_scores(
+        self,
+        key: str,
+        scored: Run,
+        curves: Sequence[Curve],
+        replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
+    ) -> Run:
+        """Replaces all that was computed from a run's upload, and the upload, by that of ``scored``; returns
+        the run.
+
+        The run keeps its id, slot, name and what people wrote about it. Its replicates are replaced.
+        """
+
     def delete(self, key: str) -> None:
         """Deletes a run with its curves and replicates, and all references to it (as baseline, in online
         tests).
@@ -248,6 +261,12 @@ class AuditStore(Protocol):
         If a log was restored from a backup and continued, its line with the same number has another hash.
         """
 
+    def purged(self, runs: int, online_tests: int, views: int) -> None:
+        """Records that a user was removed from this many records, without saying which user."""
+
+    def n_purges(self) -> int:
+        """Returns how often users were removed; what was read before may hold their data."""
+
     def altered(self) -> list[str]:
         """Returns kind and id of entries, reports, links and views that differ from what the log says was
         written.
@@ -276,6 +295,12 @@ class ArtifactStore(Protocol):
         how large they are; with ``dry_run`` only counts them.
 
         A file may be needed soon by a row that is not stored yet; hence the age.
+        """
+
+    def remove_replaced(self) -> Garbage:
+        """Removes the files that were needed once and that nothing needs any more, and says if it cannot.
+
+        It empties the write-ahead log, too.
         """
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:

@@ -23,7 +23,7 @@ from recdash.store import audit
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
-from recdash.store.garbage import collect, deleting
+from recdash.store.garbage import collect, deleting, remove_replaced
 from recdash.store.integrity import everything_wrong, structure
 from recdash.store.ownership import artifacts_of, note_use, refuse_lost
 from recdash.store.protocol import UNUSED_FOR, Garbage
@@ -272,6 +272,14 @@ class SqlAudit:
     def last(self) -> str:
         return self._transactions.remembered("newest line of the log", audit.last)
 
+    def purged(self, runs: int, online_tests: int, views: int) -> None:
+        with self._transactions.write() as session:
+            counts = {"runs": runs, "online tests": online_tests, "saved views": views}
+            self._transactions.note(session, audit.PURGE, "store", **counts)
+
+    def n_purges(self) -> int:
+        return self._transactions.remembered("purges", audit.n_purges)
+
     def altered(self) -> list[str]:
         with self._transactions.read() as session:
             return audit.altered(session)
@@ -296,6 +304,9 @@ class SqlArtifacts:
 
     def table(self, sha256: str) -> pa.Table:
         return self._files.table(sha256)
+
+    def remove_replaced(self) -> Garbage:
+        return remove_replaced(self._transactions)
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:
         return self.garbage(older_than).n_files

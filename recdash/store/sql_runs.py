@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import func, insert, or_, select
+from sqlalchemy import delete, func, insert, or_, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.records import Run
@@ -30,6 +30,9 @@ from recdash.store.tables import (
     links_of,
 )
 from recdash.store.transactions import Transactions
+
+OF_SCORES = ("upload", "hits", "ledger", "notices", "absent", "provenance")
+"""The fields of a run that are computed from its upload, with the upload."""
 
 
 class SqlCurves:
@@ -161,6 +164,35 @@ class SqlRuns(DeletableRows[Run]):
                 experiment.baseline = run.id
             _relink(session, row, run.id)
             self._replace(session, row, run)
+
+    def replace_scores(
+        self,
+        key: str,
+        scored: Run,
+        curves: Sequence[Curve] = (),
+        replicates: Sequence[tuple[Run, Sequence[Curve]]] = (),
+    ) -> Run:
+        rows = [curve_columns(key, curve) for curve in curves]
+        below = [(run, [curve_columns(run.id, curve) for curve in own]) for run, own in replicates]
+        with self._transactions.write() as session:
+            row: RunRow = intact_row_of(session, RUN, key)
+            before = RUN.to_value(row)
+            after = replace(before, **{name: getattr(scored, name) for name in OF_SCORES})
+            self._transactions.register(session, RUN.needs(after) - RUN.needs(before), row.created)
+            for name, column in RUN.columns(after).items():
+                if name in OF_SCORES:
+                    setattr(row, name, column)
+            self._transactions.note(session, "score run again", key, name=row.name, upload=row.upload)
+            session.execute(delete(CurveRow).where(CurveRow.run == key))
+            for replicate in session.scalars(select(RunRow).filter_by(replicate_of=key)):
+                session.delete(replicate)
+            session.flush()
+            if rows:
+                session.execute(insert(CurveRow), rows)
+            for run, curve_rows in below:
+                own = replace(run, experiment=before.experiment, replicate_of=key)
+                self._insert_run(session, own, curve_rows)
+            return stored(session, RUN, row)
 
     def delete(self, key: str) -> None:
         with deleting(self._transactions) as session:

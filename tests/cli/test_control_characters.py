@@ -170,6 +170,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("audit",): [(), ("--format", "json")],
     ("check",): [(), ("--format", "json")],
     ("gc",): [(), ("--dry-run",)],
+    ("purge",): [("--user", HOSTILE, "--yes")],
     ("backup",): [(f"{RED}.tar",)],
     ("inspect",): [("als.csv", "--as", "run", "--truth", "truth.csv", "--format", form)
                    for form in ("text", "json")],
@@ -218,6 +219,7 @@ def test_a_command_that_works_writes_no_control_character(
         ("audit",),
         ("check",),
         ("gc",),
+        ("purge",),
         ("inspect",),
         ("limits",),
         ("review", "comment"),

@@ -63,6 +63,7 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "check": ("admin", ()),
     "backup": ("admin", ("new.tar",)),
     "gc": ("admin", ()),
+    "purge": ("admin", ("--user", "u", "--yes")),
     "restore": ("admin", ("kept.tar", "--replace")),
 }
 NOT_OF_A_STORE = ["presets", "inspect", "limits", "serve"]

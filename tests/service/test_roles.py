@@ -82,7 +82,7 @@ CHANGES = [
 ]  # fmt: skip
 ADMINS = [
     "audit.altered", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",
-    "maintenance.collect_garbage",
+    "maintenance.collect_garbage", "purge.user",
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
@@ -94,7 +94,7 @@ BETWEEN_SERVICES = [
     "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "experiments.with_rules",
     "journal.add",
     "journal.writing", "journal.written", "online_analysis.arms", "online_tests.count_again",
-    "online_tests.users",
+    "online_tests.users", "online_tests.recounted",
     "online_tests.results_of", "overlap.found", "reports.headline", "runs.add_scored", "runs.how_scored",
     "slices.slice_scores",
 ]  # fmt: skip

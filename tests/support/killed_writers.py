@@ -14,7 +14,6 @@ import shutil
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -166,13 +165,14 @@ def kill(empty: Path, folder: Path, act: str, how: str, *numbers: int) -> None:
     # A process of its own: pyarrow's threads do not survive a fork.
     maker = os.fork()
     if maker == 0:
+        done = False
         try:
             begin(act, start, empty)
-        except Exception:
-            traceback.print_exc()
+            done = True
         finally:
-            os._exit(0)
-    os.waitpid(maker, 0)
+            os._exit(not done)
+    if os.waitpid(maker, 0)[1]:
+        raise SystemExit(f"the store for '{act}' could not be made")
     folder.mkdir(exist_ok=True)
     if how == "statements":
         for number in numbers:

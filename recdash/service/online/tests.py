@@ -244,13 +244,15 @@ class OnlineTests:
         and raises.
         """
         self._context.must_be_editor()
-        test = self._store.online_tests.get(test_id)
-        before = self.results(test_id).notices
+        fields = self.recounted(self._store.online_tests.get(test_id), **changed)
+        return self._store.online_tests.update(test_id, **fields)
+
+    def recounted(self, test: OnlineTest, **changed: Any) -> dict[str, Any]:
+        """Returns the changed fields of a stored test with its new results and notices; stores nothing."""
+        before = self.results_of(test).notices
         results = self.results_of(replace(test, **changed))
         kept = other_notices(test.notices, before)
-        return self._store.online_tests.update(
-            test_id, **changed, results=results.records(), notices=(*kept, *results.notices)
-        )
+        return {**changed, "results": results.records(), "notices": (*kept, *results.notices)}
 
     # ── results of a stored test ─────────────────────────────────────────────────────────────
 

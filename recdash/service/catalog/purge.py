@@ -1,0 +1,375 @@
+"""Removes one user from stored data, and computes everything again that was computed from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.kinds import TableKind
+from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.errors import InputError, Problem, StoreBusy
+from recdash.evaluation import reading, replicate_merge
+from recdash.evaluation.candidates import prepare_predictions, prepare_runs
+from recdash.service.catalog.experiments import Experiments, Setup
+from recdash.service.catalog.runs import Runs, StagedRun
+from recdash.service.context import ServiceContext
+from recdash.service.online.tests import OnlineTests
+from recdash.service.run_data import RunData
+from recdash.service.validation import Progress, quiet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from recdash.store.protocol import Garbage
+
+ID_COLUMNS = ("user_id", "unit_id")
+"""The columns of stored tables that hold ids of users."""
+TRIES = 3
+REMOVED = "users-removed"
+"""The code of the notice of an experiment from which users were removed."""
+
+
+@dataclass(frozen=True)
+class Purged:
+    """What was removed of a user, or would be.
+
+    ``experiments``, ``runs`` and ``tests`` are the names of what had rows of the user; ``views`` those of
+    saved views of the user, which are deleted. ``n_rows`` is the number of rows in all tables.
+    ``mentioned`` are texts of people that hold the id as a word, which stay as they are. ``left`` says why
+    files of the old tables are still there; empty if they are not.
+    """
+
+    experiments: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    views: tuple[str, ...] = ()
+    n_rows: int = 0
+    mentioned: tuple[str, ...] = ()
+    left: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.experiments or self.runs or self.tests or self.views)
+
+
+@dataclass(frozen=True)
+class Affected:
+    """The parts of an experiment that have rows of the user; ``tables`` are those of its set-up."""
+
+    experiment: Experiment
+    tables: tuple[TableKind, ...]
+    runs: tuple[Run, ...]
+    tests: tuple[OnlineTest, ...]
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """An experiment without the user, whose files are stored and whose rows are not."""
+
+    affected: Affected
+    fields: Mapping[str, Any]
+    runs: tuple[tuple[str, StagedRun], ...]
+    tests: tuple[tuple[str, Mapping[str, Any]], ...]
+
+
+class Purge:
+    """The service that removes users from stored data."""
+
+    def __init__(
+        self,
+        context: ServiceContext,
+        data: RunData,
+        experiments: Experiments,
+        runs: Runs,
+        online_tests: OnlineTests,
+    ) -> None:
+        self._context, self._data = context, data
+        self._experiments, self._runs, self._online_tests = experiments, runs, online_tests
+        self._store = context.store
+
+    def user(self, user_id: str, *, dry_run: bool = False, progress: Progress | None = None) -> Purged:
+        """Removes every row of a user from all experiments, computes their numbers again, and returns what
+        was removed; with ``dry_run`` only returns what would be.
+
+        All of it is stored in one transaction, and nothing of the user stays in the database file, its log
+        and the stored files. Decisions and reports keep the numbers of their time, which name no user; a
+        notice of the experiment says so. Raises Forbidden unless the person is an admin, and InputError if
+        numbers cannot be computed without the user.
+        """
+        self._context.person.must_be("admin")
+        tell = progress or quiet
+        for _ in range(TRIES):
+            version = self._context.version()
+            tell(0.0, "Looking for the user")
+            affected = self._all_affected(user_id)
+            views = [view for view in self._views() if user_id in view.params.values()]
+            if dry_run:
+                return self._summary(user_id, affected, views)
+            rewritten = []
+            for number, part in enumerate(affected):
+                tell((number + 1) / (len(affected) + 1), f"Computing '{part.experiment.name}' again")
+                rewritten.append(self._rewrite(part, user_id))
+            with self._store.transaction():
+                if self._context.version() != version:
+                    continue  # somebody has stored something: look again
+                for done in rewritten:
+                    self._write(done)
+                for view in views:
+                    self._store.saved_views.delete(view.id)
+                summary = self._summary(user_id, affected, views)
+                if not summary.is_empty:
+                    self._store.audit.purged(len(summary.runs), len(summary.tests), len(summary.views))
+            left = self._store.artifacts.remove_replaced()
+            self._context.forget()
+            return replace(summary, left=_left(left))
+        raise StoreBusy("Others kept storing data meanwhile. Nothing was changed; try again.")
+
+    def _all_affected(self, user_id: str) -> list[Affected]:
+        experiments = self._store.experiments.all(archived=True)
+        parts = [self._affected(experiment, user_id) for experiment in experiments]
+        return [part for part in parts if part is not None]
+
+    def _views(self) -> Iterator[Any]:
+        for experiment in self._store.experiments.all(archived=True):
+            yield from self._store.saved_views.of_experiment(experiment.id)
+
+    # ── what has the user ────────────────────────────────────────────────────────────────────
+
+    def _affected(self, experiment: Experiment, user_id: str) -> Affected | None:
+        n_rows = 0
+
+        def has(sha256: str | None) -> bool:
+            nonlocal n_rows
+            count = 0 if sha256 is None else _rows_of(self._store.artifacts.table(sha256), user_id)
+            n_rows += count
+            return count > 0
+
+        tables = tuple(kind for kind, sha in _tables_of(experiment).items() if has(sha))
+        runs = self._store.runs.of_experiment(experiment.id, archived=True)
+        own = tuple(run for run in runs if sum(map(has, (run.upload, run.hits.get("predictions")))))
+        tests = tuple(
+            test
+            for test in self._store.online_tests.of_experiment(experiment.id, archived=True)
+            if sum(map(has, (test.upload, *test.tables.values())))
+        )
+        if not (tables or own or tests):
+            return None
+        return Affected(experiment, tables, tuple(runs) if tables else own, tests, n_rows)
+
+    def _summary(self, user_id: str, affected: Sequence[Affected], views: Sequence[Any]) -> Purged:
+        return Purged(
+            tuple(part.experiment.name for part in affected),
+            tuple(run.name for part in affected for run in part.runs),
+            tuple(test.name for part in affected for test in part.tests),
+            tuple(view.name for view in views),
+            sum(part.n_rows for part in affected),
+            tuple(self._mentioned(user_id)),
+        )
+
+    def _mentioned(self, user_id: str) -> Iterator[str]:
+        """Yields the texts of people that hold the id as a word."""
+        word = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
+        for experiment in self._store.experiments.all(archived=True):
+            texts = {f"experiment '{experiment.name}'": f"{experiment.name} {experiment.note}"}
+            for run in self._store.runs.of_experiment(experiment.id, archived=True):
+                written = (run.name, run.note, *run.tags, *run.params, *run.params.values())
+                texts[f"run '{run.name}'"] = " ".join(map(str, written))
+            for entry in self._store.journal.of_experiment(experiment.id):
+                texts[f"{entry.kind} {entry.id}"] = entry.text
+            for report in self._store.reports.of_experiment(experiment.id, archived=True):
+                texts[f"report '{report.title}'"] = f"{report.title} {report.narrative}"
+            yield from (place for place, text in texts.items() if word.search(text))
+
+    # ── without the user ─────────────────────────────────────────────────────────────────────
+
+    def _rewrite(self, affected: Affected, user_id: str) -> Rewritten:
+        experiment = affected.experiment
+        fields = self._without_in_set_up(affected, user_id)
+        runs: list[tuple[str, StagedRun]] = []
+        if affected.runs or "truth" in affected.tables:
+            setup = self._setup(experiment, fields)
+            for run in affected.runs:
+                try:
+                    runs.append((run.id, self._scored_again(run, setup, user_id)))
+                except InputError as error:
+                    place, problem = f"run '{run.name}'", "it cannot be scored without this user"
+                    fix = f"Delete it, then purge again. The reason: {error}"
+                    raise InputError(Problem("only-user", place, problem, fix)) from error
+        tests = [(test.id, self._counted_again(test, user_id)) for test in affected.tests]
+        return Rewritten(affected, fields, tuple(runs), tuple(tests))
+
+    def _without(self, sha256: str, user_id: str) -> str:
+        return self._store.artifacts.put(without(self._store.artifacts.table(sha256), user_id))
+
+    def _without_in_set_up(self, affected: Affected, user_id: str) -> dict[str, Any]:
+        """Returns the changed fields of the experiment, with a notice that a user was removed."""
+        experiment = affected.experiment
+        fields: dict[str, Any] = {}
+        for kind in affected.tables:
+            sha256 = self._without(str(_tables_of(experiment)[kind]), user_id)
+            if kind in experiment.tables:
+                fields["tables"] = {**fields.get("tables", experiment.tables), kind: sha256}
+            else:
+                fields[kind] = sha256
+        known = [notice for notice in experiment.settings.get("notices", ()) if not _quotes(notice, user_id)]
+        before = sum(notice["count"] or 0 for notice in known if notice["code"] == REMOVED)
+        kept = [notice for notice in known if notice["code"] != REMOVED]
+        settings = {**experiment.settings, "notices": [*kept, _removed(before + 1)]}
+        if "truth" in affected.tables:
+            users = self._store.artifacts.table(fields["truth"])["user_id"]
+            settings["truth_users"] = len(users.unique())
+        return {**fields, "settings": settings}
+
+    def _setup(self, experiment: Experiment, fields: Mapping[str, Any]) -> Setup:
+        """Returns the experiment's set-up with the changed tables. Raises InputError if nothing is left."""
+        changed = replace(experiment, **fields)
+        tables: dict[TableKind, Upload] = {
+            kind: Upload(kind, experiment.name, self._store.artifacts.table(sha), {})
+            for kind, sha in _tables_of(changed).items()
+            if sha is not None
+        }
+        if not tables["truth"].table.num_rows:
+            fix = "Delete the experiment."
+            place = f"experiment '{experiment.name}'"
+            raise InputError(Problem("only-user", place, "its test set has no other user", fix))
+        reference = reading.reference_of(tables, experiment.settings["relevance_threshold"])
+        return Setup(experiment.name, tables, reference, changed.settings)
+
+    def _scored_again(self, run: Run, setup: Setup, user_id: str) -> StagedRun:
+        scoring = self._runs.how_scored(setup, accept_unknown_ids=True)
+        rated = run.hits.get("predictions")
+        predictions = None
+        has_lists = run.has_lists or run.is_mean
+        if rated is not None:
+            table = self._store.artifacts.table(rated if has_lists else str(run.upload))
+            predictions = Upload("predictions", run.name, without(table, user_id), {})
+        if not has_lists:
+            assert predictions is not None  # noqa: S101 a run has lists or predictions
+            prepared = prepare_predictions(run.name, predictions, scoring)
+        else:
+            uploads = [_filtered(upload, user_id) for upload in self._uploads(run)]
+            order = run.provenance.get("order")
+            if order in {"rank", "score"} and not run.replicated:
+                scoring = replace(scoring, rules=replace(scoring.rules, order=order))
+            kind = run.replicated.kind if run.replicated else None
+            (prepared,) = prepare_runs([uploads], scoring, quiet, kind, predictions)
+        named = replace(prepared.run, name=run.name, reference=run.reference, fallback=run.fallback)
+        (staged,) = self._runs.stage(setup, [replace(prepared, run=named)], [{}])
+        before = {part.name: part for part in self._store.runs.replicates([run.id])[run.id]}
+        noun = run.replicated.noun if run.replicated else ""
+        replicates = tuple(
+            (_noted(part, before.get(part.name), user_id, noun), curves) for part, curves in staged.replicates
+        )
+        provenance = {**run.provenance, **staged.run.provenance}
+        scored = replace(_noted(staged.run, run, user_id, noun), provenance=provenance)
+        return replace(staged, run=scored, replicates=replicates)
+
+    def _uploads(self, run: Run) -> list[Recommendations]:
+        from recdash import ingest
+
+        path = self._store.artifacts.path(str(run.upload))
+        label, noun = (replicate_merge.LABEL, run.replicated.noun) if run.replicated else ("", "")
+        mapping = {"replicate": label}
+        uploads = ingest.read_recommendations(path, name=run.name, mapping=mapping, checked=True)
+        return [replace(upload, noun=noun) for upload in uploads]
+
+    def _counted_again(self, test: OnlineTest, user_id: str) -> dict[str, Any]:
+        tables = {kind: self._without(sha, user_id) for kind, sha in test.tables.items()}
+        changed = {"upload": self._without(test.upload, user_id), "tables": tables}
+        fields = self._online_tests.recounted(test, **changed)
+        notices = [notice for notice in fields["notices"] if not _quotes(asdict(notice), user_id)]
+        return {**fields, "notices": tuple(notices)}
+
+    def _write(self, rewritten: Rewritten) -> None:
+        store = self._store
+        store.experiments.update(rewritten.affected.experiment.id, **rewritten.fields)
+        for run_id, staged in rewritten.runs:
+            store.runs.replace_scores(run_id, staged.run, staged.curves, staged.replicates)
+        for test_id, fields in rewritten.tests:
+            store.online_tests.update(test_id, **fields)
+
+
+def _noted(scored: Run, before: Run | None, user_id: str, noun: str = "") -> Run:
+    """Returns a run that was scored again with the notices that only reading its file gave, too.
+
+    Stored rows call each fold or seed a replicate; ``noun`` is the word of the file.
+    """
+    notices = [
+        replace(notice, place=notice.place.replace(", replicate ", f", {noun} ")) if noun else notice
+        for notice in scored.notices
+    ]
+    codes = {notice.code for notice in notices}
+    read = before.notices if before is not None else ()
+    kept = [notice for notice in read if notice.code not in codes and not _quotes(asdict(notice), user_id)]
+    return replace(scored, notices=(*kept, *notices))
+
+
+def _tables_of(experiment: Experiment) -> dict[TableKind, str | None]:
+    main: dict[TableKind, str | None] = {
+        "truth": experiment.truth,
+        "train": experiment.train,
+        "catalogue": experiment.catalogue,
+    }
+    further = cast("Mapping[TableKind, str | None]", experiment.tables)
+    return {**main, **further}
+
+
+def _rows_of(table: pa.Table, user_id: str) -> int:
+    """Returns the number of rows of a user."""
+    return table.num_rows - without(table, user_id).num_rows
+
+
+def without(table: pa.Table, user_id: str) -> pa.Table:
+    """Returns a table without the rows of a user; no dictionary of a column has a word of theirs alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    n_rows = table.num_rows
+    for name in ID_COLUMNS:
+        if name in table.column_names:
+            is_other = pc.not_equal(table.column(name).cast(pa.string()), user_id)
+            table = table.filter(pc.fill_null(is_other, fill_value=True))
+    if table.num_rows == n_rows:
+        return table
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            words = table.column(place).cast(field.type.value_type)
+            table = table.set_column(place, field, words.dictionary_encode().cast(field.type))
+    return table
+
+
+def _filtered(upload: Recommendations, user_id: str) -> Recommendations:
+    """Returns a candidate's lists without those of a user."""
+    import pyarrow as pa
+
+    def batches(columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        for batch in upload.batches():
+            kept = without(pa.Table.from_batches([batch]), user_id)
+            yield from (kept if columns is None else kept.select(list(columns))).to_batches()
+
+    return replace(upload, batches=batches, n_rows=None)
+
+
+def _quotes(notice: Mapping[str, Any], user_id: str) -> bool:
+    """Returns whether a notice has the id as a word, such as an example of an unknown id."""
+    word = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
+    return any(isinstance(text, str) and word.search(text) is not None for text in notice.values())
+
+
+def _removed(n_users: int) -> dict[str, Any]:
+    """Returns the notice that users were removed, as it is stored with an experiment."""
+    return {
+        "code": REMOVED,
+        "place": "experiment",
+        "found": "data of users was removed on request; numbers in earlier decisions and reports include it",
+        "fix": "Make reports again for numbers without these users.",
+        "count": n_users,
+    }
+
+
+def _left(garbage: Garbage) -> str:
+    return f"old files were not removed: {garbage.refused}" if garbage.refused else ""
