@@ -26,6 +26,7 @@ from recdash.store.damage import Damage
 from recdash.store.garbage import collect, deleting, remove_replaced
 from recdash.store.integrity import everything_wrong, structure
 from recdash.store.ownership import artifacts_of, note_use, refuse_lost
+from recdash.store.permissions import tighten
 from recdash.store.protocol import UNUSED_FOR, Garbage
 from recdash.store.rows import DeletableRows, Rows, row_of
 from recdash.store.schema import ensure_schema
@@ -94,6 +95,7 @@ class SqlStore:
                 files = artifacts_of(database, root, found_artifacts)
                 if not read_only:
                     note_use(files.folder, database.place)
+                    tighten(url.file, root, files.folder)
                 with Session(database.reader) as session, session.begin():
                     damage.of_all(structure(session))
         except BaseException:
