@@ -7,12 +7,13 @@ ARGS    ?=
 run_env  = venv=$$(.ci/environment run "$(PYTHON)") && bin="$$venv/bin/python"
 test_env = venv=$$(.ci/environment test "$(PYTHON)") && bin="$$venv/bin/python"
 compile  = -m uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --quiet \
+           --generate-hashes \
            --custom-compile-command "make lock" $(ARGS)
 
 # Every worker of the tests and every process that they start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run demo test test-long mutants lint format bench presets calibration lock clean
+.PHONY: help run demo test test-long mutants lint format bench presets calibration lock sbom audit clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -52,6 +53,16 @@ lock: ## Update the pinned versions from the ranges in pyproject.toml (ARGS=--up
 	&& "$$bin" $(compile) --output-file requirements.txt \
 	&& "$$bin" $(compile) --extra dev --extra postgres --constraint requirements.txt \
 	   --output-file tests/requirements.txt
+
+sbom: ## Write sbom.json: a CycloneDX bill of materials of what users install
+	@$(test_env) && "$$bin" -m pip install --quiet uv \
+	&& "$$bin" -m uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements \
+	   --pyproject pyproject.toml --output-reproducible --output-file sbom.json $(ARGS) requirements.txt
+
+audit: ## Look up known vulnerabilities of the pinned versions (asks pypi.org)
+	@$(test_env) && "$$bin" -m pip install --quiet uv \
+	&& "$$bin" -m uv tool run --quiet pip-audit==2.10.1 --strict --require-hashes --disable-pip $(ARGS) \
+	   --requirement requirements.txt
 
 clean: ## Remove environments and caches; recdash-data stays
 	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage \

@@ -45,10 +45,17 @@ def place(python: str) -> dict[str, str]:
     }
 
 
+def locked(root: Path, name: str) -> list[tuple[str, list[str]]]:
+    """Every requirement of a lock, with the hashes of the files that may be installed for it."""
+    lines = [line for line in text(root, name).splitlines() if not line.startswith("#")]
+    wanted = [line for line in "\n".join(lines).replace("\\\n", " ").splitlines() if line]
+    split = [line.split("--hash=") for line in wanted]
+    return [(pin.strip(), [given.strip() for given in hashes]) for pin, *hashes in split]
+
+
 def pins(root: Path, name: str, python: str) -> dict[str, Version]:
     """Package → the one version that ``name`` installs under ``python``."""
-    lines = [line for line in text(root, name).splitlines() if line and not line.startswith("#")]
-    wanted = [Requirement(line) for line in lines]
+    wanted = [Requirement(line) for line, _ in locked(root, name)]
     chosen = [one for one in wanted if one.marker is None or one.marker.evaluate(place(python))]
     names = [canonicalize_name(one.name) for one in chosen]
     assert sorted(set(names)) == sorted(names), "a package is pinned twice"
@@ -83,8 +90,26 @@ def test_tests_run_on_the_versions_that_users_get(root: Path, python: str) -> No
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_pins_name_no_registry_and_no_local_path(root: Path, name: str) -> None:
-    lines = [line for line in text(root, name).splitlines() if line and not line.startswith("#")]
+    lines = [line for line, _ in locked(root, name)]
     assert [line for line in lines if not re.match(r"[a-z0-9-]+==[^ /]+( ; [^/@]+)?$", line)] == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_pin_has_the_hashes_of_its_files(root: Path, name: str) -> None:
+    """With one hash in a file, pip demands a hash of everything that the file installs."""
+    bare = [
+        pin
+        for pin, hashes in locked(root, name)
+        if not hashes or not all(re.fullmatch(r"sha256:[0-9a-f]{64}", given) for given in hashes)
+    ]
+    assert bare == []
+
+
+def test_the_build_backend_is_one_version(root: Path, project: dict[str, Any]) -> None:
+    """Of what builds the package there is no lock: pip reads its version from pyproject.toml alone."""
+    system = tomllib.loads(text(root, "pyproject.toml"))["build-system"]
+    assert re.fullmatch(r"flit_core==\d+(\.\d+)+", *system["requires"])
+    assert project["name"] == "recdash"
 
 
 # ── versions ─────────────────────────────────────────────────────────────────────────────────
