@@ -101,6 +101,38 @@ class SavedView:
 
 
 @dataclass(frozen=True)
+class Mismatch:
+    """A row that is not what the audit log says: its table and name, what was found and what it should be.
+
+    ``record`` is its kind and id, with the field that differs; "" for a line of the log. ``is_damaged`` is
+    whether the row's own checksum shows the same.
+    """
+
+    table: str
+    row: str
+    found: str
+    expected: str
+    record: str = ""
+    is_damaged: bool = False
+
+    def __str__(self) -> str:
+        return f"table {self.table}, {self.row}: {self.found}; it should be {self.expected}"
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found: ``mismatches``, and what it could not say.
+
+    ``unsealed`` are the rows that were stored before lines had seals, and ``plain`` is the number of lines
+    that were written before the log had a key.
+    """
+
+    mismatches: tuple[Mismatch, ...]
+    unsealed: tuple[str, ...]
+    plain: int
+
+
+@dataclass(frozen=True)
 class AuditEvent:
     """One line of the audit log: who did what to which target. ``hash`` covers the line and the hash of the
     line before.

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import AuditEvent
-from recdash.errors import EvidenceDamaged
-from recdash.store.tables import KINDS, AuditEventRow, Kind, audit_event_of
+from recdash.domain.journal import AuditEvent, Mismatch
+from recdash.store.audit_key import AuditKey
+from recdash.store.tables import AuditEventRow, Kind, audit_event_of, seal_of
 
-SEALED = tuple(kind for kind in KINDS if kind.changes is not None)
-"""The kinds of records that people write and that must not change afterwards."""
-ADDED_LATER = {"numbers_only"}
-"""Fields that older records lack. A seal leaves them out when they are None, and so stays as it was."""
 PURGE = "purge user"
 """The action of the event that a user was removed from the stored data."""
-VERBS = ("add", "change", "delete")
-HOLDERS = ("experiment", "report")
-"""The kinds of records whose deletion deletes other records."""
+SCORE_AGAIN = "score run again"
+"""The action of the event that a run's numbers and replicates were replaced."""
 LONGEST = 200
 """The number of characters to which a logged text is cut."""
+SEALS = "seals"
+"""The name of the seals in the details of a line: {``word id`` of a row: its seal after the change}."""
 
 
-def note(session: Session, event: AuditEvent) -> None:
+def note(session: Session, event: AuditEvent, key: AuditKey | None) -> None:
     """Appends an event to the log, with its number and hash, in the transaction that it describes.
 
     Only one writer at a time can do this, so no two events follow the same one.
@@ -38,139 +36,74 @@ def note(session: Session, event: AuditEvent) -> None:
         last = session.scalar(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(1))
         numbered = replace(event, number=last.number + 1 if last else 1)
         details = json.dumps(dict(event.details))
-        line = {**vars(numbered), "details": details, "hash": hash_of(numbered, last.hash if last else "")}
-        session.execute(insert(AuditEventRow), line)
+        hashed = hash_of(numbered, last.hash if last else "", key)
+        session.execute(insert(AuditEventRow), {**vars(numbered), "details": details, "hash": hashed})
 
 
-def hash_of(event: AuditEvent, before: str) -> str:
-    """Returns the sha256 (hex) of a line's contents and ``before``, the hash of the line before it ("" for
-    the first).
+def hash_of(event: AuditEvent, before: str, key: AuditKey | None = None) -> str:
+    """Returns the hash (hex) of a line's contents and ``before``, the hash of the line before it ("" for the
+    first): their HMAC-SHA256 with the key, without one their sha256, as in older releases.
     """
     moment = event.at.astimezone(UTC).isoformat()
     line = [before, event.number, moment, event.who, event.role, event.action, event.target]
-    text = json.dumps([*line, dict(event.details)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    text = json.dumps([*line, dict(event.details)], sort_keys=True).encode()
+    return hashlib.sha256(text).hexdigest() if key is None else hmac.digest(key.secret, text, "sha256").hex()
 
 
-def breaks(log: Iterable[AuditEvent]) -> list[int]:
+def breaks(log: Iterable[AuditEvent], key: AuditKey | None = None) -> list[int]:
     """Returns the numbers of the lines at which the chain is broken; empty if it is intact.
 
-    ``log`` must be the complete log, the first line first. A chain that was rewritten as a whole, or cut off
-    at its end, is not detected: keep a copy of the last hash elsewhere.
+    ``log`` must be the complete log, the first line first. Lines that were cut off at its end are not missed:
+    compare the last hash with one that was noted elsewhere.
     """
-    broken, before, expected = [], "", 1
+    return [number for number, _ in broken_lines(log, key)]
+
+
+def broken_lines(log: Iterable[AuditEvent], key: AuditKey | None) -> Iterator[tuple[int, Mismatch]]:
+    """Yields each line at which the chain is broken: its number, and what is wrong."""
+    before, expected, since = "", 1, key.since if key else None
     for event in log:
-        if event.number != expected or event.hash != hash_of(event, before):
-            broken.append(event.number)
+        row = f"line {event.number}"
+        if event.number != expected:
+            found, wanted = f"it follows line {expected - 1}", f"line {expected}"
+            yield event.number, Mismatch("deed", row, found, wanted)
+        elif not _is_hash(event, before, key):
+            found = "its hash is not that of its contents after the line before, made with the store's key"
+            yield event.number, Mismatch("deed", row, found, "the line that recdash wrote")
+        elif since is not None and event.number == since.last and event.hash != since.hash:
+            wanted = f"the hash {since.hash}, which was recorded beside the store's key"
+            yield event.number, Mismatch("deed", row, f"the hash {event.hash}", wanted)
         before, expected = event.hash, event.number + 1
-    return broken
+    if since is not None and expected <= since.last:
+        found, wanted = f"the log ends with line {expected - 1}", f"lines up to {since.last} at least"
+        yield expected, Mismatch("deed", f"line {expected}", found, wanted)
 
 
-def seal(kind: Kind, thing: Any) -> str:
-    """Returns the sha256 (hex) of all fields of a value that must not change."""
-    fixed = {name: getattr(thing, name) for name in kind.names if name not in kind.changeable}
-    fixed = {name: value for name, value in fixed.items() if value is not None or name not in ADDED_LATER}
-    text = json.dumps(fixed, sort_keys=True, default=_canonical)
-    return hashlib.sha256(text.encode()).hexdigest()
+def _is_hash(event: AuditEvent, before: str, key: AuditKey | None) -> bool:
+    if key is not None and hmac.compare_digest(event.hash.encode(), hash_of(event, before, key).encode()):
+        return True
+    is_older = key is None or event.number <= key.since.last
+    return is_older and event.hash == hash_of(event, before)
 
 
-def _canonical(value: Any) -> Any:
-    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else dict(value)
+def sealed(*rows: tuple[Kind, Any]) -> dict[str, str | None]:
+    """Returns the seals of rows, as a line of the log records them."""
+    return {f"{kind.word} {row.id}": seal_of(kind, row) for kind, row in rows}
 
 
-def altered(session: Session) -> list[str]:
-    """Returns the records that differ from what the log says, such as ``decision k3v…``; empty if none does.
-
-    A record may have another content than was written, be missing although it was never deleted, or have
-    another state than its last change, such as a link that was revoked and no longer is.
-    """
-    expected = _replayed(session)
-    differing = []
-    for kind in SEALED:
-        rows = {row.id: row for row in session.scalars(select(kind.row))}
-        for key, row in rows.items():
-            name = f"{getattr(row, 'kind', kind.word)} {key}"
-            record = expected.get((kind.word, key))
-            if record is None or record.seal != _seal_of_row(kind, row):
-                differing.append(name)
-            else:
-                differing += [f"{name} ({field})" for field in _changed(kind, row, record)]
-        differing += [
-            f"{record.name} {key} (missing)"
-            for (word, key), record in expected.items()
-            if word == kind.word and key not in rows
-        ]
-    return differing
-
-
-@dataclass
-class Recorded:
-    """What the log says of a record: its seal, and the last value of each field that was changed since."""
-
-    name: str
-    seal: str | None
-    experiment: str
-    report: str | None
-    changes: dict[str, Any] = field(default_factory=dict)
-
-
-def _replayed(session: Session) -> dict[tuple[str, str], Recorded]:
-    """Returns {(word of the kind, id): what the log says} of all records that should exist."""
-    words = {kind.word for kind in SEALED}
-    records: dict[tuple[str, str], Recorded] = {}
-    for row in session.scalars(select(AuditEventRow).order_by(AuditEventRow.number)):
-        verb, _, word = row.action.partition(" ")
-        if (word not in words and row.action != "delete experiment") or verb not in VERBS:
-            continue
-        details = audit_event_of(row).details
-        key = (word, row.target)
-        if verb == "add":
-            records[key] = Recorded(
-                str(details.get("kind", word)),
-                details.get("sha256"),
-                str(details.get("experiment")),
-                details.get("report"),
-            )
-        elif verb == "change" and key in records:
-            records[key].changes |= details
-        elif verb == "delete":
-            records.pop(key, None)
-            if word in HOLDERS:
-                _forget_held(records, row.target)
-    return records
-
-
-def _forget_held(records: dict[tuple[str, str], Recorded], holder: str) -> None:
-    """Removes the records that were deleted with the experiment or report that held them."""
-    held = [key for key, record in records.items() if holder in (record.experiment, record.report)]
-    for key in held:
-        del records[key]
-
-
-def _changed(kind: Kind, row: Any, record: Recorded) -> list[str]:
-    """Returns the fields that have another value than their last change; they are None until then."""
-    value = kind.unchecked(row)
-    return sorted(
-        name for name in kind.changeable if _short(getattr(value, name)) != record.changes.get(name)
-    )
-
-
-def _seal_of_row(kind: Kind, row: Any) -> str | None:
-    """Returns the hash of a row's fields that must not change; None for an unreadable row."""
-    try:
-        return seal(kind, kind.unchecked(row))
-    except (EvidenceDamaged, ValueError, TypeError, AttributeError):
-        return None
+def curves_key(run_id: str) -> str:
+    """Returns the name of the seal of a run's curves."""
+    return f"curves {run_id}"
 
 
 def short(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Returns changed fields as the log records them: texts cut to ``LONGEST`` characters, times as text, and
     … in place of other or large values.
     """
-    return {name: _short(value) for name, value in fields.items()}
+    return {name: shortened(value) for name, value in fields.items()}
 
 
-def _short(value: Any) -> Any:
+def shortened(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, datetime):
@@ -178,9 +111,9 @@ def _short(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
     if isinstance(value, Mapping) and len(value) <= 20:
-        return {str(name): _short(item) for name, item in value.items()}
+        return {str(name): shortened(item) for name, item in value.items()}
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value) and len(value) <= 20:
-        return [_short(item) for item in value]
+        return [shortened(item) for item in value]
     return "…"
 
 

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from recdash.errors import EvidenceDamaged, NotFound, Problem, StoreError
 from recdash.store.artifacts import CHUNK_BYTES, Artifacts, HashingFile, files_in, make_private, sync
+from recdash.store.audit_key import NAME as AUDIT_KEY
 from recdash.store.connections import Database, DatabaseUrl, sqlite_driver
 from recdash.store.ownership import ID, is_shared
 from recdash.store.schema import refuse_newer
@@ -29,10 +30,11 @@ from recdash.store.secret import NAME as SECRET
 from recdash.store.write_lock import write_lock_of
 from recdash.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, DATABASE, ARTIFACTS = "manifest.json", "recdash.db", "artifacts"
 ALLOWED = re.compile(
-    rf"{re.escape(DATABASE)}|{re.escape(SECRET)}|{ARTIFACTS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}\.(parquet|bin)"
+    rf"{re.escape(DATABASE)}|{re.escape(SECRET)}|{re.escape(AUDIT_KEY)}|"
+    rf"{ARTIFACTS}/[0-9a-f]{{2}}/[0-9a-f]{{64}}\.(parquet|bin)"
 )
 MANIFEST_BYTES = 256 * 2**20
 MOST_NAMED = 5
@@ -110,8 +112,9 @@ def _write(
         # lock, nothing can be.
         with database.write_lock.hold():
             lost = _copy_store(database, artifacts, partial)
-    with suppress(FileNotFoundError), (root / SECRET).open("rb") as secret:
-        _copy(secret, partial / SECRET)
+    for own in (root / SECRET, artifacts.folder / AUDIT_KEY):
+        with suppress(FileNotFoundError), own.open("rb") as secret:
+            _copy(secret, partial / own.name)
     files = {
         str(path.relative_to(partial)): {"sha256": _hash_of(path), "bytes": path.stat().st_size}
         for path in sorted(partial.rglob("*"))
@@ -329,12 +332,14 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
         left.unlink()
     mark = secrets.token_hex(4)
     fresh, fresh_secret = file.with_name(f".{file.name}.{mark}.restore"), root / f".{SECRET}.{mark}"
+    fresh_key: Path | None = None
     try:
         with backup.open(DATABASE) as stream:
             _expect(_copy(stream, fresh), backup.files[DATABASE]["sha256"])
         schema, store_id = _identity(fresh)
         refuse_newer(schema, str(backup.path))
         artifacts = Artifacts(root / f"store-{store_id}")
+        fresh_key = artifacts.folder / f".{AUDIT_KEY}.{mark}"
         for name, entry in backup.files.items():
             if name.startswith(ARTIFACTS):
                 with backup.open(name) as stream:
@@ -344,20 +349,25 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
         used = is_other and _is_used_by_others(root, file if file.exists() else fresh, {old, store_id})
         if is_other and not used:
             make_private(root)
-            with backup.open(SECRET) as stream:
-                _expect(_copy(stream, fresh_secret), backup.files[SECRET]["sha256"])
+            _copy_secret(backup, SECRET, fresh_secret)
+        if AUDIT_KEY in backup.files:
+            make_private(artifacts.folder)
+            _copy_secret(backup, AUDIT_KEY, fresh_key)
         is_replaced = holds_data or _beside(file) or (fresh_secret.exists() and (root / SECRET).exists())
         aside = _keep_aside(file, root) if is_replaced else ()
         _remove_beside(file)
         fresh.replace(file)
         with already_restored(aside):
             sync(file.parent)
-            _put_secret(fresh_secret, root)
+            _put_secret(fresh_secret, root / SECRET)
+            _put_secret(fresh_key, artifacts.folder / AUDIT_KEY)
             if old not in (None, store_id) and not is_shared(root / f"store-{old}", str(file)):
                 shutil.rmtree(root / f"store-{old}", ignore_errors=True)  # kept aside
     finally:
         fresh.unlink(missing_ok=True)
         fresh_secret.unlink(missing_ok=True)
+        if fresh_key is not None:
+            fresh_key.unlink(missing_ok=True)
     n_bytes = sum(int(entry.get("bytes", 0)) for entry in backup.files.values())
     created = datetime.fromisoformat(str(backup.manifest["created"]))
     missing = tuple(map(str, backup.manifest.get("missing", ())))
@@ -398,11 +408,16 @@ def _is_used_by_others(root: Path, database: Path, own: Collection[str | None]) 
     )
 
 
-def _put_secret(fresh: Path, root: Path) -> None:
-    """Makes ``fresh`` the secret of the folder of files, if there is such a file."""
+def _copy_secret(backup: Backup, name: str, fresh: Path) -> None:
+    with backup.open(name) as stream:
+        _expect(_copy(stream, fresh), backup.files[name]["sha256"])
+
+
+def _put_secret(fresh: Path, secret: Path) -> None:
+    """Makes ``fresh`` the secret, if there is such a file."""
     if fresh.exists():
-        fresh.replace(root / SECRET)
-        sync(root)
+        fresh.replace(secret)
+        sync(secret.parent)
 
 
 def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:
@@ -428,6 +443,9 @@ def _keep_aside(file: Path, root: Path) -> tuple[Path, ...]:
             copy = of_files / own.name / artifact.parent.name / artifact.name
             make_private(copy.parent)
             os.link(artifact, copy)
+        if (own / AUDIT_KEY).exists():
+            make_private(of_files / own.name)
+            os.link(own / AUDIT_KEY, of_files / own.name / AUDIT_KEY)
     if (root / SECRET).exists():
         os.link(root / SECRET, of_files / SECRET)
     return (aside,) if is_near else (aside, of_files)

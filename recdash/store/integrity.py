@@ -15,6 +15,8 @@ from recdash.domain.results import Unavailable
 from recdash.errors import EvidenceDamaged, NotFound, Problem
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
+from recdash.store.audit_key import AuditKey
+from recdash.store.replay import replay
 from recdash.store.tables import (
     CURVE_DAMAGED,
     EXPERIMENT,
@@ -35,16 +37,21 @@ MOST_FAULTS = 10
 """How many faults in the structure of the database are listed at most."""
 
 
-def everything_wrong(session: Session, artifacts: Artifacts) -> list[Problem]:
+def everything_wrong(session: Session, artifacts: Artifacts, key: AuditKey | None) -> list[Problem]:
     """Returns what is damaged or missing, each with its experiment and how to repair it; empty if all is
     intact.
     """
+    log = partial(_log, session, key)
+    return [*everything_damaged(session, artifacts), *_until_unreadable(log)]
+
+
+def everything_damaged(session: Session, artifacts: Artifacts) -> list[Problem]:
+    """Returns the rows and files that do not match their own checksums, without the audit log."""
     parts: tuple[Callable[[], Iterator[Problem]], ...] = (
         partial(structure, session),
         partial(_references, session),
         partial(_rows, session, artifacts),
         partial(_curves, session),
-        partial(_log, session),
     )
     return [problem for part in parts for problem in _until_unreadable(part)]
 
@@ -121,8 +128,9 @@ def _curves(session: Session) -> Iterator[Problem]:
             yield Problem("damaged", place, CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip(), UPLOAD_AGAIN)
 
 
-def _log(session: Session) -> Iterator[Problem]:
-    for number in audit.breaks(audit.events(session, None)):
+def _log(session: Session, key: AuditKey | None) -> Iterator[Problem]:
+    for number in audit.breaks(audit.events(session, None), key):
         yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
-    for name in audit.altered(session):
-        yield Problem("altered", name, "it is not what was written", RESTORE)
+    for mismatch in replay(session, key).mismatches:
+        if not mismatch.is_damaged:
+            yield Problem("altered", mismatch.record, "it is not what was written", RESTORE)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from recdash.domain.journal import AuditEvent, Entry, LinkUse, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, AuditResult, Entry, LinkUse, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
@@ -267,12 +267,23 @@ class AuditStore(Protocol):
     def n_purges(self) -> int:
         """Returns how often users were removed; what was read before may hold their data."""
 
+    def breaks(self) -> list[int]:
+        """Returns the numbers of the lines at which the chain of hashes is broken; empty if it is intact."""
+
     def altered(self) -> list[str]:
-        """Returns kind and id of entries, reports, links and views that differ from what the log says was
-        written.
+        """Returns kind and id of the records that differ from what the log says was written, with the fields
+        that differ if the log tells them.
 
         Empty if none does.
         """
+
+    def audited(self) -> AuditResult:
+        """Returns where the log's lines and the stored rows differ, in either direction, and what the log
+        cannot say.
+        """
+
+    def damaged(self) -> list[Problem]:
+        """Returns the rows and files that do not match their own checksums; empty if all do."""
 
 
 class ArtifactStore(Protocol):

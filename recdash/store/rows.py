@@ -24,7 +24,7 @@ from recdash.store.transactions import Transactions
 
 LOGGED = (
     "experiment", "name", "title", "kind", "about", "label", "report", "expires", "upload", "truth", "text",
-    "numbers_only",
+    "numbers_only", "replicate_of",
 )  # fmt: skip
 """The fields of an added or deleted value that the audit log records."""
 
@@ -87,7 +87,8 @@ class Rows(Generic[Value]):
         row = session.get(self.kind.row, value.id)
         return stored(session, self.kind, row or self._insert(session, value))
 
-    def _insert(self, session: Session, value: Any) -> Any:
+    def _insert(self, session: Session, value: Any, seals: Mapping[str, str | None] | None = None) -> Any:
+        """Adds a row and its line of the audit log; ``seals`` are those of other rows that belong to it."""
         kind = self.kind
         if kind is not EXPERIMENT:
             row_of(session, EXPERIMENT, value.experiment)
@@ -95,9 +96,8 @@ class Rows(Generic[Value]):
         self._transactions.register(session, kind.needs(value), value.created)
         row = kind.to_row(value)
         session.add(row)
-        # A hash of the fields that must not change, with which the log shows whether they did.
-        seal = {} if kind.changes is None else {"sha256": audit.seal(kind, value)}
-        self._transactions.note(session, f"add {kind.word}", value.id, **_logged(kind, value), **seal)
+        sealed = {**audit.sealed((kind, row)), **(seals or {})}
+        self._transactions.note(session, f"add {kind.word}", value.id, sealed, **_logged(kind, value))
         return row
 
     def update(self, key: str, **fields: Any) -> Value:
@@ -127,13 +127,18 @@ class Rows(Generic[Value]):
             }
             if changed:
                 home = {} if kind is EXPERIMENT else {"experiment": row.experiment}
-                self._transactions.note(session, f"change {kind.word}", key, **home, **changed)
+                sealed = audit.sealed((kind, row))
+                self._transactions.note(session, f"change {kind.word}", key, sealed, **home, **changed)
             return stored(session, kind, row)
 
-    def _replace(self, session: Session, row: Any, value: Any) -> None:
-        """Deletes a damaged row, and records that ``value`` replaces it."""
+    def _replace(
+        self, session: Session, row: Any, value: Any, seals: Mapping[str, str | None] | None = None
+    ) -> None:
+        """Deletes a damaged row, and records that ``value`` replaces it; ``seals`` are those of other rows
+        that were changed for it.
+        """
         details = {"experiment": value.experiment, "name": value.name, "by": value.id}
-        self._transactions.note(session, f"replace damaged {self.kind.word}", row.id, **details)
+        self._transactions.note(session, f"replace damaged {self.kind.word}", row.id, seals, **details)
         session.delete(row)
         session.flush()
 

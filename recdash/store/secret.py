@@ -23,7 +23,7 @@ def kept_secret(folder: Path) -> bytes:
     file = folder / NAME
     try:
         if not file.exists():
-            _make(file)
+            create_private(file, secrets.token_hex(N_BYTES) + "\n")
         secret = bytes.fromhex(file.read_text(encoding="ascii").strip())
     except (OSError, ValueError) as error:
         raise StoreError(
@@ -34,19 +34,22 @@ def kept_secret(folder: Path) -> bytes:
     return secret
 
 
-def _make(file: Path) -> None:
-    """Creates the file: writes a temporary file, then links it under the final name.
+def create_private(file: Path, text: str) -> None:
+    """Creates a file that only its owner can read: writes a temporary one, then links it under its name.
 
     So no process reads half a file, and if several create it, the first one wins.
     """
     make_private(file.parent)
-    aside = file.with_name(f"{NAME}.{secrets.token_hex(8)}")
+    aside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as new:
-        new.write(secrets.token_hex(N_BYTES) + "\n")
+        new.write(text)
         new.flush()
         os.fsync(new.fileno())
     try:
         with suppress(FileExistsError):
             os.link(aside, file)
+    except OSError:  # a file system without links
+        if not file.exists():
+            aside.replace(file)
     finally:
-        aside.unlink()
+        aside.unlink(missing_ok=True)

@@ -9,25 +9,28 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import AuditEvent, Entry, LinkUse, Report, SavedView, ShareLink
+from recdash.domain.journal import AuditEvent, AuditResult, Entry, LinkUse, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
+from recdash.store.audit_key import begin_again, key_of
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.garbage import collect, deleting, remove_replaced
-from recdash.store.integrity import everything_wrong, structure
+from recdash.store.integrity import everything_damaged, everything_wrong, structure
 from recdash.store.ownership import artifacts_of, note_use, refuse_lost
 from recdash.store.permissions import tighten
 from recdash.store.protocol import UNUSED_FOR, Garbage
+from recdash.store.replay import audited, log_state, replay
 from recdash.store.rows import DeletableRows, Rows, row_of
 from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret
@@ -98,10 +101,12 @@ class SqlStore:
                     tighten(url.file, root, files.folder)
                 with Session(database.reader) as session, session.begin():
                     damage.of_all(structure(session))
+                    state = partial(log_state, session)
+                    key = key_of(files.folder, state, create=not read_only)
         except BaseException:
             database.close()
             raise
-        return cls(Transactions(database, files, damage, read_only), root)
+        return cls(Transactions(database, files, damage, read_only, key), root)
 
     @property
     def read_only(self) -> bool:
@@ -120,7 +125,7 @@ class SqlStore:
 
     def check(self) -> list[Problem]:
         with self._transactions.read() as session:
-            return everything_wrong(session, self._transactions.files)
+            return everything_wrong(session, self._transactions.files, self._transactions.key)
 
     def back_up(self, target: Path) -> BackupSummary:
         transactions = self._transactions
@@ -132,8 +137,14 @@ class SqlStore:
         return summary
 
     def note_restore(self, summary: RestoreSummary) -> None:
-        """Records in the audit log that this store was restored from a backup."""
+        """Records in the audit log that this store was restored from a backup.
+
+        If the backup is older than the key of the log, the key counts from here on.
+        """
         with self._transactions.write() as session:
+            key, state = self._transactions.key, log_state(session)
+            if key is not None and state.last < key.since.last:
+                begin_again(self._transactions.files.folder, key, state)
             self._transactions.note(session, "restore backup", "store", written=summary.created)
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -282,9 +293,22 @@ class SqlAudit:
     def n_purges(self) -> int:
         return self._transactions.remembered("purges", audit.n_purges)
 
+    def breaks(self) -> list[int]:
+        with self._transactions.read() as session:
+            return audit.breaks(audit.events(session, None), self._transactions.key)
+
     def altered(self) -> list[str]:
         with self._transactions.read() as session:
-            return audit.altered(session)
+            mismatches = replay(session, self._transactions.key).mismatches
+            return list(dict.fromkeys(mismatch.record for mismatch in mismatches))
+
+    def audited(self) -> AuditResult:
+        with self._transactions.read() as session:
+            return audited(session, self._transactions.key)
+
+    def damaged(self) -> list[Problem]:
+        with self._transactions.read() as session:
+            return everything_damaged(session, self._transactions.files)
 
 
 class SqlArtifacts:

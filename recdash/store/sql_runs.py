@@ -13,14 +13,17 @@ from sqlalchemy.orm import Session
 from recdash.domain.records import Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
+from recdash.store import audit
 from recdash.store.garbage import deleting
 from recdash.store.protocol import REFERENCE_SLOTS
 from recdash.store.rows import DeletableRows, intact_row_of, row_of, stored
 from recdash.store.tables import (
     EXPERIMENT,
+    ONLINE_TEST,
     RUN,
     CurveRow,
     ExperimentRow,
+    Kind,
     OnlineTestRow,
     RunRow,
     curve_columns,
@@ -28,6 +31,7 @@ from recdash.store.tables import (
     has_its_key,
     is_intact,
     links_of,
+    seal_of_curves,
 )
 from recdash.store.transactions import Transactions
 
@@ -143,8 +147,8 @@ class SqlRuns(DeletableRows[Run]):
         if run.replicate_of is None:
             self._replace_damaged(session, experiment, run)
         slot = _next_slot(session, experiment, run)
-        row: RunRow = self._insert(session, run)
-        row.slot = slot
+        curves = {audit.curves_key(run.id): seal_of_curves(curve_rows)}
+        self._insert(session, replace(run, slot=slot), curves)
         session.flush()
         if curve_rows:
             session.execute(insert(CurveRow), curve_rows)
@@ -160,10 +164,8 @@ class SqlRuns(DeletableRows[Run]):
             select(RunRow).filter_by(experiment=run.experiment, replicate_of=None).where(same)
         )
         for row in [row for row in rows if not _is_whole_run(session, row)]:
-            if experiment.baseline == row.id:
-                experiment.baseline = run.id
-            _relink(session, row, run.id)
-            self._replace(session, row, run)
+            changed = _relink(session, experiment, row, run.id)
+            self._replace(session, row, run, audit.sealed(*changed))
 
     def replace_scores(
         self,
@@ -182,7 +184,9 @@ class SqlRuns(DeletableRows[Run]):
             for name, column in RUN.columns(after).items():
                 if name in OF_SCORES:
                     setattr(row, name, column)
-            self._transactions.note(session, "score run again", key, name=row.name, upload=row.upload)
+            seals = {**audit.sealed((RUN, row)), audit.curves_key(key): seal_of_curves(rows)}
+            details = {"name": row.name, "upload": row.upload}
+            self._transactions.note(session, audit.SCORE_AGAIN, key, seals, **details)
             session.execute(delete(CurveRow).where(CurveRow.run == key))
             for replicate in session.scalars(select(RunRow).filter_by(replicate_of=key)):
                 session.delete(replicate)
@@ -198,11 +202,11 @@ class SqlRuns(DeletableRows[Run]):
         with deleting(self._transactions) as session:
             run: RunRow = row_of(session, RUN, key)
             experiment: ExperimentRow = intact_row_of(session, EXPERIMENT, run.experiment)
-            if experiment.baseline == key:
-                experiment.baseline = None
             details = {"experiment": run.experiment, "name": run.name}
-            tests = _relink(session, run, None)
-            self._transactions.note(session, "delete run", key, **details, unlinked_from=tests)
+            changed = _relink(session, experiment, run, None)
+            tests = [row.name for kind, row in changed if kind is ONLINE_TEST]
+            sealed = audit.sealed(*changed)
+            self._transactions.note(session, "delete run", key, sealed, **details, unlinked_from=tests)
             session.delete(run)
 
 
@@ -217,18 +221,24 @@ def _next_slot(session: Session, experiment: ExperimentRow, run: Run) -> int:
     return experiment.next_slot - 1
 
 
-def _relink(session: Session, run: RunRow, new: str | None) -> list[str]:
-    """Links the experiment's online tests to the run ``new`` in place of ``run``, or to no run for None.
+def _relink(
+    session: Session, experiment: ExperimentRow, run: RunRow, new: str | None
+) -> list[tuple[Kind, Any]]:
+    """Puts the run ``new`` in place of ``run`` as baseline and in the experiment's online tests, or no run
+    for None.
 
-    Returns the names of the changed tests.
+    Returns the changed rows with their kinds.
     """
-    changed = []
+    changed: list[tuple[Kind, Any]] = []
+    if experiment.baseline == run.id:
+        experiment.baseline = new
+        changed.append((EXPERIMENT, experiment))
     for test in session.scalars(select(OnlineTestRow).filter_by(experiment=run.experiment)):
         if not is_intact(test) or run.id not in links_of(test).values():
             continue
         links = {variant: new if linked == run.id else linked for variant, linked in links_of(test).items()}
         test.links = json.dumps({variant: linked for variant, linked in links.items() if linked is not None})
-        changed.append(test.name)
+        changed.append((ONLINE_TEST, test))
     return changed
 
 

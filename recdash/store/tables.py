@@ -7,7 +7,7 @@ Column types convert what SQL has no type for (mappings, notices, arrays).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -37,7 +37,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, Problem
-from recdash.store.checksums import NAME, checksum, in_utc, key_checksum
+from recdash.store.checksums import NAME, checksum, in_utc, key_checksum, seal
 
 # ── column types ─────────────────────────────────────────────────────────────────────────────
 
@@ -151,6 +151,7 @@ class WithChecksum:
     """A row with a checksum of its columns, which is computed whenever a session writes the row.
 
     A migration that changes stored values, or adds a non-nullable column, must compute the checksums again.
+    The seals in the audit log would no longer match such rows: ``replay`` must then know the migration.
     """
 
     checksum: Mapped[str] = mapped_column(Text, server_default="")
@@ -488,6 +489,24 @@ def links_of(test: OnlineTestRow) -> dict[str, str]:
     """Returns {variant: id of the run that it served} of an online test."""
     links: dict[str, str] = json.loads(test.links)
     return links
+
+
+def seal_of(kind: Kind, row: Any) -> str | None:
+    """Returns the seal of all fields of a row; None if recdash cannot have written the values."""
+    try:
+        return seal({name: getattr(row, name) for name in kind.names})
+    except (TypeError, UnicodeError):
+        return None
+
+
+def seal_of_curves(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the seal of all curves of a run, given by the columns of their rows, in any order."""
+    return seal({str(columns["metric"]): seal(columns) for columns in rows})
+
+
+def curve_row_columns(row: CurveRow) -> dict[str, Any]:
+    """Returns the columns of a stored curve."""
+    return _columns(row)
 
 
 def _checksum_of(row: Any) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from recdash.domain.journal import AuditEvent
 from recdash.errors import Forbidden, StoreError
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
+from recdash.store.audit_key import AuditKey
 from recdash.store.connections import Database, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.tables import ArtifactRow
@@ -37,6 +38,8 @@ class Transactions:
     files: Artifacts
     damage: Damage
     read_only: bool
+    key: AuditKey | None = None
+    """The key of the audit log; None only for a store that is read-only and never had one."""
     who: str = "recdash"
     role: str = "admin"
     _current: threading.local = field(default_factory=threading.local, repr=False, compare=False)
@@ -122,12 +125,21 @@ class Transactions:
         if self.read_only:
             raise Forbidden("This store is read-only.")
 
-    def note(self, session: Session, action: str, target: str, **details: Any) -> None:
-        """Adds an event to the audit log, in the transaction that it describes."""
-        now = datetime.now(UTC)
-        audit.note(
-            session, AuditEvent(0, now, self.who, self.role, action, target, audit.short(details), hash="")
-        )
+    def note(
+        self,
+        session: Session,
+        action: str,
+        target: str,
+        seals: Mapping[str, str | None] | None = None,
+        **details: Any,
+    ) -> None:
+        """Adds an event to the audit log, in the transaction that it describes.
+
+        ``seals`` are those of all rows that the transaction has written, as ``audit.sealed`` returns them.
+        """
+        told = audit.short(details) | ({audit.SEALS: dict(seals)} if seals else {})
+        event = AuditEvent(0, datetime.now(UTC), self.who, self.role, action, target, told, hash="")
+        audit.note(session, event, self.key)
 
     def register(self, session: Session, needed: frozenset[str], created: datetime) -> None:
         """Records that these files are needed from now on. Raises ``NotFound`` for a missing file."""

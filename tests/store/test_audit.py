@@ -55,11 +55,11 @@ def test_a_line_changed_in_the_database_is_found(tmp_path: Path) -> None:
     home = add_experiment(store).id
     for number in range(3):
         store.journal.add(Entry(f"e{number}", home, NOON, "ann", "comment", text="x"))
-    assert breaks(store.audit.events()) == []
+    assert store.audit.breaks() == []
     with sqlite3.connect(file) as other:
         other.execute("UPDATE deed SET who = 'eve' WHERE number = 2")
     other.close()
-    assert breaks(store.audit.events()) == [2]
+    assert store.audit.breaks() == [2]
     store.close()
 
 
@@ -75,7 +75,7 @@ def test_what_was_rewritten_in_the_database_is_named(tmp_path: Path) -> None:
         other.execute("INSERT INTO entry SELECT 'e3', experiment, created, author, kind, about, text, facts, "
                       "checksum FROM entry WHERE id = 'e1'")  # fmt: skip
     other.close()
-    assert breaks(store.audit.events()) == []
+    assert store.audit.breaks() == []
     assert sorted(store.audit.altered()) == ["decision e2", "decision e3"]
     store.close()
 
@@ -109,7 +109,7 @@ def furnished(folder: Path) -> Store:
 
 def test_what_was_changed_and_deleted_by_recdash_is_no_alteration(tmp_path: Path) -> None:
     store = furnished(tmp_path)
-    assert (store.audit.altered(), breaks(store.audit.events())) == ([], [])
+    assert (store.audit.altered(), store.audit.breaks()) == ([], [])
     store.close()
 
 

@@ -349,7 +349,7 @@ def test_a_damaged_backup_changes_nothing(store: Store, tmp_path: Path, name: st
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": 2}, "newer recdash"),
+        ({"format": 3}, "newer recdash"),
         ({"schema": "9999"}, r"newer recdash \(schema 9999"),
         ({"files": {"../../evil": {"sha256": "0"}}}, "is damaged"),
         ({"files": {}}, "is damaged"),

@@ -16,7 +16,6 @@ from recdash.domain.records import Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, NameTaken, NotFound
 from recdash.store import Store, open_store
-from recdash.store.audit import breaks
 from recdash.store.connections import sqlite_driver
 
 
@@ -244,11 +243,11 @@ def test_a_line_of_the_log_that_cannot_be_read_breaks_the_chain_there(
     store: Store, runs: list[Run], file: Path
 ) -> None:
     assert len(runs) == 2
-    assert breaks(store.audit.events()) == []
+    assert store.audit.breaks() == []
     change(file, "UPDATE deed SET details = '{' WHERE number = 2")
-    assert breaks(store.audit.events()) == [2]
+    assert store.audit.breaks() == [2]
     change(file, "UPDATE deed SET at = 'x' WHERE number = 3")
-    assert breaks(store.audit.events()) == [2, 3]
+    assert store.audit.breaks() == [2, 3]
 
 
 def test_a_damaged_candidate_of_seeds_stays_when_another_is_added(store: Store, file: Path) -> None:

@@ -27,10 +27,8 @@ class AuditLog:
 
         Raises Forbidden unless the person is an admin.
         """
-        from recdash.store.audit import breaks
-
         self._context.person.must_be("admin")
-        return breaks(self._store.audit.events())
+        return self._store.audit.breaks()
 
     def check(self) -> list[Problem]:
         """Returns the stored rows and files that are damaged or missing, with how to repair them; empty if
@@ -42,8 +40,8 @@ class AuditLog:
         return self._store.check()
 
     def altered(self) -> list[str]:
-        """Returns a line for each decision, comment, evidence, report, link or view that was altered after it
-        was written.
+        """Returns kind and id of each record that is not what the audit log says, with the fields that differ
+        if the log tells them.
 
         Raises Forbidden unless the person is an admin.
         """
