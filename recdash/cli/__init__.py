@@ -31,6 +31,7 @@ from recdash.cli.serve import serve
 from recdash.cli.settings import settings
 from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
+from recdash.cli.verify import verify
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.sanitize import visible
 from recdash.version import __version__
@@ -77,6 +78,6 @@ def main() -> None:
 for command in (
     evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
     tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
-    check, backup, restore, gc, purge, inspect, limits, decide, decisions, review, digest, serve,
+    check, verify, backup, restore, gc, purge, inspect, limits, decide, decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

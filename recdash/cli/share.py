@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from recdash.service import Workspace
 
 ID_SHOWN = 12
+HIDDEN = ("experiment", "sha256", "seals")
+"""Details of a line of the audit log that the table of lines leaves out."""
 address_option = click.option(
     "--link", "address", default="http://127.0.0.1:8501", show_default=True, help="Address of the dashboard."
 )
@@ -169,7 +171,7 @@ def _param(text: str) -> tuple[str, str]:
 def audit(last: int, form: str) -> None:
     """Show the audit log, the newest line first. Exits with 1 if the log, or what it records, was changed.
 
-    A person with write access to the database can still remove the last lines: keep the last hash elsewhere.
+    Lines that were cut off at the end are not missed: keep the last hash elsewhere.
     """
     workspace = open_workspace()
     events, broken = workspace.audit.events(last), workspace.audit.breaks()
@@ -188,7 +190,7 @@ def audit(last: int, form: str) -> None:
 
 def _event_cells(event: AuditEvent) -> list[str]:
     details = ", ".join(
-        f"{name} {value}" for name, value in event.details.items() if name != "experiment" and value != "…"
+        f"{name} {value}" for name, value in event.details.items() if name not in HIDDEN and value != "…"
     )
     return [f"{event.at:%Y-%m-%d %H:%M:%S}", event.who, event.role, event.action, details or event.target]
 
@@ -199,4 +201,4 @@ def _integrity(broken: Sequence[int], altered: Sequence[str], events: Sequence[A
     if altered:
         return f"Changed since it was written: {', '.join(altered)}."
     last = f" Last line: {events[0].number}, hash {events[0].hash}." if events else ""
-    return f"The chain of hashes is intact, and so are the texts it records.{last}"
+    return f"The chain of hashes is intact, and the rows are as it says.{last}"

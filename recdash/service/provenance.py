@@ -29,7 +29,7 @@ def provenance(
     return {
         "versions": dict(versions),
         "experiment": _of_experiment(experiment),
-        "runs": [_of_run(run) for run in _concerned(experiment, run_ids, runs, tests)],
+        "runs": [facts_of_run(run) for run in _concerned(experiment, run_ids, runs, tests)],
         "tests": [_of_test(test) for test in tests],
     }
 
@@ -65,7 +65,8 @@ def _of_experiment(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _of_run(run: Run) -> dict[str, Any]:
+def facts_of_run(run: Run) -> dict[str, Any]:
+    """Returns what identifies a run and decides how it is scored, as a report records it."""
     predictions = run.hits.get("predictions")
     return {
         "id": run.id, "name": run.name, "slot": run.slot, "upload": run.upload,

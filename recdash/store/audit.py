@@ -65,18 +65,18 @@ def broken_lines(log: Iterable[AuditEvent], key: AuditKey | None) -> Iterator[tu
     for event in log:
         row = f"line {event.number}"
         if event.number != expected:
-            found, wanted = f"it follows line {expected - 1}", f"line {expected}"
-            yield event.number, Mismatch("deed", row, found, wanted)
+            actual, wanted = f"it follows line {expected - 1}", f"line {expected}"
+            yield event.number, Mismatch("deed", row, actual, wanted)
         elif not _is_hash(event, before, key):
-            found = "its hash is not that of its contents after the line before, made with the store's key"
-            yield event.number, Mismatch("deed", row, found, "the line that recdash wrote")
+            actual = "its hash is not that of its contents after the line before, made with the store's key"
+            yield event.number, Mismatch("deed", row, actual, "the line that recdash wrote")
         elif since is not None and event.number == since.last and event.hash != since.hash:
             wanted = f"the hash {since.hash}, which was recorded beside the store's key"
             yield event.number, Mismatch("deed", row, f"the hash {event.hash}", wanted)
         before, expected = event.hash, event.number + 1
     if since is not None and expected <= since.last:
-        found, wanted = f"the log ends with line {expected - 1}", f"lines up to {since.last} at least"
-        yield expected, Mismatch("deed", f"line {expected}", found, wanted)
+        actual, wanted = f"the log ends with line {expected - 1}", f"lines up to {since.last} at least"
+        yield expected, Mismatch("deed", f"line {expected}", actual, wanted)
 
 
 def _is_hash(event: AuditEvent, before: str, key: AuditKey | None) -> bool:

@@ -1,6 +1,6 @@
 """The key of a store's audit log: a file beside the store's artifacts, outside the database.
 
-The lines of the log are hashed with it, so that nobody who has only the database can hash them again. It is
+The lines of the log are hashed with it, so that they cannot be hashed again with the database alone. It is
 created when this version first opens a store; the lines until then have plain hashes, and the key's file
 says which one must be the last of them.
 """

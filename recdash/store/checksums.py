@@ -24,7 +24,7 @@ def checksum(columns: Mapping[str, Any]) -> str:
 def seal(columns: Mapping[str, Any]) -> str:
     """Returns the sha256 (hex) of the same values, with which the audit log names what was stored.
 
-    A checksum shows damage; nobody can make other values that have the same seal.
+    A checksum shows damage; other values with the same seal cannot be made.
     """
     return hashlib.sha256(_content(columns)).hexdigest()
 

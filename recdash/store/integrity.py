@@ -11,6 +11,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from recdash.domain.journal import Mismatch
 from recdash.domain.results import Unavailable
 from recdash.errors import EvidenceDamaged, NotFound, Problem
 from recdash.store import audit
@@ -54,6 +55,17 @@ def everything_damaged(session: Session, artifacts: Artifacts) -> list[Problem]:
         partial(_curves, session),
     )
     return [problem for part in parts for problem in _until_unreadable(part)]
+
+
+def mismatch_of(problem: Problem) -> Mismatch:
+    """Returns a problem of ``everything_damaged`` as a mismatch, with the table that it is in."""
+    if problem.code in ("damaged-file", "lost-file"):
+        table = "artifact"
+    else:
+        tables = [str(kind.row.__tablename__) for kind in KINDS if problem.place.startswith(kind.word)]
+        named = problem.place.removeprefix("table ") if problem.place.startswith("table ") else "curve"
+        table = "database" if problem.place == "database" else next(iter(tables), named)
+    return Mismatch(table, problem.place, problem.found, f"what was written. {problem.fix}".strip())
 
 
 def _until_unreadable(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:

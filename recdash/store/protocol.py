@@ -278,12 +278,9 @@ class AuditStore(Protocol):
         """
 
     def audited(self) -> AuditResult:
-        """Returns where the log's lines and the stored rows differ, in either direction, and what the log
-        cannot say.
+        """Reads all rows and files, and returns where they differ from their checksums and from the log's
+        lines, in either direction, and what the log cannot say.
         """
-
-    def damaged(self) -> list[Problem]:
-        """Returns the rows and files that do not match their own checksums; empty if all do."""
 
 
 class ArtifactStore(Protocol):

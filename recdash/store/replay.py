@@ -144,7 +144,7 @@ def _follow(records: Records, line: AuditEvent, verb: str, word: str) -> None:
         for changed, value in details.items():
             known = record.told.get(changed)
             merges = isinstance(known, dict) and isinstance(value, dict)
-            record.told[changed] = {**known, **value} if merges else value
+            record.told[changed] = (known | value) if merges else value
     elif verb in ("delete", "replace"):
         records.pop(name, None)
         _forget_held(records, line.target)
@@ -235,8 +235,8 @@ class Comparison:
             if kind.changes is None and (self._unlogged is None or name in self._unlogged):
                 self.unsealed.append(shown)
             else:
-                found = "no line of the audit log says that it was added"
-                self._note(kind, shown, found, f"a row with a line 'add {kind.word}'", _record(kind, row))
+                actual = "no line of the audit log says that it was added"
+                self._note(kind, shown, actual, f"a row with a line 'add {kind.word}'", _record(kind, row))
         elif record.seal is not None:
             if record.seal != seal_of(kind, row):
                 self._note_changes(kind, row, record, shown)
@@ -256,10 +256,10 @@ class Comparison:
         return f"'{self._experiments.get(str(experiment), experiment)}'"
 
     def _note(
-        self, kind: Kind, shown: str, found: str, expected: str, record: str, *, is_damaged: bool = False
+        self, kind: Kind, shown: str, actual: str, expected: str, record: str, *, is_damaged: bool = False
     ) -> None:
         table = str(kind.row.__tablename__)
-        self.mismatches.append(Mismatch(table, shown, found, expected, record, is_damaged))
+        self.mismatches.append(Mismatch(table, shown, actual, expected, record, is_damaged))
 
     def _note_changes(self, kind: Kind, row: Any, record: Recorded, shown: str) -> None:
         """Notes each field that differs from what the log tells; else that the content differs."""
@@ -267,24 +267,24 @@ class Comparison:
         is_damaged = kind.changes is None and not is_intact(row)
         changed = _changed_fields(kind, row, record.told)
         for name, now, then in changed:
-            found, expected = f"{name} is {_text(now)}", f"{_text(then)}, as {by} wrote"
+            actual, expected = f"{name} is {_text(now)}", f"{_text(then)}, as {by} wrote"
             record_name = f"{_record(kind, row)} ({name})"
-            self._note(kind, shown, found, expected, record_name, is_damaged=is_damaged)
+            self._note(kind, shown, actual, expected, record_name, is_damaged=is_damaged)
         if not changed:
-            found, expected = "its content is not what was sealed", f"as {by} left it"
-            self._note(kind, shown, found, expected, _record(kind, row), is_damaged=is_damaged)
+            actual, expected = "its content is not what was sealed", f"as {by} left it"
+            self._note(kind, shown, actual, expected, _record(kind, row), is_damaged=is_damaged)
 
     def _check_old_seal(self, kind: Kind, row: Any, record: Recorded, shown: str) -> None:
         """Compares a row with what an older release logged: a hash of some fields, and later changes."""
         if record.old_seal != _old_seal(kind, row):
-            found = "its content is not what was written"
-            self._note(kind, shown, found, f"as {_by(record.line)} wrote it", _record(kind, row))
+            actual = "its content is not what was written"
+            self._note(kind, shown, actual, f"as {_by(record.line)} wrote it", _record(kind, row))
             return
         for name in sorted(kind.changeable):
             now, then = audit.shortened(getattr(row, name)), record.told.get(name)
             if now != then:
-                found, expected = f"{name} is {_text(now)}", f"{_text(then)}, as the audit log says"
-                self._note(kind, shown, found, expected, f"{_record(kind, row)} ({name})")
+                actual, expected = f"{name} is {_text(now)}", f"{_text(then)}, as the audit log says"
+                self._note(kind, shown, actual, expected, f"{_record(kind, row)} ({name})")
 
     def add_missing(self) -> None:
         """Notes the rows that a line says were added, and no line says were deleted, but that are missing."""
@@ -313,10 +313,12 @@ class Comparison:
             sealed, line = record.curves
             now = stored.get(run_id, NO_CURVES)
             if now.seal != sealed:
-                found = f"its {many(now.n, 'curve')} are not what was sealed" if now.n else "it has no curves"
+                actual = (
+                    f"its {many(now.n, 'curve')} are not what was sealed" if now.n else "it has no curves"
+                )
                 row, expected = f"curves of {shown}", f"the curves that {_by(line)} stored"
                 name = f"curves of run {run_id}"
-                self.mismatches.append(Mismatch("curve", row, found, expected, name, now.is_damaged))
+                self.mismatches.append(Mismatch("curve", row, actual, expected, name, now.is_damaged))
 
 
 def _record(kind: Kind, row: Any) -> str:

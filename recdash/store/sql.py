@@ -26,7 +26,7 @@ from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.garbage import collect, deleting, remove_replaced
-from recdash.store.integrity import everything_damaged, everything_wrong, structure
+from recdash.store.integrity import everything_damaged, everything_wrong, mismatch_of, structure
 from recdash.store.ownership import artifacts_of, note_use, refuse_lost
 from recdash.store.permissions import tighten
 from recdash.store.protocol import UNUSED_FOR, Garbage
@@ -288,7 +288,7 @@ class SqlAudit:
     def purged(self, runs: int, online_tests: int, views: int) -> None:
         with self._transactions.write() as session:
             counts = {"runs": runs, "online tests": online_tests, "saved views": views}
-            self._transactions.note(session, audit.PURGE, "store", **counts)
+            self._transactions.note(session, audit.PURGE, "store", None, **counts)
 
     def n_purges(self) -> int:
         return self._transactions.remembered("purges", audit.n_purges)
@@ -304,11 +304,10 @@ class SqlAudit:
 
     def audited(self) -> AuditResult:
         with self._transactions.read() as session:
-            return audited(session, self._transactions.key)
-
-    def damaged(self) -> list[Problem]:
-        with self._transactions.read() as session:
-            return everything_damaged(session, self._transactions.files)
+            damaged = map(mismatch_of, everything_damaged(session, self._transactions.files))
+            result = audited(session, self._transactions.key)
+            altered = (mismatch for mismatch in result.mismatches if not mismatch.is_damaged)
+            return replace(result, mismatches=(*damaged, *altered))
 
 
 class SqlArtifacts:

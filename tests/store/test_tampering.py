@@ -42,9 +42,7 @@ def folder(tmp_path: Path) -> Path:
         store.runs.add(a_run(experiment, "svd"), [a_curve()], below)
         test = a_test(store, experiment, links={"B": run.id}, results=({"lift": 0.5},))
         store.online_tests.add(test)
-        store.journal.add(
-            Entry(f"d-{experiment.name}", experiment.id, NOON, "ann", "decision", None, "Ship.", {"n": 1})
-        )
+        store.journal.add(replace(decided, id=f"d-{experiment.name}", experiment=experiment.id))
     settings = {"depth": 10, "rules": {"guardrails": {"coverage": 0.2}}}
     store.experiments.update(home.id, settings=settings, baseline=run_named(store, home.id, "svd"))
     store.reports.add(Report("r", home.id, NOON, "ann", "Spring"))
@@ -174,9 +172,9 @@ TAMPERINGS = {
     ),
     "insert a run": (
         statement("INSERT INTO run (id, name, slot, experiment, created, upload, hits, ledger, notices, "
-                  "tags, note, params, absent, provenance, checksum) SELECT 'new', 'eve', 99, experiment, created, "
-                  "upload, hits, ledger, notices, tags, note, params, absent, provenance, checksum FROM run "
-                  "WHERE name = 'als'"),
+                  "tags, note, params, absent, provenance, checksum) SELECT 'new', 'eve', 99, experiment, "
+                  "created, upload, hits, ledger, notices, tags, note, params, absent, provenance, checksum "
+                  "FROM run WHERE name = 'als'"),
         "run", "run 'eve' of 'Films'", "no line",
     ),
     "loosen a guardrail": (

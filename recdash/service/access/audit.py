@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recdash.domain.journal import AuditEvent
+from recdash.domain.journal import AuditEvent, AuditResult
 from recdash.errors import Problem
 from recdash.service.context import ServiceContext
 
@@ -38,6 +38,15 @@ class AuditLog:
         """
         self._context.person.must_be("admin")
         return self._store.check()
+
+    def audited(self) -> AuditResult:
+        """Reads all rows and files, and returns where they differ from their checksums and from the audit
+        log, and what the log cannot say.
+
+        Raises Forbidden unless the person is an admin.
+        """
+        self._context.person.must_be("admin")
+        return self._store.audit.audited()
 
     def altered(self) -> list[str]:
         """Returns kind and id of each record that is not what the audit log says, with the fields that differ
