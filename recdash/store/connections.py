@@ -232,6 +232,8 @@ def _sqlite(file: Path, read_only: bool) -> Database:
         _create(file)
     if not file.is_file():
         raise StoreError(f"There is no database file at {file}.")
+    if safe and not wal and not read_only:
+        _leave_wal(driver, file)
     writer = None if read_only else _sqlite_engine(driver, file, 1, _writer_set_up(wal), "BEGIN IMMEDIATE")
     set_up = _reader_set_up(safe)
 
@@ -250,6 +252,18 @@ def _sqlite(file: Path, read_only: bool) -> Database:
         notices=() if wal else (_slow_journal(file, driver.sqlite_version, safe),),
         file=file,
     )
+
+
+def _leave_wal(driver: Any, file: Path) -> None:
+    """Switches a database that was moved to a network file system from WAL to a rollback journal.
+
+    Only a single connection can do that, so it happens before readers have theirs.
+    """
+    only = _opened(driver, file)
+    try:
+        _set(only, (f"busy_timeout={READER_BUSY_SECONDS * 1000}", "journal_mode=DELETE"))
+    finally:
+        only.close()
 
 
 def _create(file: Path) -> None:

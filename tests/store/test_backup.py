@@ -8,6 +8,7 @@ import os
 import shutil
 import tarfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from sqlalchemy import create_engine
 from store_contract import a_curve, a_run, add_experiment
 
 from recdash.errors import StoreError
-from recdash.store import Store, backup, open_store, restore_store
+from recdash.store import Store, backup, connections, open_store, restore_store
 from recdash.store.connections import sqlite_driver
 from recdash.store.schema import alembic_config
 
@@ -301,6 +302,46 @@ def test_a_store_that_is_open_is_not_replaced(store: Store, data: Path, tmp_path
         restore_store(tmp_path / "kept", url(data), replace=True)
     fill(store, "Songs", 3)
     assert store.check() == []
+
+
+def test_a_store_with_a_rollback_journal_that_is_in_use_is_replaced_and_its_users_are_told(
+    store: Store, opened: Opened, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not noticed that it is open. What was acknowledged before is in the store kept aside."""
+    store.back_up(tmp_path / "kept")
+    old = content(store)
+    store.close()
+    monkeypatch.setattr(connections, "file_system_of", lambda *_: "nfs4")
+    user = opened(data)
+    assert [notice.code for notice in user.notices] == ["rollback-journal"]
+    acknowledged: list[str] = []
+
+    refusals: list[str] = []
+
+    def write() -> None:
+        try:
+            while True:
+                name = f"Songs {len(acknowledged)}"
+                fill(user, name, 1)
+                acknowledged.append(name)
+        except StoreError as error:
+            refusals.append(str(error))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while writer.is_alive() and len(acknowledged) < 3:
+        time.sleep(0.001)
+    assert refusals == []
+    (aside,) = restore_store(tmp_path / "kept", url(data), replace=True).aside
+    writer.join()
+    assert ["was replaced while it was open" in refusal for refusal in refusals] == [True]
+    with pytest.raises(StoreError, match="was replaced while it was open"):
+        user.experiments.all()
+    restored = opened(data)
+    assert (content(restored), restored.check()) == (old, [])
+    kept = opened(aside)
+    assert set(acknowledged) <= {experiment.name for experiment in kept.experiments.all()}
+    assert kept.check() == []
 
 
 @pytest.mark.parametrize("damaged", [None, b"", b"no database" * 1000])

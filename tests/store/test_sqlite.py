@@ -145,6 +145,19 @@ def test_a_wal_database_is_not_read_with_an_sqlite_that_can_damage_it(
         open_again(read_only=True)
 
 
+def test_a_wal_database_that_is_moved_to_a_network_file_system_is_written_without_wal(
+    open_again: Open, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "wal_is_safe", lambda _version: True)
+    store = open_again()
+    films = add_experiment(store)
+    store.close()
+    assert journal_mode(database) == "wal"
+    monkeypatch.setattr(connections, "file_system_of", lambda *_: "nfs4")
+    assert open_again().experiments.update(films.id, note="moved").note == "moved"
+    assert journal_mode(database) == "delete"
+
+
 def journal_mode(database: Path) -> object:
     connection = sqlite3.connect(database)
     try:
