@@ -240,3 +240,15 @@ def test_quotes_are_cut_and_json_stays_json(space: Workspace, films: dict[str, s
     (result,) = json.loads(run("digest", "--format", "json").stdout)["experiments"]
     assert result["decided"][0].endswith("…”")
     assert len(result["decided"][0]) < 400
+
+
+def test_a_digest_ends_with_the_hash_of_the_audit_log() -> None:
+    digest = Digest(NOON, NOON, (), head="ab" * 32)
+    for text in (as_text(digest), as_markdown(digest), as_html(digest)):
+        assert f"hash {'ab' * 32}." in text
+    assert "audit log" not in as_text(replace(digest, head="")).lower()
+
+
+def test_the_hash_in_a_digest_is_that_of_the_last_line(run: Recdash, space: Workspace) -> None:
+    facts = answer(run("digest", "--format", "json"))
+    assert facts["audit_log"] == space.store.audit.last() != ""

@@ -63,13 +63,20 @@ class DigestEntry:
 class Digest:
     """A digest of experiments at the time ``at``, with changes since ``begin``.
 
-    ``link`` is the URL of the dashboard with a slash at its end, or empty.
+    ``link`` is the URL of the dashboard with a slash at its end, or empty. ``head`` is the hash of the audit
+    log's last line; empty for an empty log and for guests.
     """
 
     at: datetime
     begin: datetime
     entries: tuple[DigestEntry, ...]
     link: str = ""
+    head: str = ""
+
+    @property
+    def audit_line(self) -> str:
+        """Returns the sentence with the hash of the audit log's last line; empty without one."""
+        return f"Last line of the audit log: hash {self.head}." if self.head else ""
 
     @property
     def title(self) -> str:
@@ -110,7 +117,8 @@ class Digests:
         """
         now = self._workspace.now()
         entries = tuple(self._entry(card, now - since) for card in self._cards(names))
-        return Digest(now, now - since, entries, f"{link.rstrip('/')}/" if link else "")
+        head = "" if self._workspace.person.is_guest else self._workspace.store.audit.last()
+        return Digest(now, now - since, entries, f"{link.rstrip('/')}/" if link else "", head)
 
     def _cards(self, names: Sequence[str]) -> list[Card]:
         cards = self._workspace.overview.cards()
@@ -205,6 +213,7 @@ def as_dict(digest: Digest) -> dict[str, Any]:
         "summary": digest.summary,
         "at": digest.at.isoformat(),
         "since": digest.begin.isoformat(),
+        "audit_log": digest.head or None,
         "experiments": [_entry_as_dict(entry, digest.link) for entry in digest.entries],
     }
 

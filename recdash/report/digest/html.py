@@ -37,6 +37,10 @@ def _page(digest: Digest, full: int, most: int) -> Html:
     rows = [_row(_card(entry, digest)) for entry in digest.entries[:full]]
     if len(digest.entries) > full:
         rows.append(_row(_others(digest, full, most)))
+    if digest.audit_line:
+        style = Html(f"{_muted(12)};overflow-wrap:anywhere")
+        template = '<p class="rd-muted" style="{style}">{line}</p>'
+        rows.append(_row(html(template, style=style, line=digest.audit_line)))
     template = (
         '<h1 class="rd-ink" style="margin:0;font-size:22px;line-height:1.3;color:{ink}">{title}</h1>'
         '<p class="rd-muted" style="{muted}">{summary}</p>'

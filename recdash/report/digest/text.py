@@ -22,6 +22,7 @@ def as_text(digest: Digest) -> str:
         lines += ["", _clean(f"{entry.name}: {_sign(entry)}{entry.headline}")]
         lines += [f"  {_clean(line)}" for line in _lines(entry, digest)]
         lines += [f"  {digest.link}{entry.path}"] if digest.link else []
+    lines += ["", digest.audit_line] if digest.audit_line else []
     return "\n".join(lines)
 
 
@@ -35,6 +36,7 @@ def as_markdown(digest: Digest) -> str:
         linked = f"[{name}]({digest.link}{entry.path})" if digest.link else name
         lines += ["", f"**{linked}** {_sign(entry)}**{escaped(entry.headline)}**"]
         lines += [f"- {escaped(line)}" for line in _lines(entry, digest)]
+    lines += ["", digest.audit_line] if digest.audit_line else []
     return "\n".join(lines)
 
 
