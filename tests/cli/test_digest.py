@@ -250,5 +250,6 @@ def test_a_digest_ends_with_the_hash_of_the_audit_log() -> None:
 
 
 def test_the_hash_in_a_digest_is_that_of_the_last_line(run: Recdash, space: Workspace) -> None:
+    space.experiments.create("films", TRUTH, depth=2)
     facts = answer(run("digest", "--format", "json"))
     assert facts["audit_log"] == space.store.audit.last() != ""
