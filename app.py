@@ -33,7 +33,10 @@ limit_headers(AutoHTTPProtocol)
 app = st.App(
     SHELL,
     routes=routes(auth, current_user.full_workspace),
-    middleware=[Middleware(AuthMiddleware, config=auth), Middleware(TellAddress)],
+    middleware=[
+        Middleware(AuthMiddleware, config=auth),
+        Middleware(TellAddress, origins=auth.rules.embedders()),
+    ],
     exception_handlers={500: server_error(auth)},
     lifespan=session_cleanup.lifespan,
 )

@@ -1,8 +1,10 @@
-"""Adds the server's base URL to each page, for the browser."""
+"""Adds the server's base URL to each page, and allows the page's inline scripts by their hashes."""
 
 from __future__ import annotations
 
-from recdash.web.headers import Application, Message, Receive, Scope, Send
+from collections.abc import Sequence
+
+from recdash.web.headers import POLICY, Application, Message, Receive, Scope, Send, policy_of
 
 # Pages have one path segment, so the server's base is where that segment begins. Without this, the browser
 # tries the page's own address first and writes two 404s to its console.
@@ -10,19 +12,24 @@ ADDRESS = (
     b"<script>window.__streamlit={BACKEND_BASE_URL:location.origin+location.pathname.replace(/[^/]*$/,'')}"
     b"</script>\n    "
 )
+NOT_PASSED_ON = {b"accept-encoding", b"if-none-match", b"if-modified-since"}
+"""Headers of requests for pages: a page is read as it is, and always sent whole, as hashes belong to it."""
 BEFORE = b'<script type="module"'
 
 
 class TellAddress:
-    """The ASGI middleware that adds the server's base URL to HTML pages."""
+    """The ASGI middleware that adds the server's base URL to HTML pages, and their hashes to the policy.
 
-    def __init__(self, app: Application) -> None:
-        self.app = app
+    Only pages of these ``origins`` may show them in a frame.
+    """
+
+    def __init__(self, app: Application, origins: Sequence[str] = ()) -> None:
+        self.app, self.origins = app, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if is_page(scope):
-            plain = [header for header in scope["headers"] if header[0].lower() != b"accept-encoding"]
-            await self.app({**scope, "headers": plain}, receive, with_address(send))
+            plain = [header for header in scope["headers"] if header[0].lower() not in NOT_PASSED_ON]
+            await self.app({**scope, "headers": plain}, receive, with_address(send, self.origins))
         else:
             await self.app(scope, receive, send)
 
@@ -37,7 +44,7 @@ def is_page(scope: Scope) -> bool:
     )
 
 
-def with_address(send: Send) -> Send:
+def with_address(send: Send, origins: Sequence[str] = ()) -> Send:
     """Returns a ``send`` that collects an HTML response until it is complete, and adds the base URL to it."""
     start: Message = {}
     body = bytearray()
@@ -52,7 +59,8 @@ def with_address(send: Send) -> Send:
                 headers = [header for header in start["headers"] if header[0].lower() != b"content-length"]
                 length = (b"content-length", str(len(page)).encode())
                 bodiless = start["status"] in {204, 304}
-                await send({**start, "headers": headers if bodiless else [*headers, length]})
+                policy = (POLICY, policy_of(origins, page).encode())
+                await send({**start, "headers": headers if bodiless else [*headers, length, policy]})
                 await send({"type": "http.response.body", "body": page})
         else:
             await send(message)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 Message = MutableMapping[str, Any]
@@ -12,9 +15,9 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
 
-# Streamlit's page has inline scripts and styles.
+# Streamlit's page has inline styles, and inline scripts, each of which is allowed by its hash.
 _POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' blob:; worker-src 'self' blob:; "
+    "default-src 'self'; script-src 'self' {scripts}blob:; worker-src 'self' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
     "connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'"
 )
@@ -31,11 +34,19 @@ _PLAIN: Headers = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
+POLICY = b"content-security-policy"
+_INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 _HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 
 def framed_by(origins: Sequence[str]) -> str:
     return " ".join(("frame-ancestors 'self'", *origins))
+
+
+def policy_of(origins: Sequence[str], page: bytes = b"") -> str:
+    """Returns the content security policy of a page, which runs no inline script but those it has now."""
+    scripts = (f"'sha256-{b64encode(sha256(script).digest()).decode()}' " for script in _INLINE.findall(page))
+    return f"{_POLICY.format(scripts=''.join(scripts))}; {framed_by(origins)}"
 
 
 def report_policy(origins: Sequence[str]) -> str:
@@ -48,7 +59,7 @@ def security_headers(origins: Sequence[str], *, https: bool = False) -> Headers:
     Only pages of these ``origins`` may show the dashboard in a frame. The older header X-Frame-Options cannot
     list origins, so it is omitted if there are any.
     """
-    policy = (b"content-security-policy", f"{_POLICY}; {framed_by(origins)}".encode())
+    policy = (POLICY, policy_of(origins).encode())
     older = () if origins else ((b"x-frame-options", b"SAMEORIGIN"),)
     return (policy, *_PLAIN, *older, *((_HTTPS_ONLY,) if https else ()))
 

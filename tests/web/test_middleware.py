@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 from typing import Any
 
 import pytest
@@ -252,6 +254,34 @@ def test_a_page_is_told_where_its_server_is() -> None:
     start, body = told_address("/leaderboard")
     assert body["body"].index(b"BACKEND_BASE_URL") < body["body"].index(b"module")
     assert dict(start["headers"])[b"content-length"] == str(len(body["body"])).encode()
+
+
+def test_a_page_runs_its_own_inline_scripts_and_no_other() -> None:
+    start, body = told_address("/leaderboard")
+    policy = dict(start["headers"])[b"content-security-policy"].decode()
+    inline = [
+        script.partition(b">")[2].partition(b"</script>")[0]
+        for script in body["body"].split(b"<script")[1:]
+        if b"src=" not in script.partition(b">")[0]
+    ]
+    hashes = [base64.b64encode(hashlib.sha256(script).digest()).decode() for script in inline]
+    assert hashes
+    scripts = next(part for part in policy.split("; ") if part.startswith("script-src"))
+    assert scripts.split()[1:] == ["'self'", *(f"'sha256-{one}'" for one in hashes), "blob:"]
+    assert "script-src 'self' blob:;" in ask(door()).headers["content-security-policy"]
+
+
+def test_a_page_is_never_confirmed_without_its_hashes() -> None:
+    """With "not modified", a browser would take the policy of an empty page for the page that it has."""
+    seen: list[Any] = []
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        seen.extend(scope["headers"])
+        await page(scope, receive, send)
+
+    given = {"if-none-match": "x", "if-modified-since": "y", "cookie": "z"}
+    assert request(TellAddress(inner), "/leaderboard", headers=given).status == 200
+    assert [name for name, _ in seen] == [b"host", b"cookie"]
 
 
 def test_files_are_passed_on_untouched() -> None:
