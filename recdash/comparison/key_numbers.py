@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import level, user_split
+from recdash.comparison.wording import n_tested, short_interval, user_split
 from recdash.domain.kinds import Users
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, shown
+from recdash.formatting.wording import shown
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at
 
@@ -32,6 +32,10 @@ MOST = 3
 SIGNIFICANT = 0.05
 
 
+LIFT_LEVEL = "95 % CI"
+"""Intervals of A/B tests, whatever the level of the offline ones."""
+
+
 @dataclass(frozen=True)
 class KeyNumber:
     """A number as text, with what it measures, its finding (such as ``better``) and its uncertainty
@@ -44,21 +48,22 @@ class KeyNumber:
     note: str
 
 
-def key_numbers(evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
+def key_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) -> tuple[KeyNumber, ...]:
     """Returns the offline difference, a lift of an A/B test (another metric if there is no test), and the
     number of users who gain.
 
-    Empty without a candidate and if the runs cannot be compared.
+    Empty without a candidate and if the runs cannot be compared. ``lift_level`` names the interval of the
+    lift; older reports give it the level of the offline intervals.
     """
     pair, k = evidence.leader, evidence.comparison.query.k
     if pair is None or evidence.blocking:
         return ()
     primary = evidence.comparison.query.metric
-    n = len(evidence.comparison.against)
+    n = n_tested(evidence.comparison.against)
     chosen = [_of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n)]
     goals = [lift for lift in evidence.lifts if lift.is_goal]
     telling = [*evidence.lost_online, *evidence.won_online, *goals]
-    chosen += [_of_lift(evidence, lift) for lift in telling[:1]]
+    chosen += [_of_lift(lift, lift_level) for lift in telling[:1]]
     if not telling:
         chosen += [
             _of_pair(evidence, metric_at(metric, k), metric, other, len(evidence.metrics))
@@ -83,18 +88,17 @@ def _of_pair(evidence: VerdictEvidence, title: str, metric: str, pair: Pair, n_f
     """Returns the key number of a difference, relative to the baseline's value, whose family has ``n_family``
     differences.
     """
-    rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
-    corrected = f", {rule}-corrected" if rule and n_family > 1 else ""
-    note = f"{level(evidence)} {relative.bounds(pair, metric)}{corrected}"
+    note = short_interval(evidence, metric, pair, n_family)
     return KeyNumber(title, relative.change(pair), shown(pair.judged.word), note)
 
 
-def _of_lift(evidence: VerdictEvidence, lift: OnlineLift) -> KeyNumber:
+def _of_lift(lift: OnlineLift, lift_level: str) -> KeyNumber:
     word = "worse" if lift.is_lost else "better" if lift.is_won else "inconclusive"
     low, high = (100 * end for end in lift.interval)
     note = "no valid interval before the planned end"
     if isfinite(low) and isfinite(high):
-        note = f"{level(evidence)} {numbers.interval(low, high, numbers.places([low, high]), ' %')}"
+        corrected = ", Holm-corrected" if lift.is_corrected else ""
+        note = f"{lift_level} {numbers.interval(low, high, numbers.places([low, high]), ' %')}{corrected}"
     return KeyNumber(f"{lift.title}, A/B test", numbers.change(100 * lift.change, " %"), word, note)
 
 

@@ -77,7 +77,7 @@ class TradeOff:
     ``places``: {run id: (value of the first metric, value of the second)} for runs that have both. ``front``:
     the Pareto front, from the best run on the second metric to the best on the first. ``beaten``: each
     dominated run, with the run that dominates it most clearly. ``errors``: standard errors of the values in
-    ``places``, NaN if unknown.
+    ``places``, NaN if unknown. ``terms``: how its differences are judged.
     """
 
     goals: tuple[Goal, Goal]
@@ -85,6 +85,7 @@ class TradeOff:
     places: Mapping[str, Place]
     front: tuple[str, ...]
     beaten: tuple[Beaten, ...]
+    terms: Terms
     errors: Mapping[str, Place] = field(default_factory=dict)
 
 
@@ -122,7 +123,7 @@ def trade_off(
         return by.settled, by.by in first, heights[by.by][1], heights[by.by][0]
 
     clearest = tuple(max(by, key=clearness) for by in beaten.values() if by)
-    return TradeOff(goals, k, places, first, clearest)
+    return TradeOff(goals, k, places, first, clearest, terms)
 
 
 def dominates(place: Place, other: Place) -> bool:

@@ -266,7 +266,7 @@ def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
     is_open = word == "not settled" and not part.pair.is_identical
     finding = capital(shown(word))
     if part.pair.is_identical:
-        finding = f"Equal to {today.evidence.base} for every user"
+        finding = f"No difference: equal to {today.evidence.base} for every user"
     answer = f"{finding}{_users_needed(part.pair)} (n = {n_users})"
     matters = word != "not settled"
     return WhatIf(f"Only {slice_words(part)}", answer, matters, (("by", part.by),), is_open)

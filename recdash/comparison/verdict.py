@@ -36,7 +36,10 @@ class OfflineVerdict:
         return {"state": self.state, "run": self.name, "text": self.text}
 
 
-def decide(evidence: VerdictEvidence) -> OfflineVerdict:
-    """Returns the offline verdict that follows from the evidence."""
+def decide(evidence: VerdictEvidence, *, in_percent: bool = False) -> OfflineVerdict:
+    """Returns the offline verdict that follows from the evidence.
+
+    ``in_percent`` writes all differences in %: see ``relative.bounds``.
+    """
     state, run = state_of(evidence)
-    return OfflineVerdict(state, run, sentences_of(state, evidence), evidence)
+    return OfflineVerdict(state, run, sentences_of(state, evidence, in_percent=in_percent), evidence)

@@ -48,17 +48,22 @@ def plain(sentence: RichText) -> str:
     return "".join(piece.text for piece in sentence)
 
 
-def sentences_of(state: State, evidence: VerdictEvidence) -> tuple[RichText, ...]:
-    """Returns the sentences of an offline verdict; the first gives the difference from the baseline."""
+def sentences_of(
+    state: State, evidence: VerdictEvidence, *, in_percent: bool = False
+) -> tuple[RichText, ...]:
+    """Returns the sentences of an offline verdict; the first gives the difference from the baseline.
+
+    ``in_percent`` writes all differences in %: see ``relative.bounds``.
+    """
     if state == "not comparable" or evidence.leader is None:
         return tuple(why_not(evidence))
     leader = evidence.leader
     return (
-        evidence_sentence(evidence, leader),
+        evidence_sentence(evidence, leader, in_percent=in_percent),
         *([how_many_more(leader)] if leader.judged.word == "not settled" else []),
         *_over_replicates(evidence),
         *([too_small(evidence, leader)] if state == "tie" else []),
-        *_other_metrics(evidence),
+        *_other_metrics(evidence, in_percent=in_percent),
         *_online(evidence),
         *_rails(evidence),
         *_rivals(evidence),
@@ -83,17 +88,18 @@ def why_not(evidence: VerdictEvidence) -> list[RichText]:
 # ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
+def evidence_sentence(evidence: VerdictEvidence, pair: Pair, *, in_percent: bool = False) -> RichText:
     """Returns a sentence such as ``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for
     41 of 100 users …).``
     """
     comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.query.metric, comparison.query.k)
     subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
-    in_family = interval(evidence, comparison.query.metric, pair, _n_tested(comparison.against))
+    ends = relative.bounds(pair, comparison.query.metric, in_percent=in_percent)
+    in_family = interval(evidence, ends, n_tested(comparison.against))
     return (
         Piece(f"{subject} is "),
-        Piece(relative.relation_to(pair, evidence.base), "leaderboard"),
+        Piece(relative.relation_to(pair, evidence.base, in_percent=in_percent), "leaderboard"),
         Piece(" ("),
         Piece(
             f"{in_family}, paired over {numbers.users(pair.paired.n)}",
@@ -106,15 +112,14 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair) -> RichText:
     )
 
 
-def interval(evidence: VerdictEvidence, metric: str, pair: Pair, n_family: int) -> str:
+def interval(evidence: VerdictEvidence, ends: str, n_family: int) -> str:
     """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``.
     ``n_family`` is the number of differences that are corrected together.
     """
-    ends = relative.bounds(pair, metric)
     return f"{level(evidence)} {ends}{correction(evidence, n_family)}"
 
 
-def _n_tested(family: Sequence[Pair]) -> int:
+def n_tested(family: Sequence[Pair]) -> int:
     """Returns the number of differences that have a p and thus count for the correction."""
     return sum(isfinite(pair.paired.p) for pair in family)
 
@@ -125,8 +130,21 @@ def level(evidence: VerdictEvidence) -> str:
 
 def correction(evidence: VerdictEvidence, n_family: int) -> str:
     """Returns ``, Holm-corrected over 10``; empty for a single difference and without a correction."""
+    corrected = _corrected(evidence, n_family)
+    return f"{corrected} over {n_family}" if corrected else ""
+
+
+def _corrected(evidence: VerdictEvidence, n_family: int) -> str:
     name = CORRECTIONS.get(evidence.comparison.query.terms.correction)
-    return f", {name}-corrected over {n_family}" if name and n_family > 1 else ""
+    return f", {name}-corrected" if name and n_family > 1 else ""
+
+
+def short_interval(evidence: VerdictEvidence, metric: str, pair: Pair, n_family: int) -> str:
+    """Returns the corrected interval for a tile, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected``.
+    ``n_family`` is the number of differences that are corrected together.
+    """
+    corrected = _corrected(evidence, n_family) if isfinite(pair.judged.corrected.low) else ""
+    return f"{level(evidence)} {relative.bounds(pair, metric)}{corrected}"
 
 
 def who_gains(pair: Pair) -> str:
@@ -232,7 +250,7 @@ def tiles_note(evidence: VerdictEvidence) -> str:
     intervals.
     """
     families = {
-        "candidate": _n_tested(evidence.comparison.against),
+        "candidate": n_tested(evidence.comparison.against),
         "other metric": len(evidence.metrics),
         "segment": len(evidence.slices),
     }
@@ -297,27 +315,23 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[int, list[SplitPart]]
 # ── caveats ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _other_metrics(evidence: VerdictEvidence) -> list[RichText]:
+def _other_metrics(evidence: VerdictEvidence, *, in_percent: bool) -> list[RichText]:
     """Returns one sentence for each metric that contradicts the primary one, such as ``But Recall@10 is 3.1 %
     below Popular (95 % CI …).``
     """
     if evidence.leader is None:
         return []
     against = "better" if evidence.finding == "worse" else "worse"
-    k = evidence.comparison.query.k
-    return [
-        (
-            Piece("But "),
-            Piece(
-                f"{metric_title(metric, k)} is {relative.relation_to(pair, evidence.base)}",
-                "metric-vs-k",
-                {"m": metric},
-            ),
-            Piece(f" ({interval(evidence, metric, pair, len(evidence.metrics))})."),
-        )
-        for metric, pair in evidence.metrics
-        if pair.judged.word == against
-    ]
+    k, sentences = evidence.comparison.query.k, list[RichText]()
+    for metric, pair in evidence.metrics:
+        if pair.judged.word == against:
+            relation = relative.relation_to(pair, evidence.base, in_percent=in_percent)
+            ends = interval(
+                evidence, relative.bounds(pair, metric, in_percent=in_percent), len(evidence.metrics)
+            )
+            where = Piece(f"{metric_title(metric, k)} is {relation}", "metric-vs-k", {"m": metric})
+            sentences.append((Piece("But "), where, Piece(f" ({ends}).")))
+    return sentences
 
 
 def _online(evidence: VerdictEvidence) -> list[RichText]:
@@ -485,7 +499,7 @@ def _rivals(evidence: VerdictEvidence) -> list[RichText]:
     low, high = sorted((sign * pair.judged.corrected.low, sign * pair.judged.corrected.high))
     mean = sign * pair.paired.mean
     digits = numbers.places([mean, low, high])
-    corrected = correction(evidence, _n_tested(evidence.comparison.among))
+    corrected = correction(evidence, n_tested(evidence.comparison.among))
     interval_text = f"{level(evidence)} {numbers.interval(low, high, digits)}{corrected}"
     text = f"{names[other]} (difference {numbers.signed(mean, digits)}, {interval_text})"
     return [(Piece("Not separable from "), Piece(text, "leaderboard"), Piece("."))]

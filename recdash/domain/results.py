@@ -76,6 +76,7 @@ class OnlineLift:
     signs are reversed. ``margin`` is the loss that a guardrail accepts; None for a goal. ``more_users`` is
     how many more users a significant result probably needs; None if unknown. ``is_complete``: all users that
     were planned for the test were exposed. ``metric`` is the metric's key in the test's results.
+    ``is_corrected``: the interval is Holm-corrected together with those of other goals or variants.
     """
 
     test: str
@@ -88,6 +89,7 @@ class OnlineLift:
     lower_is_better: bool = False
     is_complete: bool = False
     metric: str = field(default="", compare=False)
+    is_corrected: bool = field(default=False, compare=False)
 
     @property
     def change(self) -> float:

@@ -104,8 +104,15 @@ class ReportContext:
     @cached_property
     def source(self) -> Source:
         scope = self.verdict_query.scope
-        with_tests = None if self.wording > THRESHOLD_WORDING else scope == WHOLE
-        return self.workspace.comparisons.source(self.experiment.id, scope, with_tests=with_tests)
+        return self.workspace.comparisons.source(self.experiment.id, scope, with_tests=self.has_tests)
+
+    @property
+    def has_tests(self) -> bool:
+        """Returns whether A/B tests count and are shown: not for a part of the users or items, of which they
+        say nothing; in older reports not with another relevance threshold either.
+        """
+        scope = self.query.scope
+        return not scope.slice if self.wording > THRESHOLD_WORDING else scope == WHOLE
 
     @cached_property
     def comparison(self) -> Comparison | None:
@@ -199,10 +206,8 @@ class ReportContext:
 
     @cached_property
     def test(self) -> OnlineTest | None:
-        """Returns the A/B test of the question; None if it has none, or is about a part of the users or
-        items.
-        """
-        if self.question.test is None or self.query.scope != WHOLE:
+        """Returns the A/B test of the question; None if it has none, or if A/B tests are not shown."""
+        if self.question.test is None or not self.has_tests:
             return None
         tests = self.workspace.online_tests.all(self.experiment.id, archived=True)
         return next((test for test in tests if test.id == self.question.test), None)

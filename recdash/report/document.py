@@ -42,8 +42,8 @@ REPLACED_WORDING = 7
 
 THRESHOLD_WORDING = 7
 """The last wording in which *What would change it* does not try another relevance threshold, A/B tests do not
-count with one, A/B tests that are not linked are not mentioned, and the first page
-does not name a loss that a guardrail allows.
+count with one, A/B tests that are not linked are not mentioned, and the first page does not name a loss that
+a guardrail allows and gives the interval of a lift the level of the offline ones.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

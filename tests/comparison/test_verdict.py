@@ -697,6 +697,6 @@ def test_a_slice_in_which_all_users_score_the_same_asks_for_no_more_users() -> N
     same = np.where(np.arange(N) < 50, BASE, CLEAR)
     source = Table({"Popular": BASE, "ALS": same}, cuts=[part("New users", np.r_[:50])])
     answers = questions(changes(source, today(source), depth=10, users="truth"))
-    assert answers["Only new users"] == "Equal to Popular for every user (n = 50)"
+    assert answers["Only new users"] == "No difference: equal to Popular for every user (n = 50)"
     (new,) = today(source).evidence.slices
     assert (new.pair.is_identical, new.pair.words) == (True, "equal for every user")

@@ -10,14 +10,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, TRUTH, asked, copied, films, opened
+from report_tables import CANDIDATES, SPREAD, TRUTH, asked, copied, films, opened, rated_films
 
+from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import WORDING, Document, Figure, Paragraph, Section
 from recdash.report.reports import Reports
 from recdash.report.sections import BLOCKS, lead
+from recdash.report.sections.curves import means_note
 from recdash.report.sections.online import _finding
 from recdash.service import Workspace
 from recdash.service.question import Question
@@ -154,8 +156,6 @@ def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
 
 
 def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:
-    from recdash.domain.results import Scope
-
     asked = Reports(space).question(
         question.experiment,
         space.queries.of(question.experiment, metric="ndcg", k=3, scope=Scope("user_warmth=cold")),
@@ -164,6 +164,33 @@ def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace,
     assert "Only a segment" in section(found, "defined").note
     assert "online" not in [one.name for one in found.sections]
     assert "over 10 users" in section(found, "evidence").note or "n = 10" in section(found, "evidence").note
+
+
+def test_with_another_threshold_the_a_b_test_counts_and_is_shown(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    experiment = rated_films(space, SPREAD)
+    query = space.queries.of(experiment, metric="ndcg", k=3, scope=Scope(threshold=2))
+    document = Reports(space).content(Reports(space).question(experiment, query), moment=MOMENT)
+    assert "in the A/B test" in document.lead.sentences[0]
+    note = section(document, "online").note
+    assert "Offline numbers of this section have the experiment's relevance threshold." in note
+    assert isinstance(document.lead.chart, Figure)
+    assert document.lead.chart.kind == "forest"  # its differences have the threshold of the report
+    losses = [risk for risk in document.lead.risks if "catalogue coverage@3" in risk]
+    assert [risk.partition("; 95 % CI")[0] for risk in losses] == [
+        "als costs 7.14 % of catalogue coverage@3 (from 95.5 % to 88.6 %"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n_users", "mean"),
+    [
+        ([40, 40], "Mean over 40 users with its 95 % CI"),
+        ([32, 40], "Mean over each run's own users (32 to 40) with its 95 % CI"),
+    ],
+)
+def test_means_of_runs_that_have_other_users_say_so(n_users: list[int], mean: str) -> None:
+    assert means_note("popular", n_users).startswith(mean)
 
 
 def test_one_run_is_reported_without_a_verdict(tmp_path: Path) -> None:

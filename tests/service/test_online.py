@@ -215,6 +215,9 @@ def test_the_stored_rows_hold_a_metric_that_is_better_the_lower_it_is(
     assert None not in (row.lift, row.corrected_low, row.corrected_high)
     ends = (-row.corrected_high, -row.corrected_low)  # type: ignore[operator]
     assert (lift.lift, lift.low, lift.high) == (-row.lift, *ends)  # type: ignore[operator]
+    goals = [r for r in space.online_tests.results(test.id).rows if r.role == "goal" and not r.is_control]
+    assert len(goals) > 1
+    assert lift.is_corrected
 
 
 # ── over time, by segment, how many users ────────────────────────────────────────────────────

@@ -56,6 +56,14 @@ SESSIONS = pd.DataFrame(
 )
 """B (als) is watched longer than A (popular), C (ease) shorter."""
 
+RATED = TRUTH.assign(relevance=[1.0 + number % 5 for number in range(len(TRUTH))])
+SPREAD = {
+    **CANDIDATES,
+    "popular": lists(lambda _: 3),
+    "als": lists(lambda number: 1 if number < 36 else 0),
+}
+"""als gains in nDCG@3 and shows 39 of 44 items where popular shows 42, which the guardrail allows."""
+
 
 def opened(folder: Path, person: Person = ANN) -> Workspace:
     return Workspace.open(f"sqlite:///{folder / 'recdash.db'}", folder / "artifacts", person)
@@ -72,6 +80,17 @@ def films(space: Workspace, names: dict[str, str] | None = None, name: str = "fi
     links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
     space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
     return asked(space, made.id)
+
+
+def rated_films(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
+    """Returns the id of the experiment with ratings, an A/B test of all runs, and one that is not linked."""
+    made = space.experiments.create("films", RATED, train=TRAIN, catalogue=CATALOGUE, depth=4)
+    ids = {run: space.runs.add(made.id, table, name=run)[0].run.id for run, table in candidates.items()}
+    space.experiments.set_baseline(made.id, ids["popular"])
+    links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
+    space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
+    space.online_tests.add(made.id, "April", {"sessions": SESSIONS.assign(clicks=1)}, control="A", links={})
+    return made.id
 
 
 def asked(space: Workspace, experiment: str = "") -> Question:

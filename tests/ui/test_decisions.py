@@ -351,7 +351,7 @@ def test_the_guide_explains_what_the_page_links_to(open_page: Open, workspace: W
         r" (?=[,.])", "", said(open_page("review"))
     )
     text = " ".join(str(element.value) for element in open_page("guide", metric="checklist").markdown)
-    assert "won a goal and lost none online" in text
+    assert "online, a goal won and none lost" in text
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from verdict_table import BASE, CLEAR, Table
 
-from recdash.comparison import headlines
+from recdash.comparison import ComparisonQuery, compare, headlines
 from recdash.comparison.evidence import SliceDifference
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
+from recdash.comparison.query import Terms
+from recdash.comparison.recommendation import recommend
 from recdash.comparison.wording import user_split
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
@@ -17,7 +20,7 @@ from recdash.stats import Paired, judge
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
 from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of
-from recdash.ui.overview.page import telling_part
+from recdash.ui.overview.page import telling_part, tiles
 
 
 def pair(mean: float, half: float, *, margin: float = 0.0, n: int = 100) -> Pair:
@@ -134,7 +137,7 @@ def test_only_a_metric_that_may_be_below_zero_loses_more_than_100_percent(metric
 
 
 def test_a_tile_says_value_change_and_corrected_interval() -> None:
-    tile = of_pair("nDCG@10", "ndcg", pair(0.02, 0.01))
+    tile = of_pair("nDCG@10", "ndcg", pair(0.02, 0.01), "95 % CI +5.0 to +15.0 %")
     assert (tile.value, tile.sign, tile.change, tile.word) == ("0.220", "▲", "+10.0 %", "better")
     assert tile.note == "95 % CI +5.0 to +15.0 %"
     assert tile.strip is not None
@@ -142,29 +145,47 @@ def test_a_tile_says_value_change_and_corrected_interval() -> None:
 
 
 def test_a_tile_that_decides_nothing_is_hollow() -> None:
-    tile = of_pair("nDCG@10", "ndcg", pair(0.01, 0.02))
+    tile = of_pair("nDCG@10", "ndcg", pair(0.01, 0.02), "")
     assert (tile.sign, tile.word) == ("=", "not settled")
     assert tile.strip is not None
     assert tile.strip.hollow
 
 
 def test_a_guardrail_says_whether_it_holds_and_its_interval_or_why_there_is_none() -> None:
-    held = of_rail("Coverage@10", GuardrailResult("coverage", value=0.18, base_value=0.2, guard=0.2))
+    held = of_rail("Coverage@10", GuardrailResult("coverage", value=0.18, base_value=0.2, guard=0.2), "")
     assert (held.value, held.sign, held.change, held.word) == (
         "18.0 %",
         "▼",
         "−10.0 %",
         "within its guardrail",
     )
-    broken = of_rail("Coverage@10", GuardrailResult("coverage", value=0.1, base_value=0.2, guard=0.2))
+    broken = of_rail("Coverage@10", GuardrailResult("coverage", value=0.1, base_value=0.2, guard=0.2), "")
     assert (broken.word, broken.strip) == ("below its guardrail", None)
     assert broken.note == "from 20.0 %; no interval: it was not requested"
     sure = GuardrailResult("coverage", 0.1, 0.2, 0.2, low=-0.6, high=-0.4, why_no_interval="")
-    assert of_rail("Coverage@10", sure).note == "from 20.0 %; 95 % CI −60.0 to −40.0 %"
+    assert of_rail("Coverage@10", sure, "90 % CI").note == "from 20.0 %; 90 % CI −60.0 to −40.0 %"
+
+
+def test_tiles_say_the_level_and_what_is_corrected() -> None:
+    runs = {"Popular": BASE, "ALS": CLEAR}
+    source = Table(
+        runs,
+        catalogue={("Popular", "coverage"): 0.2, ("ALS", "coverage"): 0.19},
+        others={(run, metric): runs[run] for run in runs for metric in ("recall", "precision")},
+        error=0.001,
+    )
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10, terms=Terms(level=0.9))
+    notes = [tile.note for tile in tiles(recommend(source, compare(source, query)))]
+    primary, other, coverage = notes[0], notes[1], notes[-1]
+    assert primary.startswith("90 % CI +")
+    assert "corrected" not in primary  # there is one candidate
+    assert other.startswith("90 % CI +")
+    assert other.endswith(", Holm-corrected")  # of two other metrics
+    assert "; 90 % CI −" in coverage
 
 
 def test_all_strips_have_one_scale_with_zero_on_it() -> None:
-    tiles = [of_pair("a", "ndcg", pair(0.02, 0.01)), of_pair("b", "recall", pair(0.04, 0.02))]
+    tiles = [of_pair("a", "ndcg", pair(0.02, 0.01), ""), of_pair("b", "recall", pair(0.04, 0.02), "")]
     low, high = strip_range(tiles)  # 0 to 30 % with 12 % of room on both sides
     assert (low, high) == (pytest.approx(-3.6), pytest.approx(33.6))
     assert strip_range([Tile("a", "0", "=", "0 %", "tie", "")]) == (-1, 1)

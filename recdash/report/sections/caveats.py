@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from recdash.comparison.headlines import merge_problems
-from recdash.domain.results import WHOLE
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import CAVEATS
 from recdash.formatting.wording import listed, named_number, plural
@@ -44,7 +43,7 @@ def _problems(context: ReportContext) -> Iterator[Problem]:
     if context.test is not None:
         for problem in context.test.notices:
             yield replace(problem, place=f"{context.test.name}, {problem.place}")
-    elif context.question.test is not None and context.query.scope == WHOLE:
+    elif context.question.test is not None and context.has_tests:
         yield GONE
 
 

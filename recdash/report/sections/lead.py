@@ -8,9 +8,9 @@ from typing import cast
 from recdash.comparison.badges import badge_of
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
-from recdash.comparison.key_numbers import key_numbers
+from recdash.comparison.key_numbers import LIFT_LEVEL, KeyNumber, key_numbers
 from recdash.comparison.recommendation import Recommendation
-from recdash.comparison.wording import allowed_losses, plain
+from recdash.comparison.wording import allowed_losses, level, plain
 from recdash.decisions.standing import standing
 from recdash.domain.results import WHOLE
 from recdash.evaluation.comparability import LISTS_MISSING
@@ -62,9 +62,15 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
     return replace(
         opening,
         split=split_of(evidence),
-        numbers=key_numbers(evidence)[:-1],  # the last number is how many users gain, which the split shows
+        numbers=_numbers(context, evidence),
         risks=_risks(context, recommendation),
     )
+
+
+def _numbers(context: ReportContext, evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
+    """Returns the key numbers without the last, which is how many users gain: the split shows it."""
+    lift_level = LIFT_LEVEL if context.wording > THRESHOLD_WORDING else level(evidence)
+    return key_numbers(evidence, lift_level)[:-1]
 
 
 def _missing_lists(context: ReportContext) -> tuple[str, ...]:
@@ -122,9 +128,10 @@ def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str,
 
 def _chart(context: ReportContext) -> Figure | None:
     """Returns the chart of offline against online results if there is an A/B test, else the differences from
-    the baseline.
+    the baseline; with another relevance threshold always these, which have it.
     """
-    return quadrants(context) or forest(context)
+    of_test = quadrants(context) if context.query.scope == WHOLE else None
+    return of_test or forest(context)
 
 
 # ── without a comparison ─────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from recdash.comparison.headlines import agreement
 from recdash.domain.records import OnlineTest
+from recdash.domain.results import WHOLE
 from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
@@ -49,6 +50,7 @@ MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
 NOT_JUDGED = "not judged (SRM)"
+OFFLINE_APART = "Offline numbers of this section have the experiment's relevance threshold."
 QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
 
 
@@ -92,9 +94,10 @@ def online(context: ReportContext) -> Section | None:
     if sides is None:
         return None
     query, (test, metric, title, rows, results) = context.query, sides
+    apart = "" if query.scope == WHOLE else f" {OFFLINE_APART}"
     note = (
         f"{test.name}, {long_day(test.created)}: {context.query.where} offline, {small(title)} online. "
-        "A run keeps its position and colour on both sides. Filled bars: the CI excludes zero."
+        f"A run keeps its position and colour on both sides. Filled bars: the CI excludes zero.{apart}"
     )
     parts: list[Part] = [
         Paragraph(f"{SRM_BLOCKS} {split_counts(notice)}", "worse")

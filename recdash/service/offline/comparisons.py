@@ -408,8 +408,13 @@ def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
     margin = (row.get("margin") or 0.0) if row.get("role") == "guardrail" else None
     return OnlineLift(
         test.name, row["title"], *ends, margin, row.get("more_users"), is_down, _is_complete(test),
-        row["metric"],
+        row["metric"], is_corrected=margin is None and _n_corrected(test) > 1,
     )  # fmt: skip
+
+
+def _n_corrected(test: OnlineTest) -> int:
+    """Returns the number of lifts in goals that are corrected together."""
+    return sum(row.get("role") == "goal" and row.get("p_corrected") is not None for row in test.results)
 
 
 def _is_early(test: OnlineTest) -> bool:

@@ -41,27 +41,28 @@ class Tile:
     strip: Strip | None = None
 
 
-def of_pair(title: str, metric: str, pair: Pair) -> Tile:
-    """Returns the tile of a metric, with its corrected interval."""
+def of_pair(title: str, metric: str, pair: Pair, note: str) -> Tile:
+    """Returns the tile of a metric, whose corrected interval is ``note``."""
     interval, word = pair.judged.corrected, pair.judged.word
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
     drawn = known and not relative.is_from_zero(pair)
-    note, value = f"95 % CI {relative.bounds(pair, metric)}", metric_value(metric, pair.value).shown
+    value = metric_value(metric, pair.value).shown
     said = pair.words if pair.is_identical else word
     return Tile(title, value, pair.judged.sign, relative.change(pair), said, note, strip if drawn else None)
 
 
-def of_rail(title: str, rail: GuardrailResult) -> Tile:
-    """Returns the tile of a guardrail, with the interval of its change or why there is none.
+def of_rail(title: str, rail: GuardrailResult, level: str) -> Tile:
+    """Returns the tile of a guardrail, with the interval of its change or why there is none. ``level`` names
+    the interval, such as ``95 % CI``.
 
     It has no strip, because the gain in a guardrail can be too large for a shared scale.
     """
     value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
     sure = f"no interval: {rail.why_no_interval}"
     if rail.has_interval:
-        sure = f"95 % CI {relative.share_bounds(rail.low, rail.high, rail.change)}"
+        sure = f"{level} {relative.share_bounds(rail.low, rail.high, rail.change)}"
     change = relative.rail_change(rail)
     return Tile(title, value, rail.sign, change, rail.word, f"from {base}; {sure}")
 

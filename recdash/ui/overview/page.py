@@ -13,7 +13,7 @@ from recdash.charts.forest import forest
 from recdash.comparison import headlines
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
-from recdash.comparison.wording import differences_note, tiles_note
+from recdash.comparison.wording import differences_note, level, n_tested, short_interval, tiles_note
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison.evidence import SliceDifference
+    from recdash.comparison.pairs import Pair
     from recdash.comparison.recommendation import Recommendation
 
 TILES = 4
@@ -180,18 +181,24 @@ def tiles(verdict: Recommendation) -> list[Tile]:
     evidence, k = verdict.evidence, verdict.evidence.comparison.query.k
     if evidence.leader is None:
         return []
+
+    def tile(title: str, metric: str, pair: Pair, n_family: int) -> Tile:
+        return cards.of_pair(title, metric, pair, short_interval(evidence, metric, pair, n_family))
+
     primary = evidence.comparison.query.metric
     by_weight = sorted(evidence.guardrails, key=lambda rail: (not rail.is_broken, not rail.may_be_broken))
-    rails = [cards.of_rail(metric_at(rail.metric, k), rail) for rail in by_weight[:1]]
+    rails = [cards.of_rail(metric_at(rail.metric, k), rail, level(evidence)) for rail in by_weight[:1]]
     part = telling_part(evidence.slices)
     where = metric_at(primary, k)
     parts = []
     if part:  # the title without its brackets, such as ``users new to the service``
         title = part.title.partition(" (")[0]
-        parts = [cards.of_pair(f"{where}, {small(title)}", primary, part.pair)]
-    others = [cards.of_pair(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
+        parts = [tile(f"{where}, {small(title)}", primary, part.pair, len(evidence.slices))]
+    n_metrics = len(evidence.metrics)
+    others = [tile(metric_at(metric, k), metric, pair, n_metrics) for metric, pair in evidence.metrics]
     room = TILES - 1 - len(rails) - len(parts)
-    return [cards.of_pair(where, primary, evidence.leader), *others[:room], *rails, *parts]
+    first = tile(where, primary, evidence.leader, n_tested(evidence.comparison.against))
+    return [first, *others[:room], *rails, *parts]
 
 
 def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:

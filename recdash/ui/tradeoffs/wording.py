@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from recdash.comparison.cells import metric_value
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed, named_number
+from recdash.formatting.wording import CORRECTIONS, listed, named_number
 from recdash.metrics.naming import metric_at
 from recdash.ui.app.state import View
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
     from recdash.comparison.pareto import Beaten, TradeOff
+    from recdash.comparison.query import Terms
 
 FEW_NAMED, MOST_ON_FRONT = 3, 8
 """How many runs a heading names, and how many a list of the front names; of more it gives the number."""
@@ -85,15 +86,17 @@ def subtitle(tradeoff: TradeOff) -> str:
     """Returns the line below the headline: what the lines and crosses of the chart mean."""
     paired = [goal.metric for goal in tradeoff.goals if goal.has_user_values]
     by_value = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if not goal.has_user_values]
-    crosses = "Crosses: 95 % CI. Dominated: significantly worse on both (Holm-corrected)."
+    rule = CORRECTIONS.get(tradeoff.terms.correction)
+    corrected = f" ({rule}-corrected)" if rule else ""
+    crosses = f"Crosses: 95 % CI. Dominated: significantly worse on both{corrected}."
     plain = f"{listed(by_value)}: catalogue-level, no CI."
     dotted = "Dotted line: Pareto front."
     return " ".join([dotted, *([crosses] if paired else []), *([plain] if by_value else [])])
 
 
 def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
-    """Returns a sentence on a pair, such as ``ItemKNN is dominated by ALS: nDCG@10 +0.0351 (95 % CI …);
-    Coverage@10 5.54 vs 17.9 %.``
+    """Returns a sentence on a pair, such as ``ItemKNN is dominated by ALS: nDCG@10 +0.0351 (95 % CI …,
+    Holm-corrected); Coverage@10 5.54 vs 17.9 %.``
     """
     run, by = view.short(beaten.run), view.short(beaten.by)
     numbers_of = "; ".join(_axis(tradeoff, beaten, axis) for axis in (1, 0))
@@ -112,16 +115,20 @@ def _axis(tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
     goal, pair = tradeoff.goals[axis], beaten.pairs[axis]
     where = metric_at(goal.metric, tradeoff.k)
     if pair:
-        return f"{where} {_difference(pair)}"
+        return f"{where} {_difference(pair, tradeoff.terms)}"
     better, worse = (metric_value(goal.metric, tradeoff.places[run][axis]) for run in (beaten.by, beaten.run))
     return f"{where} {better.shown} vs {worse.shown}"
 
 
-def _difference(pair: Pair) -> str:
+def _difference(pair: Pair, terms: Terms) -> str:
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     digits = numbers.places([pair.paired.mean, low, high])
     mean = numbers.signed(pair.paired.mean, digits)
-    return f"{mean} (95 % CI {numbers.interval(low, high, digits)})" if isfinite(low) else mean
+    if not isfinite(low):
+        return mean
+    rule = CORRECTIONS.get(terms.correction)
+    corrected = f", {rule}-corrected" if rule else ""
+    return f"{mean} ({100 * terms.level:.3g} % CI {numbers.interval(low, high, digits)}{corrected})"
 
 
 def members(view: View, tradeoff: TradeOff) -> str:

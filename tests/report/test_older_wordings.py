@@ -1,0 +1,37 @@
+"""Reports of older wordings about what is written in another way today: confirmed by the rules of their
+time.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from report_tables import CANDIDATES, SPREAD, lists, opened, rated_films
+
+from recdash.report.document import WORDING
+from recdash.report.reproduce.reproduce import reproduction
+
+OLDER = Path(__file__).parent / "wordings"
+"""Written by recdash before wording 8: two reports of wording 7, and one of the first format."""
+NEAR_ZERO = {
+    **CANDIDATES,
+    "popular": lists(lambda number: 0 if number else 4),
+    "als": lists(lambda _: 1),
+}
+"""popular has an MRR@4 of 0.25 / 40 = 0.00625, als of 1: 15,900 % above it."""
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates"),
+    [("wording-7", SPREAD), ("wording-7-threshold", SPREAD), ("first-format-near-zero", NEAR_ZERO)],
+)
+def test_they_are_confirmed(tmp_path: Path, name: str, candidates: dict[str, pd.DataFrame]) -> None:
+    space, file = opened(tmp_path), OLDER / f"{name}.json"
+    rated_films(space, candidates)
+    assert json.loads(file.read_text("utf-8"))["wording"] < WORDING
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert found.checked.numbers > 300
