@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
+from recdash.cli.input_file import InputFile
 from recdash.cli.options import (
     PREDICTIONS_HELP,
     REPLICATES_HELP,
@@ -53,7 +54,7 @@ METRIC_HELP = (
 
 
 @click.command()
-@click.option("--truth", type=Path, help="Test set: user, item, and a relevance or rating.")
+@click.option("--truth", type=InputFile(), help="Test set: user, item, and a relevance or rating.")
 @click.option("--experiment", help="Compare stored runs of this experiment instead of files.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
@@ -65,9 +66,9 @@ METRIC_HELP = (
 @click.option(
     "--slice", "part", help="Only a slice of an experiment's users or items, such as user_warmth=cold."
 )
-@click.option("--train", type=Path, help="Training data, for novelty and for slices of new users.")
-@click.option("--catalogue", type=Path, help="The catalogue (all items), for coverage.")
-@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
+@click.option("--train", type=InputFile(), help="Training data, for novelty and for slices of new users.")
+@click.option("--catalogue", type=InputFile(), help="The catalogue (all items), for coverage.")
+@click.option("--user-attributes", type=InputFile(), help="Users and their attributes, for slices.")
 @columns_option
 @how_to_count
 @form_option

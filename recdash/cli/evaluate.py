@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from recdash.cli.fast_start import start_light
+from recdash.cli.input_file import InputFile
 from recdash.cli.options import (
     PREDICTIONS_HELP,
     REFERENCE_HELP,
@@ -27,20 +28,24 @@ from recdash.errors import InputError, Problem
 
 
 @click.command()
-@click.option("--truth", required=True, type=Path, help="Test set: user, item, and a relevance or rating.")
+@click.option(
+    "--truth", required=True, type=InputFile(), help="Test set: user, item, and a relevance or rating."
+)
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
-@click.option("--train", type=Path, help="Training data, for novelty and popularity.")
+@click.option("--train", type=InputFile(), help="Training data, for novelty and popularity.")
 @click.option(
     "--catalogue",
-    type=Path,
+    type=InputFile(),
     help="The catalogue: all items and their attributes, for coverage, Gini, diversity.",
 )
-@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
-@click.option("--item-vectors", type=Path, help="One vector per item, for diversity(by=vectors).")
+@click.option("--user-attributes", type=InputFile(), help="Users and their attributes, for slices.")
+@click.option("--item-vectors", type=InputFile(), help="One vector per item, for diversity(by=vectors).")
 @click.option(
-    "--item-similarity", type=Path, help="Similarities of pairs of items, for diversity(by=similarity)."
+    "--item-similarity",
+    type=InputFile(),
+    help="Similarities of pairs of items, for diversity(by=similarity).",
 )
 @click.option(
     "--slice",
@@ -77,7 +82,7 @@ def evaluate(
     form: str,
     **question: Any,
 ) -> None:
-    """Score candidates against a test set without storing anything."""
+    """Score candidates against a test set without storing anything. One file may be "-", standard input."""
     start_light()
     from recdash.evaluation import evaluate as score
 

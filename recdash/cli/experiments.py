@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.cli.input_file import InputFile
 from recdash.cli.options import (
     ACCEPT_HELP,
     DUPLICATES_HELP,
@@ -48,17 +49,17 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 
 
 @click.command()
-@click.argument("sorted_files", nargs=-1, type=Path, metavar="[FILE]...")
+@click.argument("sorted_files", nargs=-1, type=InputFile(), metavar="[FILE]...")
 @click.option("--experiment", required=True, help="Name of the experiment; created if it does not exist.")
-@click.option("--truth", type=Path, help="Test set; required for a new experiment with runs.")
+@click.option("--truth", type=InputFile(), help="Test set; required for a new experiment with runs.")
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=ADDED_PREDICTIONS_HELP)
-@click.option("--train", type=Path, help="Training data.")
-@click.option("--catalogue", type=Path, help="The catalogue (all items).")
-@click.option("--user-attributes", type=Path, help="Users and their attributes, for slices.")
-@click.option("--item-vectors", type=Path, help="One vector per item, for diversity.")
-@click.option("--item-similarity", type=Path, help="Similarities of pairs of items, for diversity.")
+@click.option("--train", type=InputFile(), help="Training data.")
+@click.option("--catalogue", type=InputFile(), help="The catalogue (all items).")
+@click.option("--user-attributes", type=InputFile(), help="Users and their attributes, for slices.")
+@click.option("--item-vectors", type=InputFile(), help="One vector per item, for diversity.")
+@click.option("--item-similarity", type=InputFile(), help="Similarities of pairs of items, for diversity.")
 @columns_option
 @click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
 @click.option("--relevance", help="Relevance column of the test set, or 'none' if every row is relevant.")
@@ -89,7 +90,7 @@ def add(
 
     FILE arguments are recognised by their columns and values: test set, runs, training data, catalogue,
     users, A/B test. The command prints what it took each file for; if that is wrong, name the file by its
-    option.
+    option. Of a zip file, each table is recognised. One file may be "-", standard input.
 
     All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
     adds one later.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.cli.input_file import InputFile
 from recdash.cli.options import ACCEPT_HELP, columns_option
 from recdash.cli.terminal import say, say_json
 
@@ -19,23 +19,22 @@ KINDS = (
     "run", "truth", "catalogue", "train", "predictions", "users", "vectors", "similarity", "sessions",
     "exposures", "events", "served", "aggregates",
 )  # fmt: skip
-STDIN = "-"
 REJECTED = 1
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, type=InputFile(), metavar="FILE…")
 @click.option("--as", "kind", type=click.Choice(KINDS), help="What the files are (default: recognised).")
 @columns_option
-@click.option("--truth", type=Path, help="Test set with which the files are compared.")
-@click.option("--train", type=Path, help="Training data with which the files are compared.")
-@click.option("--catalogue", type=Path, help="Catalogue with which the files are compared.")
+@click.option("--truth", type=InputFile(), help="Test set with which the files are compared.")
+@click.option("--train", type=InputFile(), help="Training data with which the files are compared.")
+@click.option("--catalogue", type=InputFile(), help="Catalogue with which the files are compared.")
 @click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
 @click.option("--rejects", type=Path, help="Write the rows that are dropped, and why, to this CSV file.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def inspect(
-    context: click.Context, /, files: Sequence[str], rejects: Path | None, form: str, **how: Any
+    context: click.Context, /, files: Sequence[Path], rejects: Path | None, form: str, **how: Any
 ) -> None:
     """Check each FILE as if it were added, and list its problems and notices. Nothing is stored.
 
@@ -48,11 +47,7 @@ def inspect(
     from recdash.settings import settings
 
     limits = Limits(**settings().limits())
-    inspections = []
-    for file in files:
-        source: Any = sys.stdin.buffer.read() if file == STDIN else Path(file)
-        name = "standard input" if file == STDIN else None
-        inspections.append(inspect_one(source, name=name, limits=limits, **how))
+    inspections = [inspect_one(file, limits=limits, **how) for file in files]
     if form == "json":
         facts = [inspection.as_dict() for inspection in inspections]
         say_json(facts[0] if len(facts) == 1 else facts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
+from recdash.cli.input_file import InputFile
 from recdash.cli.options import columns_option, form_option, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
@@ -34,7 +35,7 @@ TITLES = {
 @click.option(
     "--log",
     required=True,
-    type=Path,
+    type=InputFile(),
     help="Log of what was shown: item_id, click, propensity_score, position …",
 )
 @click.option("--target", default="uniform", show_default=True, help=TARGET_HELP)

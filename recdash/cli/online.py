@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
+from recdash.cli.input_file import InputFile
 from recdash.cli.options import (
     CORRECTION,
     columns_option,
@@ -36,13 +37,15 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 
 
 @click.command()
-@click.option("--sessions", type=Path, help="One row per session.")
+@click.option("--sessions", type=InputFile(), help="One row per session.")
 @click.option(
-    "--exposures", type=Path, help="Which user saw which variant, and when; with --events (or --sessions)."
+    "--exposures",
+    type=InputFile(),
+    help="Which user saw which variant, and when; with --events (or --sessions).",
 )
-@click.option("--events", type=Path, help="Impressions, clicks and watch time; with --exposures.")
-@click.option("--served", type=Path, help="The lists that were actually shown; with --events.")
-@click.option("--aggregates", type=Path, help="Aggregated results: one row per variant and metric.")
+@click.option("--events", type=InputFile(), help="Impressions, clicks and watch time; with --exposures.")
+@click.option("--served", type=InputFile(), help="The lists that were actually shown; with --events.")
+@click.option("--aggregates", type=InputFile(), help="Aggregated results: one row per variant and metric.")
 @columns_option
 @click.option("--control", help="Control variant.")
 @click.option(

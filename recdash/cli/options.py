@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recdash.cli.input_file import NAME, STDIN, standard_input
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import CORRECTIONS
@@ -33,7 +34,11 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
 
     name = "NAME=FILE"
 
-    def convert(self, value: str, *_: object) -> tuple[str, Path]:
+    def convert(
+        self, value: str, _parameter: object = None, context: click.Context | None = None
+    ) -> tuple[str, Path]:
+        if value == STDIN:
+            return Stem(NAME), standard_input(context)
         name, equals, file = value.partition("=")
         if not equals or _exists(Path(value)):
             return Stem(Path(value).name.split(".")[0]), Path(value)
@@ -41,7 +46,7 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
             raise InputError(
                 Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
             )
-        return name.strip(), Path(file)
+        return name.strip(), standard_input(context) if file == STDIN else Path(file)
 
 
 def _exists(file: Path) -> bool:

@@ -95,9 +95,9 @@ def _is_table(value: Any) -> bool:
     is_frame = hasattr(value, "__arrow_c_stream__") and (
         hasattr(value, "columns") or hasattr(value, "schema")
     )
-    from recdash.ingest import Sheet
+    from recdash.ingest import Member, Sheet
 
-    return is_frame or isinstance(value, str | Path | bytes | Sheet) or hasattr(value, "read")
+    return is_frame or isinstance(value, str | Path | bytes | Member | Sheet) or hasattr(value, "read")
 
 
 def labels_of(tables: Sequence[Any]) -> list[str]:

@@ -1,12 +1,13 @@
 """Reads files and tables of all supported formats into checked tables; see :mod:`recdash.ingest.reader`."""
 
-from recdash.ingest.byte_source import Sheet
+from recdash.ingest.byte_source import Member, Sheet
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
 from recdash.ingest.open_upload import (
     get_ready,
     inspect_file,
     look,
+    members,
     preview,
     read_recommendations,
     read_stream,
@@ -16,12 +17,14 @@ from recdash.ingest.reader import Preview
 
 __all__ = [
     "Limits",
+    "Member",
     "Preview",
     "Sheet",
     "are_replicates",
     "get_ready",
     "inspect_file",
     "look",
+    "members",
     "preview",
     "read_recommendations",
     "read_stream",

@@ -25,7 +25,7 @@ class Content:
 
     ``head`` has its first bytes, ``size`` its length; ``open`` returns a new reader. ``native`` returns a new
     reader that Arrow reads without Python; None if there is none. ``sheet`` is the chosen sheet of a
-    workbook; None if none was chosen.
+    workbook, ``member`` the chosen table of a zip archive; None if none was chosen.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Content:
     notices: tuple[Problem, ...] = ()
     native: Callable[[], Any] | None = None
     sheet: str | None = None
+    member: str | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,33 @@ class Sheet:
 
     file: Any
     name: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """One table of a zip archive: ``file`` is the archive as a path, bytes or a binary file, ``name`` the
+    name in the archive.
+    """
+
+    file: Any
+    name: str
+
+
+def innermost(source: Any) -> Any:
+    """Returns the file that holds the sheet or member; other sources unchanged."""
+    while isinstance(source, Sheet | Member):
+        source = source.file
+    return source
+
+
+def rereadable(source: Any) -> Any:
+    """Returns a binary file as one in memory, which can be read again; other sources unchanged."""
+    if not hasattr(source, "read") or hasattr(source, "__arrow_c_stream__") or isinstance(source, type):
+        return source
+    copy = io.BytesIO(bytes_of(source))
+    if own := getattr(source, "name", None):
+        copy.name = own  # type: ignore[attr-defined]
+    return copy
 
 
 def for_arrow(content: Content) -> Any:

@@ -153,7 +153,7 @@ def id_form(value: str) -> str:
     return text.lstrip("0") or "0" if text.isdecimal() else text
 
 
-def look_at(raw: RawTable, name: str, n_bytes: int) -> Look:
+def look_at(raw: RawTable, n_bytes: int, name: str) -> Look:
     """Returns the columns and first rows of a table."""
     n_wanted = max(1, min(FIRST_ROWS, FIRST_VALUES // max(len(raw.columns), 1)))
     blocks = raw.blocks(raw.columns, ())

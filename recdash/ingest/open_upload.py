@@ -71,6 +71,12 @@ def look(source: reader.Source, *, limits: Limits | None = None, **how: Any) -> 
     return first_rows
 
 
+def members(source: reader.Source, *, limits: Limits | None = None) -> tuple[str, ...]:
+    """Returns the same as :func:`recdash.ingest.reader.members`, within the limits."""
+    names: tuple[str, ...] = _reader(source, limits).members(source, limits=limits)
+    return names
+
+
 def get_ready() -> None:
     """Starts the process that forks reading processes, so that the first file with limits need not wait.
 

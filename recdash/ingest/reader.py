@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -43,7 +44,7 @@ from recdash.ingest.columns import (
     wide_label,
 )
 from recdash.ingest.formats.arrow_table import read_arrow
-from recdash.ingest.formats.compressed import unpacked
+from recdash.ingest.formats.compressed import tables_of, unpacked
 from recdash.ingest.formats.json import read_document
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.registry import read_raw
@@ -52,6 +53,7 @@ from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import UNLIMITED, Limits, keep_within
 from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
+from recdash.ingest.parts import are_parts, joined, names_shown, parts_in
 from recdash.ingest.similarity_tables import (
     checked_pairs,
     checked_vectors,
@@ -128,13 +130,17 @@ def read_recommendations(
 ) -> list[Recommendations]:
     """Returns the candidates in ``source``: one or several.
 
-    There are several if a column names the recommender, or if each has a column of lists or scores. A column
-    that names a fold or training seed gives a candidate several entries with the same name, its replicates.
-    ``order`` is what orders the lists, if stated; without it, a rank that contradicts the scores is a
-    problem. ``checked``: the table was read before, and a doubtful reading is no problem. The header and the
-    first rows are checked now, the values while ``batches()`` is read. Raises ``UploadError`` with all
-    problems.
+    There are several if a column names the recommender, if each has a column of lists or scores, or if each
+    is a file of a zip archive. A column that names a fold or training seed gives a candidate several entries
+    with the same name, its replicates. ``order`` is what orders the lists, if stated; without it, a rank that
+    contradicts the scores is a problem. ``checked``: the table was read before, and a doubtful reading is no
+    problem. The header and the first rows are checked now, the values while ``batches()`` is read. Raises
+    ``UploadError`` with all problems.
     """
+    source = contents.rereadable(source)
+    if names := members(source, limits=limits):
+        how: dict[str, Any] = {"mapping": mapping, "limits": limits, "order": order, "checked": checked}
+        return [run for member in _runs_in(source, names, limits) for run in _of_member(member, name, how)]
     opened = _open(TableRequest("run", source, name, mapping, limits, known_order=KnownOrder(order, checked)))
     try:
         several = [_split(of_model) for of_model in _by_model(opened)]
@@ -148,6 +154,62 @@ def read_recommendations(
                 run_name = f"{table.given_name}: {part['run']}" if table.given_name else part["run"]
             runs.append(_recommendations(table, run_name, part))
     return runs
+
+
+def members(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
+    """Returns the names of the tables in a zip archive of several; an empty tuple for any other source.
+
+    Raises ``UploadError`` for a damaged archive, and for tables that exceed the limits together.
+    """
+    if isinstance(source, io.BytesIO):
+        source = source.getvalue()
+    if not _is_file(source):
+        return ()
+    names = tables_of(_content(source, None), limits or UNLIMITED)
+    return names if len(names) > 1 and not are_parts(names) else ()
+
+
+def _runs_in(
+    source: Source, names: Sequence[str], limits: Limits | None
+) -> list[tuple[contents.Member, str]]:
+    """Returns each table of an archive with the name to show.
+
+    Raises ``UploadError`` if some are clearly no runs.
+    """
+    from recdash.ingest.sorting import Context, sort_files
+
+    source = source.getvalue() if isinstance(source, io.BytesIO) else source
+    tables = [contents.Member(source, name) for name in names]
+    shown = names_shown(names)
+    looks = [look(table, name=name, limits=limits) for table, name in zip(tables, shown, strict=True)]
+    kinds = sort_files(looks, Context(has_truth=True))
+    other = [
+        f"'{name}' ({found.kind})"
+        for name, found in zip(shown, kinds, strict=True)
+        if found.kind not in (None, "run")
+        and found.confidence != "unsure"
+        and (found.kind, found.confidence) != ("train", "likely")  # lists without a rank may look like it
+    ]
+    if other:
+        finding = f"the zip archive holds other tables than runs: {', '.join(other[:5])}"
+        fix = "Add the archive without saying that it is a run, so that each table is recognised."
+        raise UploadError(Problem("zip-members", "file", finding, fix), _names_of(source, None, "run")[0])
+    return list(zip(tables, shown, strict=True))
+
+
+def _of_member(
+    member: tuple[contents.Member, str], name: str | None, how: Mapping[str, Any]
+) -> list[Recommendations]:
+    """Returns the candidates in one table of an archive, named after it."""
+    source, shown = member
+    own = without_suffixes(shown) or shown
+    return read_recommendations(source, name=f"{name}: {own}" if name else own, **how)
+
+
+def _is_file(source: Source) -> bool:
+    source = contents.innermost(source)
+    is_file = isinstance(source, str | Path | bytes | bytearray | memoryview | contents.OpenFile)
+    return is_file and bool(source) and not (isinstance(source, str | Path) and Path(source).is_dir())
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
@@ -348,8 +410,7 @@ def look(source: Source, *, name: str | None = None, limits: Limits | None = Non
     limits = limits or UNLIMITED
     shown = _names(TableRequest("run", source, name, None, limits))[0]
     try:
-        content = unpacked(_content(source, name), limits)
-        return look_at(read_raw(content, "run", limits), shown, content.size)
+        return look_at(*_raw_of_file(source, name, "run", limits), shown)
     except UploadError as error:
         return Look(shown, problems=error.problems)
 
@@ -468,13 +529,32 @@ def _columns(
 def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
     is_arrow = hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
     if not isinstance(source, Mapping) and not is_arrow:
-        return read_raw(unpacked(_content(source, name), limits), kind, limits)
+        return _raw_of_file(source, name, kind, limits)[0]
     if kind == "run":
         refuse_sets(source)
     return read_document(dict(source), kind) if isinstance(source, Mapping) else read_arrow(source)
 
 
+def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limits) -> tuple[RawTable, int]:
+    """Returns the raw table of a file, or of all parts of one table, and the unpacked size."""
+    if isinstance(source, str | Path) and source and Path(source).is_dir():
+        parts = [contents.of_path(path) for path in parts_in(Path(source))]
+    else:
+        content = _content(source, name)
+        names = tables_of(content, limits)
+        parts = [replace(content, member=part) for part in sorted(names)] if are_parts(names) else [content]
+    files = [unpacked(part, limits) for part in parts]
+    size = sum(file.size for file in files)
+    if len(files) == 1:
+        return read_raw(files[0], kind, limits), size
+    keep_within(limits, "upload_bytes" if parts[0].member is None else "inflated_bytes", size)
+    filled = [file for file in files if file.size] or files[:1]
+    return joined([(file.name, read_raw(file, kind, limits)) for file in filled]), size
+
+
 def _content(source: Source, name: str | None) -> contents.Content:
+    if isinstance(source, contents.Member):
+        return replace(_content(source.file, name), member=source.name)
     if isinstance(source, contents.Sheet):
         return replace(_content(source.file, name), sheet=source.name)
     if isinstance(source, str) and not source:
@@ -497,14 +577,19 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
 
     A file's own name is shown without its suffixes.
     """
-    if request.name:
-        return request.name, request.name
-    source = request.source.file if isinstance(request.source, contents.Sheet) else request.source
+    return _names_of(request.source, request.name, request.kind)
+
+
+def _names_of(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
+    if name:
+        return name, name
+    source = source.file if isinstance(source, contents.Sheet) else source
+    source = Path(source.name) if isinstance(source, contents.Member) else source
     # only files have names: on a data frame .name would be a column
     own = source if isinstance(source, str | Path) else getattr(source, "name", None)
     is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)
     is_file = isinstance(source, str | Path) or (is_open and own)
-    file_name = Path(str(own)).name if is_file else request.kind
+    file_name = Path(str(own)).name if is_file else kind
     return without_suffixes(file_name) or file_name or "upload", None
 
 

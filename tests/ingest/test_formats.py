@@ -234,7 +234,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "Excel": (zipped({"xl/workbook.xml": b"<x/>", "xl/a.xml": b"<x/>"}), "Save the sheet"),
     "numpy in a zip": (zipped({"arr_0.npy": b"\x93NUMPY\x01"}), "npy"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not a text file"),
-    "two files in a zip": (zipped({"a.csv": CSV, "b.csv": CSV}), "holds 2 files: 'a.csv', 'b.csv'"),
+    "no table in a zip": (zipped({"README.md": CSV, "b.pdf": CSV}), "no table, 2 other files: 'README.md'"),
     "half a zip": (zipped({"a.csv": CSV})[:50], "zip archive cannot be unpacked"),
     "half a gzip": (gzip.compress(CSV)[:-10], "gzip data is truncated"),
     "half a Parquet": (parquet(FLAT)[:-9], "Parquet file cannot be read"),

@@ -1,9 +1,12 @@
-"""Decompresses gzip data, and zip archives of one file, within limits."""
+"""Decompresses gzip data, and the tables of zip archives, within limits."""
 
 from __future__ import annotations
 
 import gzip
+import stat
 import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -16,10 +19,14 @@ from recdash.ingest.limits import Limits, keep_within, of_archive
 
 GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
+MOST_MEMBERS = 1000
+"""Largest number of tables in a zip archive."""
 
 
 def unpacked(content: Content, limits: Limits) -> Content:
     """Returns ``content`` decompressed from gzip or zip; other content is returned unchanged.
+
+    Of a zip archive of several tables it is the one that ``content.member`` names.
 
     Both are recognised by their first bytes, not by the name. Without limits those of the settings apply,
     because a compressed file of a few bytes could fill the disk.
@@ -54,36 +61,106 @@ def _gunzipped(content: Content, limits: Limits) -> Content:
 
 
 def _unzipped(content: Content, limits: Limits) -> Content:
+    with _archive_of(content) as archive:
+        tables, notices = _tables_in(archive, content.size, limits)
+        member = _chosen(tables, content.member)
+        with archive.open(member) as reader:
+            copy = _inflated(reader, content.size, limits)
+    notices = notices if member is tables[0] else ()
+    unpacked_file = replace(of_copy(copy, content, *notices), name=Path(member.filename).name, member=None)
+    is_gzip = unpacked_file.head.startswith(GZIP)  # als.csv.gz in an archive
+    if unpacked_file.head.startswith(ZIP) and not is_excel(unpacked_file):
+        finding, fix = f"'{member.filename}' in the zip archive is another archive", "Upload it by itself."
+        raise UploadError(Problem("zip-in-zip", "file", finding, fix))
+    return _gunzipped(unpacked_file, limits) if is_gzip else unpacked_file
+
+
+def tables_of(content: Content, limits: Limits) -> tuple[str, ...]:
+    """Returns the names of the tables in a zip archive; none for other content, and for a member of one.
+
+    The sizes that the archive states, of all tables together, must be within the limits.
+    """
+    if content.member is not None or not content.head.startswith(ZIP) or is_excel(content):
+        return ()
+    keep_within(limits, "upload_bytes", content.size)
+    with _archive_of(content) as archive:
+        tables, _ = _tables_in(archive, content.size, of_archive(limits))
+    return tuple(info.filename for info in tables)
+
+
+@contextmanager
+def _archive_of(content: Content) -> Iterator[zipfile.ZipFile]:
     fix = "Upload the file itself."
     with (
         translating_errors("damaged-zip", "the zip archive cannot be unpacked", fix, beside=OF_ZIP),
         content.open() as packed,
         zipfile.ZipFile(packed) as archive,
     ):
-        member = _only_member(archive)
-        # refuse by the sizes that the archive states, before decompressing anything
-        keep_within(limits, "inflated_bytes", member.file_size)
-        _keep_ratio(member.file_size, member.compress_size, limits)
-        with archive.open(member) as reader:
-            copy = _inflated(reader, content.size, limits)
-    return replace(of_copy(copy, content), name=Path(member.filename).name)
+        yield archive
+
+
+def _tables_in(
+    archive: zipfile.ZipFile, packed: int, limits: Limits
+) -> tuple[list[zipfile.ZipInfo], tuple[Problem, ...]]:
+    """Returns the files of an archive that may be tables, and a notice of those that are not read.
+
+    Refuses an archive without tables, with too many, or whose tables exceed the limits together.
+    """
+    files = [info for info in archive.infolist() if not (info.is_dir() or _is_of_the_system(info.filename))]
+    other = [info for info in files if _is_no_table(info)]
+    tables = [info for info in files if not _is_no_table(info)]
+    if not tables:
+        shown = ": " + _listed(other) if other else ""
+        finding = f"the zip archive holds no table, {len(other)} other files{shown}"
+        raise UploadError(Problem("zip-members", "file", finding, "Put a table into it."))
+    if len(tables) > MOST_MEMBERS:
+        finding = f"the zip archive holds {len(tables):,} files, over the limit of {MOST_MEMBERS:,}"
+        raise UploadError(Problem("zip-members", "file", finding, "Split the archive."))
+    # refuse by the sizes that the archive states, before decompressing anything
+    size = sum(info.file_size for info in tables)
+    keep_within(limits, "inflated_bytes", size)
+    _keep_ratio(size, min(packed, sum(info.compress_size for info in tables)), limits)
+    if not other:
+        return tables, ()
+    finding = f"{_listed(other)} in the zip archive {'is' if len(other) == 1 else 'are'} not read"
+    fix = "To read it, put it into another archive or upload it by itself."
+    return tables, (Problem("zip-others", "file", finding, fix, len(other), other[0].filename),)
+
+
+def _chosen(tables: Sequence[zipfile.ZipInfo], name: str | None) -> zipfile.ZipInfo:
+    named = [info for info in tables if name in (None, info.filename)]
+    if name is None and len(tables) > 1:
+        finding = f"the zip archive holds {len(tables)} files: {_listed(tables)}"
+        fix = (
+            "Put one table into it, or add the archive without saying what it is, so that each is recognised."
+        )
+        raise UploadError(Problem("zip-members", "file", finding, fix))
+    if not named:
+        finding, fix = f"the zip archive holds no file '{name}'", f"It holds {_listed(tables)}."
+        raise UploadError(Problem("zip-members", "file", finding, fix))
+    return named[0]
+
+
+def _listed(files: Sequence[zipfile.ZipInfo]) -> str:
+    shown = ", ".join(f"'{info.filename}'" for info in files[:5])
+    return f"{shown} and {len(files) - 5:,} more" if len(files) > 5 else shown
 
 
 def _is_of_the_system(name: str) -> bool:
-    """Returns whether an operating system put the file into the archive: .DS_Store, Thumbs.db."""
+    """Returns whether a program put the file beside the tables: .DS_Store, Thumbs.db, Spark's _SUCCESS."""
     last = name.rsplit("/", 1)[-1]
     return (
-        name.startswith("__MACOSX/") or last.startswith(".") or last.lower() in ("thumbs.db", "desktop.ini")
+        name.startswith("__MACOSX/")
+        or last.startswith((".", "_SUCCESS", "_committed_", "_started_", "_metadata", "_common_metadata"))
+        or last.lower() in ("thumbs.db", "desktop.ini")
     )
 
 
-def _only_member(archive: zipfile.ZipFile) -> zipfile.ZipInfo:
-    files = [info for info in archive.infolist() if not (info.is_dir() or _is_of_the_system(info.filename))]
-    if len(files) != 1:
-        names_shown = ", ".join(f"'{info.filename}'" for info in files[:5])
-        finding = f"the zip archive holds {len(files)} files" + (f": {names_shown}" if names_shown else "")
-        raise UploadError(Problem("zip-members", "file", finding, "Put exactly one table into it."))
-    return files[0]
+def _is_no_table(info: zipfile.ZipInfo) -> bool:
+    """Returns whether a file is a link, or a text for readers such as a README or a licence."""
+    last = Path(info.filename).name.lower()
+    is_link = stat.S_ISLNK(info.external_attr >> 16)
+    return is_link or last.startswith(("readme", "license", "licence")) or last.endswith((".md", ".pdf"))
 
 
 def _keep_ratio(size: int, packed: int, limits: Limits) -> None:

@@ -44,7 +44,7 @@ START = "import sys; sys.path[:] = {path!r}; from recdash.ingest.isolation.fork_
 
 def is_wanted(source: Source) -> bool:
     """Returns True if ``source`` is a file, and False for a table in memory."""
-    source = source.file if isinstance(source, byte_source.Sheet) else source
+    source = byte_source.innermost(source)
     is_file = isinstance(source, str | Path | bytes | bytearray | memoryview) or hasattr(source, "read")
     is_table = hasattr(source, "__arrow_c_stream__") or isinstance(source, Mapping)
     return bool(is_file and not is_table and source != "")
@@ -299,12 +299,14 @@ class File:
     def __init__(
         self, source: Source, read: Callable[..., worker.OpenedFile], limits: Limits, how: Any
     ) -> None:
-        sheet = source.name if isinstance(source, byte_source.Sheet) else None
-        source = source.file if isinstance(source, byte_source.Sheet) else source
+        parts: list[byte_source.Member | byte_source.Sheet] = []
+        while isinstance(source, byte_source.Member | byte_source.Sheet):
+            parts.insert(0, replace(source, file=None))
+            source = source.file
         path, copy, file_name = _opened(source, how.get("name"))
         inside = replace(limits, read_memory_bytes=None, read_seconds=None)
         arguments = {**how, "limits": inside}
-        self._request = worker.Request(read, arguments, str(Path.cwd()), path, file_name, sheet)
+        self._request = worker.Request(read, arguments, str(Path.cwd()), path, file_name, parts)
         self._copy = copy
         self._limits = limits
         if copy is not None:
@@ -414,6 +416,10 @@ def look(source: Source, *, limits: Limits | None = None, **how: Any) -> Look:
         "problems": messages.problems_from(facts["problems"]),
     }
     return Look(rows=pa.Table.from_batches(batches) if batches else pa.table({}), **facts)
+
+
+def members(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
+    return tuple(File(source, worker.open_members, limits or UNLIMITED, {}).facts["members"])
 
 
 def read_upload(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Upload:

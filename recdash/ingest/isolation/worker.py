@@ -8,14 +8,14 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest import inspected, reader
-from recdash.ingest.byte_source import OpenFile, Sheet
+from recdash.ingest.byte_source import Member, OpenFile, Sheet
 from recdash.ingest.columns import TableMapping
 from recdash.ingest.isolation import channel as messages
 from recdash.ingest.library_errors import TOO_LARGE
@@ -26,7 +26,8 @@ class Request:
     """A function of this module (or of a test) with its arguments.
 
     ``folder`` is the base of relative paths. ``path`` is the file, None if the process gets an open file,
-    whose name is ``file_name``. ``sheet`` is the sheet of a workbook to read.
+    whose name is ``file_name``. ``parts`` are the archive's member and the workbook's sheet to
+    read, the outer one first.
     """
 
     read: Callable[..., OpenedFile]
@@ -34,7 +35,7 @@ class Request:
     folder: str
     path: Any = None
     file_name: str | None = None
-    sheet: str | None = None
+    parts: Sequence[Member | Sheet] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ def serve(channel: socket.socket, file: int) -> None:
 def _open(channel: socket.socket, request: Request, file: int) -> OpenedFile:
     os.chdir(request.folder)
     source = request.path if request.path is not None else OpenFile(file, request.file_name)
-    source = source if request.sheet is None else Sheet(source, request.sheet)
+    for part in request.parts:
+        source = replace(part, file=source)
     opened = request.read(source, **request.arguments)
     mapping, shared = request.arguments.get("mapping"), {}
     if isinstance(mapping, TableMapping):  # which tables have the columns of the mapping for all
@@ -154,6 +156,10 @@ def open_look(source: Any, **how: Any) -> OpenedFile:
     }
     facts |= {"lists": sorted(look.lists), "problems": _as_dicts(look.problems)}
     return OpenedFile(facts, [lambda _columns: iter(look.rows.to_batches())])
+
+
+def open_members(source: Any, **how: Any) -> OpenedFile:
+    return OpenedFile({"members": reader.members(source, **how)})
 
 
 OF_A_RUN = ("name", "has_rank", "has_score", "is_trec", "n_rows", "replicate", "noun")

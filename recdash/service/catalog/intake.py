@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recdash.errors import InputError, Problem
+from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
-from recdash.ingest import Sheet
+from recdash.ingest import Limits, Member, Sheet, members
+from recdash.ingest.parts import names_shown
 from recdash.ingest.spool import Spooled
 from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
@@ -102,8 +103,16 @@ class Intake:
                 read[key] = Spooled(file.source, file.name, self._context.limits)
             return replace(file, source=read[key].source)
 
+        def tables_of(file: IntakeFile) -> list[IntakeFile]:
+            """Returns the file, or the tables of a zip archive of several."""
+            file = file if isinstance(file.source, Member) else spooled(file)
+            key = ("tables", file.key)
+            if key not in read:
+                read[key] = _members(file, self._context.limits)
+            return read[key]
+
         def make(inputs: PlanInputs) -> IntakePlan:
-            inputs = replace(inputs, files=tuple(map(spooled, inputs.files)))
+            inputs = replace(inputs, files=tuple(table for file in inputs.files for table in tables_of(file)))
             return replace(Planner(services, inputs, read).plan(), make=make)
 
         return make(PlanInputs(tuple(files), experiment_id=experiment_id))
@@ -247,6 +256,18 @@ class Intake:
             accept_unknown_ids=any(plan.choice(file.key).accept_ids for file in candidate.lists),
             progress=tell,
         )
+
+
+def _members(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
+    """Returns the tables of a zip archive of several, each as a file; any other file as it is."""
+    try:
+        names = [] if isinstance(file.source, Member) else members(file.source, limits=limits)
+    except UploadError:  # which its preview states
+        names = []
+    return [
+        IntakeFile(f"{file.key}/{name}", shown, Member(file.source, name), file.key)
+        for name, shown in zip(names, names_shown(names), strict=True)
+    ] or [file]
 
 
 def _facts(file: PlannedFile | None) -> dict[str, Any]:

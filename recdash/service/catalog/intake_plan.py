@@ -29,11 +29,16 @@ OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served",
 
 @dataclass(frozen=True)
 class IntakeFile:
-    """A file as it was given. ``key`` is any constant text that is unique among the files."""
+    """A file as it was given, or a table of a zip archive that was given.
+
+    ``key`` is any constant text that is unique among the files; ``given`` is that of the archive, None for a
+    file that is no table of an archive.
+    """
 
     key: str
     name: str
     source: Any
+    given: str | None = None
 
 
 @dataclass(frozen=True)
@@ -237,6 +242,11 @@ class IntakePlan:
     def used(self) -> tuple[PlannedFile, ...]:
         """Returns the files that are not left out."""
         return tuple(file for file in self.files if not file.left_out)
+
+    @property
+    def given_keys(self) -> list[str]:
+        """Returns the keys of the files that were given, an archive of several tables once."""
+        return list(dict.fromkeys(file.given or file.key for file in self.inputs.files))
 
     def of_kind(self, *kinds: TableKind) -> tuple[PlannedFile, ...]:
         return tuple(file for file in self.used if file.kind in kinds)

@@ -97,7 +97,7 @@ def _formats() -> str:
 
 def _plan_of(upload: UploadState, files: list[UploadedFile]) -> IntakePlan | None:
     """Returns the plan of these files, which is only made again if files were added or removed."""
-    known = [file.key for file in upload.plan.inputs.files] if upload.plan else []
+    known = upload.plan.given_keys if upload.plan else []
     if [file.file_id for file in files] != known:
         _plan_again(upload, files)
     return upload.plan

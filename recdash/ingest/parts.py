@@ -1,0 +1,101 @@
+"""Reads the parts of one table, which Spark and BigQuery write as several files, as one table."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+
+from recdash.errors import Problem, UploadError
+from recdash.ingest.formats.raw_table import RawTable
+
+PART = re.compile(r"part-(?:[rm]-)?\d{4,}\b.*|\d{6}_\d+\b.*|.*?\d{12}(?:\.\w+)*")
+"""Names of parts: part-00000-….csv of Spark, 000000_0 of Hive, recs-000000000001.csv of BigQuery."""
+
+
+def are_parts(names: Sequence[str]) -> bool:
+    """Returns whether files of these names are the parts of one table."""
+    return len(names) > 1 and all(PART.fullmatch(PurePosixPath(name).name) for name in names)
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """Returns the files of a folder that are the parts of one table, in order of their names.
+
+    Raises ``UploadError`` if its files are no parts.
+    """
+    files = sorted(
+        path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))
+    )
+    if not files or not all(PART.fullmatch(path.name) for path in files):
+        fix = "Name its files. A folder is read as one table if Spark wrote it as part-00000 … files."
+        raise UploadError(Problem("no-file", str(folder), "is a folder", fix))
+    return [path for path in files if path.stat().st_size]
+
+
+def names_shown(names: Sequence[str]) -> list[str]:
+    """Returns the name of each member of an archive without folders, or with them where two are alike."""
+    last = [PurePosixPath(name).name or name for name in names]
+    counts = Counter(last)
+    return [
+        own if counts[own] == 1 else name.strip("/").replace("/", "-")
+        for name, own in zip(names, last, strict=True)
+    ]
+
+
+def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
+    """Returns the raw tables of the parts as one table; each comes with its name.
+
+    Raises ``UploadError`` if a part has other columns than the first.
+    """
+    (first_name, first), *others = parts
+    for name, table in others:
+        if (table.columns, table.format) != (first.columns, first.format):
+            finding = f"'{name}' has other columns than '{first_name}': {', '.join(table.columns[:8])}"
+            fix = "Parts of one table have the same columns. Upload different tables each by itself."
+            raise UploadError(Problem("parts-differ", "file", finding, fix))
+    tables = [table for _, table in parts]
+    rows_before = [0]
+    """The number of rows before each part, as far as the parts were read."""
+
+    def blocks(columns: Sequence[str], ids: Collection[str]) -> Iterator[pa.RecordBatch]:
+        n_rows = 0
+        del rows_before[1:]
+        for table in tables:
+            for batch in table.blocks(columns, ids):
+                n_rows += batch.num_rows
+                yield batch
+            rows_before.append(n_rows)
+
+    def where(row: int) -> str:
+        place = max(number for number, before in enumerate(rows_before[: len(tables)]) if before <= row)
+        return f"'{parts[place][0]}', {tables[place].where(row - rows_before[place])}"
+
+    def sample() -> list[dict[str, str]]:
+        return next((rows for table in tables if (rows := table.sample())), [])
+
+    without_header: Callable[[], RawTable] | None = None
+    if all(table.without_header for table in tables):
+
+        def without_header() -> RawTable:
+            return joined([(name, table.without_header()) for name, table in parts if table.without_header])
+
+    counts = [table.n_rows for table in tables]
+    finding = f"read as one table of {len(parts)} parts, '{first_name}' to '{parts[-1][0]}'"
+    fix = "If these are several tables, rename them or upload each by itself."
+    notice = Problem("parts", "file", finding, fix, len(parts), f"'{first_name}'")
+    notices = dict.fromkeys(own for table in tables for own in table.notices)
+    return replace(
+        first,
+        blocks=blocks,
+        where=where,
+        sample=sample,
+        n_rows=None if None in counts else sum(filter(None, counts)),
+        whole_ids=frozenset.intersection(*(table.whole_ids for table in tables)),
+        unpacked_bytes=sum(table.unpacked_bytes for table in tables),
+        without_header=without_header,
+        notices=(notice, *notices),
+    )

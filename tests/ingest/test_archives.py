@@ -1,0 +1,161 @@
+"""A zip archive of several tables: each is a run or recognised by itself, within the limits of one file."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recdash
+from recdash.errors import InputError, UploadError
+from recdash.ingest import Limits, inspect_file, members, read_recommendations, read_upload
+from recdash.service import Workspace
+from recdash.service.catalog.intake import IntakeFile
+
+TRUTH = "user_id,item_id\n" + "".join(f"u{user},i{user}\n" for user in range(6))
+CHILD = Limits(read_seconds=30)
+
+
+def run(step: int, ranks: range = range(1, 6)) -> str:
+    """Returns lists as CSV: the item of user u at rank r is u + step·r, so that truth's u never is one."""
+    rows = [f"u{user},i{user + step * rank},{rank}\n" for user in range(6) for rank in ranks]
+    return "user_id,item_id,rank\n" + "".join(rows)
+
+
+def zipped(files: Mapping[str, str | bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+RUNS = zipped({"lists/als.csv": run(1), "pop.csv": run(0), "__MACOSX/._pop.csv": "x", "README.md": "ours"})
+
+
+@pytest.mark.parametrize("limits", [None, CHILD])
+@pytest.mark.parametrize("form", [bytes, io.BytesIO])
+def test_each_file_of_an_archive_is_a_run(form: Any, limits: Limits | None) -> None:
+    runs = read_recommendations(form(RUNS), name="mine", limits=limits)
+    assert [each.name for each in runs] == ["mine: als", "mine: pop"]
+    assert [sum(batch.num_rows for batch in each.batches()) for each in runs] == [30, 30]
+    assert [notice.code for notice in runs[0].notices if notice.code.startswith("zip")] == ["zip-others"]
+
+
+def test_the_runs_of_an_archive_score_like_their_files(tmp_path: Path) -> None:
+    (tmp_path / "runs.zip").write_bytes(RUNS)
+    apart = recdash.evaluate(
+        {"als": run(1).encode(), "pop": run(0).encode()}, TRUTH.encode(), metrics="ndcg@3"
+    )
+    together = recdash.evaluate({"x": tmp_path / "runs.zip"}, TRUTH.encode(), metrics="ndcg@3")
+    values = [row["value"] for row in apart.rows()]
+    assert values == [0.0, 1.0]
+    assert [row["value"] for row in together.rows()] == values
+
+
+def test_an_archive_that_also_holds_a_test_set_is_no_run() -> None:
+    data = zipped({"als.csv": run(1), "truth.csv": TRUTH})
+    with pytest.raises(UploadError, match=r"other tables than runs: 'truth.csv' \(truth\)"):
+        read_recommendations(data)
+
+
+def test_a_table_that_must_be_one_is_not_chosen_from_several() -> None:
+    with pytest.raises(UploadError, match=r"holds 2 files: 'a.csv', 'b.csv'"):
+        read_upload("truth", zipped({"a.csv": TRUTH, "b.csv": TRUTH}))
+
+
+def test_an_archive_is_planned_as_its_files(tmp_path: Path) -> None:
+    data = zipped({"als.csv": run(1), "deep/pop.csv": run(0), "truth.csv": TRUTH})
+    workspace = Workspace.open(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts", limits=CHILD)
+    given = IntakeFile("1", "all.zip", data)
+    plan = workspace.intake.plan([given])
+    assert [(file.file_name, file.kind) for file in plan.files] == [
+        ("als.csv", "run"),
+        ("pop.csv", "run"),
+        ("truth.csv", "truth"),
+    ]
+    assert plan.given_keys == ["1"]
+    plan = plan.with_choice(plan.files[0].key, left_out=True).with_files([given])
+    assert [file.left_out for file in plan.files] == [True, False, False]
+    assert [added.run.name for added in workspace.intake.commit(plan).runs] == ["pop"]
+
+
+def test_files_of_one_name_keep_their_folders_apart(tmp_path: Path) -> None:
+    data = zipped({"als/run.csv": run(1), "pop/run.csv": run(0), "truth.csv": TRUTH})
+    plan = Workspace.open(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts").intake.plan(
+        [IntakeFile("1", "all.zip", data)]
+    )
+    assert plan.run_names == ("als-run", "pop-run")
+
+
+def test_the_limits_hold_over_all_files_together() -> None:
+    names = ("a.csv", "b.csv", "c.csv")
+    data = zipped(dict.fromkeys(names, run(1)))
+    size = len(run(1))
+    assert members(data, limits=Limits(inflated_bytes=3 * size)) == names
+    with pytest.raises(UploadError, match="over the limit"):
+        members(data, limits=Limits(inflated_bytes=3 * size - 1))
+
+
+@pytest.mark.parametrize("limits", [None, CHILD])
+def test_parts_of_one_table_are_read_as_one(limits: Limits | None, tmp_path: Path) -> None:
+    parts = {f"out/part-{part:05d}-7f.csv": run(1, range(part, part + 2)) for part in (1, 3)}
+    parts |= {"out/_SUCCESS": "", "out/part-00009-7f.csv": ""}
+    (one,) = read_recommendations(zipped(parts), name="als", limits=limits)
+    assert sum(batch.num_rows for batch in one.batches()) == 24
+    assert {notice.code: notice.count for notice in one.notices}["parts"] == 2
+    for name, text in parts.items():
+        (tmp_path / Path(name).name).write_text(text)
+    (folder,) = read_recommendations(tmp_path, name="als", limits=limits)
+    pairs = [
+        [row["item_id"] for batch in each.batches() for row in batch.to_pylist()] for each in (one, folder)
+    ]
+    assert pairs[0] == pairs[1]
+
+
+def test_a_bad_value_of_a_part_is_named_with_its_part() -> None:
+    parts = {"part-00000.csv": run(1), "part-00001.csv": run(1) + "u9,i9,first\n"}
+    (one,) = read_recommendations(zipped(parts))
+    with pytest.raises(UploadError, match=r"'part-00001\.csv', line 32"):
+        list(one.batches())
+
+
+def test_parts_of_other_columns_are_refused() -> None:
+    with pytest.raises(UploadError, match=r"'part-00001\.csv' has other columns"):
+        read_recommendations(zipped({"part-00000.csv": run(1), "part-00001.csv": TRUTH}))
+
+
+def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "als.csv").write_text(run(1))
+    with pytest.raises(InputError, match="is a folder"):
+        read_recommendations(tmp_path)
+
+
+def test_a_file_in_an_archive_may_be_packed_itself() -> None:
+    import gzip
+
+    packed = gzip.compress(run(1).encode())
+    runs = read_recommendations(zipped({"als.csv.gz": packed, "pop.csv": run(0)}))
+    assert [each.name for each in runs] == ["als", "pop"]
+    with pytest.raises(UploadError, match=r"'in\.zip' in the zip archive is another archive"):
+        read_recommendations(zipped({"in.zip": RUNS}))
+
+
+def test_a_link_in_an_archive_is_not_followed() -> None:
+    link = zipfile.ZipInfo("truth.csv")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    outline = inspect_file("truth", file.getvalue()).preview
+    assert [problem.code for problem in outline.problems] == ["zip-members"]
+
+
+def test_names_that_lead_out_of_the_folder_stay_names() -> None:
+    runs = read_recommendations(zipped({"../../als.csv": run(1), "/etc/pop.csv": run(0)}))
+    assert [each.name for each in runs] == ["als", "pop"]
