@@ -22,7 +22,7 @@ from recdash.evaluation.known_ids import TRUTH_AS_RUN
 from recdash.evaluation.predictions import prediction_notices
 from recdash.evaluation.reading import TABLES, read_tables, reference_of
 from recdash.evaluation.request import CountingRules, read_question
-from recdash.evaluation.scoring import Scoring, score_run, short_list_notices
+from recdash.evaluation.scoring import Scoring, padding_notices, score_run, short_list_notices
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.numbers import share
 from recdash.formatting.sanitize import visible
@@ -262,7 +262,8 @@ def _of_lists_alone(run: Recommendations) -> list[Problem]:
     rules = CountingRules()
     hits, notices = match(run, _own_reference(run), depth=rules.depth, exposure=False)
     short = short_list_notices(run.name, hits, read_question(METRICS)[0])
-    return [notice for notice in (*notices, *short) if notice.code != TRUTH_AS_RUN]
+    padded = padding_notices(run, notices)
+    return [notice for notice in (*notices, *padded, *short) if notice.code != TRUTH_AS_RUN]
 
 
 def _own_reference(run: Recommendations) -> Reference:

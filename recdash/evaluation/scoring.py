@@ -4,7 +4,7 @@ slices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,7 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
     """
     reference, rules = scoring.reference, scoring.rules
     hits, of_lists = _match(run, scoring)
+    of_lists = [*of_lists, *padding_notices(run, of_lists)]
     short = [] if run.reference else short_list_notices(run.name, hits, scoring.requests)
     rated = open_predictions(predictions)
     of_ratings = [] if rated is None else prediction_notices(run.name, rated, reference)
@@ -122,6 +123,18 @@ def score_run(run: Recommendations, scoring: Scoring, predictions: Any = None) -
         run.reference,
         lists=run,
     )
+
+
+def padding_notices(run: Recommendations, of_lists: Iterable[Problem]) -> list[Problem]:
+    """Returns the notice of an item that fills up the ends of lists.
+
+    ``of_lists`` are the notices of matching the run: without repeated items there is no padding.
+    """
+    if all(notice.code != "duplicate-pairs" for notice in of_lists):
+        return []
+    from recdash.ingest.list_faults import first_rows, padding
+
+    return [replace(own, place=f"run '{run.name}'") for own in padding(first_rows(run.batches()))]
 
 
 def _refuse_unknown_ids(problems: Sequence[Problem], rules: CountingRules) -> None:

@@ -13,6 +13,7 @@ Level = Literal["note", "mapping", "warning", "problem"]
 LAYOUTS = frozenset({
     "columns-guessed", "no-header", "wide-table", "list-column", "sheet", "trec", "trec-without-tag",
     "decimal-comma", "ranks-from-zero", "columns-unread", "column-left-out",
+    "unnamed-column", "parts",
 })  # fmt: skip
 """Codes of notices that say how the layout of a file is read."""
 READINGS = LAYOUTS | {

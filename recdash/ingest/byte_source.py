@@ -69,7 +69,7 @@ def rereadable(source: Any) -> Any:
         return source
     copy = io.BytesIO(bytes_of(source))
     if own := getattr(source, "name", None):
-        copy.name = own  # type: ignore[attr-defined]
+        copy.name = own
     return copy
 
 

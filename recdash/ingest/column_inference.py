@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.kinds import Floats, Ints, TableKind
+from recdash.domain.kinds import MISSING, Floats, Ints, TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.cells import PAIRED, holding, share_known, values_of, with_cells
 from recdash.ingest.columns import (
@@ -38,7 +38,8 @@ from recdash.ingest.columns import (
 )
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
-from recdash.ingest.values import ColumnCheck, Findings, read_floats, read_ids, read_text
+from recdash.ingest.list_faults import rank_conflicts
+from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, read_floats, read_ids, read_text
 from recdash.ingest.values import plain as decoded
 
 OF_A_LIST = ("run", "replicate")
@@ -90,9 +91,51 @@ def columns_of_run(
         return columns
     if raw.roles is not None:
         by_rank = raw.is_trec and (known_order.order == "rank" or "rank" in columns.mapping)
-        return _by_trec_rank(raw, columns) if by_rank else columns
+        if by_rank or not raw.is_trec or known_order.checked or known_order.order:
+            return _by_trec_rank(raw, columns) if by_rank else columns
+        return replace(columns, notices=(*columns.notices, *rank_conflicts(raw)))
     columns = _refuse_list_cells(raw, columns)
-    return columns if columns.problems else _ordered(raw, columns, explicit, known_order)
+    if columns.problems:
+        return columns
+    score = columns.mapping.get("score")
+    if score is not None and not known_order.checked and _is_empty(raw, score):
+        return _without_scores(raw, score, explicit, without, known_order)
+    return _ordered(raw, columns, explicit, known_order)
+
+
+def _is_empty(raw: RawTable, column: str) -> bool:
+    """Returns whether no row has a value in the column; the other rows are read if the first have none."""
+    if column in raw.lists or any(value not in MISSING for value in values_of(raw.sample(), column)):
+        return False
+    return all(_holds_nothing(batch.column(0)) for batch in raw.blocks([column], ()))
+
+
+def _holds_nothing(array: pa.Array) -> bool:
+    array = decoded(array)
+    if is_text(array.type):
+        array = pc.if_else(is_missing(pc.utf8_trim_whitespace(array)), None, array)
+    return bool(pc.all(array.is_null(nan_is_null=True)).as_py() is not False)
+
+
+def _without_scores(
+    raw: RawTable,
+    score: str,
+    explicit: Mapping[str, str],
+    without: Sequence[str],
+    known_order: KnownOrder,
+) -> Columns:
+    """Returns the columns of a run whose score column is empty, without it; a problem if it was chosen."""
+    finding, place = "it is empty in every row", f"column '{score}'"
+    chosen = "score" in explicit or known_order.order == "score"
+    left = {role: column for role, column in explicit.items() if role != "score"}
+    columns = columns_of_run(raw, left, (*without, "score"), known_order)
+    if chosen:
+        problem = Problem("empty-scores", place, finding, "Choose another column, or none: score=.")
+        return replace(columns, problems=(problem, *columns.problems))
+    order = f"the rank '{columns.mapping['rank']}'" if "rank" in columns.mapping else "their rows"
+    fix = f"The lists are in the order of {order}. If another column holds the scores, choose it: score=NAME."
+    notice = Problem("empty-scores", place, finding, fix, raw.n_rows or 0, place)
+    return replace(columns, notices=(notice, *columns.notices))
 
 
 # ── rows without a header line ───────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
-from recdash.ingest.list_faults import MOST_ROWS, list_examples, padding, rank_conflicts
+from recdash.ingest.list_faults import MOST_ROWS, list_examples
 from recdash.ingest.reader import FINISH, Preview, Source, checked_rows, preview
 from recdash.ingest.rejects import Reject, Rejects
 from recdash.ingest.values import Findings
@@ -52,7 +52,7 @@ def inspect_file(
         return InspectedFile(outline)
     rejects = Rejects()
     findings = Findings(rejects)
-    kept, examples, of_lists = 0, {}, []
+    kept, examples = 0, {}
     try:
         opened, batches = checked_rows(kind, source, findings, name=name, mapping=mapping, limits=limits)
         held, kept = _read(kind, batches)
@@ -60,12 +60,10 @@ def inspect_file(
             FINISH[kind](held, findings)
         elif kind in LISTS:
             examples = list_examples(held, kind, rejects, opened.mapping.get("item_id", "item_id"))
-            of_lists = padding(held) if kind == "run" else []
     except UploadError as error:
         outline = replace(outline, problems=error.problems)
     else:
-        of_ranks = rank_conflicts(opened.raw) if opened.raw.is_trec and "rank" not in opened.mapping else []
-        outline = replace(outline, notices=(*opened.notices, *of_ranks, *findings.notices, *of_lists))
+        outline = replace(outline, notices=(*opened.notices, *findings.notices))
     return InspectedFile(outline, kept, tuple(rejects.rows), rejects.count, examples)
 
 

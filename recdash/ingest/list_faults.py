@@ -4,14 +4,14 @@ are dropped from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from recdash.domain.kinds import Floats, Ints, Mask, TableKind
-from recdash.errors import Problem
+from recdash.errors import Problem, UploadError
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.rejects import Rejects
 
@@ -69,6 +69,19 @@ def list_examples(
         return {"duplicate-truth": example} if example else {}
     examples = {code: find(rows) for code, find in EXAMPLES.items()}
     return {code: example for code, example in examples.items() if example}
+
+
+def first_rows(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Returns the first rows as a table of at least ``MOST_ROWS``, or all of them."""
+    held, n_rows = [], 0
+    for batch in batches:
+        held.append(batch)
+        n_rows += batch.num_rows
+        if n_rows >= MOST_ROWS:
+            break
+    table = pa.Table.from_batches(held) if held else pa.table({})
+    coded = any(pa.types.is_dictionary(column.type) for column in table.schema)
+    return table.unify_dictionaries() if coded else table
 
 
 def padding(table: pa.Table) -> list[Problem]:
@@ -196,17 +209,15 @@ EXAMPLES: Mapping[str, Callable[[ListRows], str]] = {
 def rank_conflicts(raw: RawTable) -> list[Problem]:
     """Returns the notice of a TREC run whose rank column, which is ignored, contradicts its scores.
 
-    Only the first rows are looked at.
+    Only the first block of rows is looked at.
     """
-    batches, n_rows = [], 0
-    for batch in raw.blocks(["query_id", "rank", "score"], ()):
-        batches.append(batch)
-        n_rows += batch.num_rows
-        if n_rows >= MOST_ROWS:
-            break
-    table = pa.Table.from_batches(batches) if batches else pa.table({})
-    if not n_rows:
+    try:
+        first = next(raw.blocks(["query_id", "rank", "score"], ()), None)
+    except UploadError:  # which reading the rows raises again
         return []
+    if first is None or not first.num_rows:
+        return []
+    table = pa.Table.from_batches([first])
     rank, score = (np.array(table[name].to_pylist(), dtype=object) for name in ("rank", "score"))
     try:
         by_rank, by_score = rank.astype(np.float64), score.astype(np.float64)
@@ -224,6 +235,6 @@ def rank_conflicts(raw: RawTable) -> list[Problem]:
     finding = (
         f"the rank contradicts the score in the lists of {users} user{'' if users == 1 else 's'}: score used"
     )
-    fix = "Write the lists as a table with a rank column if the rank is right."
+    fix = "If the rank is right, choose it as the column of the rank: rank=rank."
     example = f"user '{table['query_id'][row].as_py()}', rank '{rank[row]}', score '{score[row]}'"
     return [Problem("trec-rank-conflict", "column 'rank'", finding, fix, users, example)]

@@ -184,11 +184,11 @@ def _runs_in(
     looks = [look(table, name=name, limits=limits) for table, name in zip(tables, shown, strict=True)]
     kinds = sort_files(looks, Context(has_truth=True))
     other = [
-        f"'{name}' ({found.kind})"
-        for name, found in zip(shown, kinds, strict=True)
-        if found.kind not in (None, "run")
-        and found.confidence != "unsure"
-        and (found.kind, found.confidence) != ("train", "likely")  # lists without a rank may look like it
+        f"'{name}' ({table.kind})"
+        for name, table in zip(shown, kinds, strict=True)
+        if table.kind not in (None, "run")
+        and table.confidence != "unsure"
+        and (table.kind, table.confidence) != ("train", "likely")  # lists without a rank may look like it
     ]
     if other:
         finding = f"the zip archive holds other tables than runs: {', '.join(other[:5])}"
@@ -810,12 +810,16 @@ def _without_headers(block: ColumnBlock, opened: Opened, findings: Findings) -> 
         findings.rejects.add(
             numbers[again.to_numpy(zero_copy_only=False)], name, name, "the header line again"
         )
-    kept = pc.invert(again)
+    return _filtered(block, pc.invert(again))
+
+
+def _filtered(block: ColumnBlock, kept: pa.Array) -> ColumnBlock:
+    """Returns the block with the rows where ``kept`` is true."""
     place = np.flatnonzero(kept.to_numpy(zero_copy_only=False))
     return ColumnBlock(
         {role: array.filter(kept) for role, array in block.columns.items()},
         lambda row: block.where(int(place[row])),
-        lambda: numbers[place],
+        lambda: block.numbers()[place],
     )
 
 
@@ -834,9 +838,16 @@ IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "v
 def _checked_block(
     block: ColumnBlock, roles: Sequence[Role], opened: Opened, findings: Findings, part: RowFilter
 ) -> pa.RecordBatch:
+    """Returns the checked rows of a block, without those that lack an id.
+
+    The ids come first: what else stands in a row without them, such as a footer, is neither read nor refused.
+    """
     checked: dict[str, pa.Array] = {}
     keep = None
-    for role in roles:
+    for role in sorted(roles, key=lambda role: not _drops_rows(role)):
+        if keep is not None and not _drops_rows(role):
+            block, checked = _filtered(block, keep), {name: own.filter(keep) for name, own in checked.items()}
+            keep = None
         array = block.columns[role.name]
         if opened.limits.value_chars is not None:
             values = array.dictionary if pa.types.is_dictionary(array.type) else array
@@ -851,7 +862,8 @@ def _checked_block(
     for role_name, label in part.items():
         of_part = pc.fill_null(pc.equal(checked.pop(role_name), label), False)
         keep = of_part if keep is None else pc.and_(keep, of_part)
-    batch = pa.RecordBatch.from_arrays(list(checked.values()), list(checked))
+    names = [role.name for role in roles if role.name in checked]
+    batch = pa.RecordBatch.from_arrays([checked[name] for name in names], names)
     if findings.rejects is not None:
         mask = slice(None) if keep is None else keep.to_numpy(zero_copy_only=False)
         findings.rejects.kept.append(block.numbers()[mask])
@@ -872,10 +884,15 @@ def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
         ) from error
 
 
+def _drops_rows(role: Role) -> bool:
+    """Returns whether a row without a value of the role is left out."""
+    return role.required and role.reading in IDENTIFYING
+
+
 def _rows_kept(array: pa.Array, check: ColumnCheck, keep: pa.Array | None) -> pa.Array | None:
     """Returns ``keep`` without rows that lack a required id, variant or metric; None keeps all rows."""
     role = check.role
-    if not array.null_count or not role.required or role.reading not in IDENTIFYING:
+    if not array.null_count or not _drops_rows(role):
         return keep
     if role.filled == NEVER:
         note_gaps(array, check)

@@ -11,7 +11,16 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ALWAYS
-from recdash.ingest.values import ColumnCheck, is_missing, is_text, plain, read_floats, year_first
+from recdash.ingest.values import (
+    UNITS,
+    ColumnCheck,
+    is_missing,
+    is_text,
+    plain,
+    read_floats,
+    units_of,
+    year_first,
+)
 
 LOCAL, UTC = pa.timestamp("us"), pa.timestamp("us", "UTC")
 HOW = "Write 2026-11-02T09:00:00Z, or seconds since 1970."
@@ -23,8 +32,6 @@ ZONED = r":\d\d.*(Z|[+-]\d\d(:?\d\d)?)$"
 # so that Arrow reads database output: '2026-11-02 09:00:00.123456789 UTC'
 SPELLINGS = ((r" ?(UTC|GMT|z)$", "Z"), (r"(\.\d{6})\d+", r"\1"), (r"(:\d\d(\.\d+)?) ([+-]\d)", r"\1\3"))
 EARLIEST, LATEST = pa.scalar(0, UTC), pa.scalar(4_102_444_800_000_000, UTC)  # 1970 and 2100
-# numbers below these limits are seconds, milliseconds, microseconds since 1970; larger ones nanoseconds
-UNITS = ((1e11, 1e6), (1e14, 1e3), (1e17, 1.0), (np.inf, 1e-3))
 
 
 def known_zone(zone: str | None) -> str | None:
@@ -91,9 +98,8 @@ def _since_1970(numbers: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.
     Numbers that are too large for seconds are milli-, micro- or nanoseconds.
     """
     values = pc.fill_null(numbers, np.nan).to_numpy()
-    size = np.abs(values)
-    scale = np.select([size < below for below, _ in UNITS[:-1]], [by for _, by in UNITS[:-1]], UNITS[-1][1])
-    micro = np.round(values * scale)
+    units, _ = units_of(values, check)
+    micro = np.round(values * np.array([by for _, by, _ in UNITS])[units])
     beyond = np.abs(micro) >= 2.0**62
     check.refuse(pa.array(beyond), written, "bad-time", "'{value}' is not a time", HOW)
     unknown = ~np.isfinite(micro) | beyond
@@ -113,7 +119,7 @@ def _of_text(array: pa.Array, check: ColumnCheck) -> pa.Array:
             return values if kind == UTC else _since_1970(values, array, check)
         except pa.ArrowInvalid:
             continue
-    text = year_first(text)
+    text = year_first(text, check)
     for pattern, replacement in SPELLINGS:
         text = pc.replace_substring_regex(text, pattern, replacement)
     return _mixed(text, array, check)

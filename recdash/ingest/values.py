@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.kinds import MISSING, Ints
+from recdash.domain.kinds import MISSING, Floats, Ints
 from recdash.errors import Problem
 from recdash.ingest.columns import WORDS, Reading, Role
 from recdash.ingest.rejects import Reject, Rejects
@@ -69,6 +69,10 @@ class Findings:
         self._problems: dict[tuple[str, str], Problem] = {}
         self._notices: dict[tuple[str, str], Problem] = {}
         self.commas: dict[str, Commas] = {}
+        self.units: dict[str, int] = {}
+        """Column of times → the place in ``UNITS`` of the unit of its first values."""
+        self.dates: dict[str, Literal["day", "month"]] = {}
+        """Column of dates with slashes → what comes first in them."""
         self.lengths: dict[str, int] = {}
         """Column → the length of its first vector."""
 
@@ -630,11 +634,12 @@ def read_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     if pa.types.is_timestamp(array.type) or pa.types.is_date(array.type):
         return array.cast(pa.timestamp("us", getattr(array.type, "tz", None)))
     if not is_text(array.type):
-        return read_floats(array, check, "a time", TIMES)
+        return _in_one_unit(read_floats(array, check, "a time", TIMES), check)
     return _parsed_times(array, check)
 
 
 TIMES = "Write seconds since 1970, or 2024-12-31 23:59:59."
+TEXT_TIMES = f"{TIMES} To read the table without them, choose no column: timestamp=."
 DATE = re.compile(r"(\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4})([ T]+\d{1,2}:\d\d.*)?")
 """A date, with or without a time: 2024-12-31 23:59, 31.12.2024 23:59 or 12/31/2024."""
 DAY_FIRST = (
@@ -648,28 +653,102 @@ DAY_FIRST = (
 def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
     text = pc.utf8_trim_whitespace(array)
     text = pc.if_else(is_missing(text), None, text)
-    spellings: tuple[Callable[[], pa.Array], ...] = (lambda: text, lambda: year_first(text))
+    spellings: tuple[Callable[[], pa.Array], ...] = (lambda: text, lambda: year_first(text, check))
     for spelled in spellings:
+        form = spelled()
         for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
-                return spelled().cast(kind)
+                times = form.cast(kind)
             except pa.ArrowInvalid:
                 continue
+            return _in_one_unit(times, check) if kind == pa.float64() else times
     return _refused_times(text, check)
 
 
-def year_first(text: pa.Array) -> pa.Array:
-    """Returns text with dates such as 31.12.2024 written as 2024-12-31."""
+UNITS = (
+    (1e11, 1e6, "seconds"),
+    (1e14, 1e3, "milliseconds"),
+    (1e17, 1.0, "microseconds"),
+    (np.inf, 1e-3, "nanoseconds"),
+)
+"""(limit, microseconds, name) of the units of numbers since 1970: below 10¹¹ they are seconds."""
+
+
+def units_of(values: Floats, check: ColumnCheck) -> tuple[Ints, int]:
+    """Returns the place in ``UNITS`` of each value's unit [rows], and that of the column's first values.
+
+    A notice counts the values in other units.
+    """
+    known = np.isfinite(values)
+    units = np.searchsorted([below for below, _, _ in UNITS], np.abs(np.where(known, values, 0.0)), "right")
+    usual = int(np.bincount(units[known]).argmax()) if known.any() else 0
+    usual = check.findings.units.setdefault(check.column, usual) if known.any() else usual
+    other = known & (units != usual) & (values != 0)
+    if other.any():
+        row = int(np.argmax(other))
+        finding = (
+            f"times in {UNITS[units[row]][2]} beside times in {UNITS[usual][2]} in {{rows}}: each was read so"
+        )
+        fix = "Write all in one unit if this is wrong."
+        shown = f"'{values[row]:.15g}'"
+        check.note(
+            "mixed-time-units", finding, fix, int(other.sum()), lambda: f"{shown} ({check.where(row)})"
+        )
+    return np.where(other, units, usual), usual
+
+
+def _in_one_unit(times: pa.Array, check: ColumnCheck) -> pa.Array:
+    """Returns numbers in the unit of the column's first values."""
+    values = pc.fill_null(times, np.nan).to_numpy(zero_copy_only=False)
+    units, usual = units_of(values, check)
+    if (units == usual).all():
+        return times
+    scale = np.array([by for _, by, _ in UNITS])
+    return pa.array(values * scale[units] / scale[usual], pa.float64(), from_pandas=True)
+
+
+def year_first(text: pa.Array, check: ColumnCheck) -> pa.Array:
+    """Returns text with dates such as 31.12.2024 written as 2024-12-31.
+
+    Dates with slashes are changed if a number above 12 shows which of the first two is the day.
+    """
+    order = _slash_order(text, check)
+    if order is not None:
+        text = pc.replace_substring_regex(text, SLASHED, r"\1.\2.\3" if order == "day" else r"\2.\1.\3")
     for pattern, replacement in DAY_FIRST:
         text = pc.replace_substring_regex(text, pattern, replacement)
     return text
+
+
+SLASHED = r"^(\d{1,2})/(\d{1,2})/(\d{4})"
+
+
+def _slash_order(text: pa.Array, check: ColumnCheck) -> Literal["day", "month"] | None:
+    """Returns what comes first in dates with slashes, with a notice; None without them, or if unclear."""
+    slashed = pc.fill_null(pc.match_substring_regex(text, SLASHED), False)
+    count = _count(slashed)
+    if not count:
+        return None
+    parts = pc.extract_regex(text.filter(slashed), r"^(?P<a>\d{1,2})/(?P<b>\d{1,2})/\d{4}")
+    first, second = (pc.struct_field(parts, name).cast(pa.int64()) for name in ("a", "b"))
+    is_day, is_month = (bool(pc.any(pc.greater(part, 12)).as_py()) for part in (first, second))
+    order = check.findings.dates.get(check.column)
+    if order is None and is_day != is_month:
+        order = check.findings.dates[check.column] = "day" if is_day else "month"
+    if order is not None:
+        finding = (
+            f"dates with slashes in {{rows}} were read with the {order} first, as a number above 12 shows"
+        )
+        fix = "Write 2024-12-31 if this is wrong."
+        check.note("slash-dates", finding, fix, count, check.first(slashed, text))
+    return order
 
 
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
     """Returns optional times that cannot be read as text, with a notice; refuses required ones."""
     if not check.role.required:
         finding = "times could not be read in {rows} and are kept as text"
-        check.note("text-times", finding, TIMES, len(text), check.first(text.is_valid(), text))
+        check.note("text-times", finding, TEXT_TIMES, len(text), check.first(text.is_valid(), text))
         return text
     good = pc.match_substring_regex(
         text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$"

@@ -36,6 +36,7 @@ from recdash.ingest.formats.text_rows import (
 from recdash.ingest.library_errors import translating_errors
 from recdash.ingest.limits import Limits
 
+ROW_NAMES = "row number"
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -45,10 +46,33 @@ def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTa
     It may have any delimiter, and a header line or none.
     """
     dialect = dialect_of(content)
-    table = _delimited(content, dialect)
     if not dialect.header:
-        return table
+        return _delimited(content, dialect)
+    wider, notices = _with_unnamed_column(content, dialect)
+    table = _delimited(content, wider)
+    table = replace(table, notices=(*table.notices, *notices))
     return replace(table, without_header=lambda: _delimited(content, without_header(dialect)))
+
+
+def _with_unnamed_column(content: Content, dialect: Dialect) -> tuple[Dialect, tuple[Problem, ...]]:
+    """Returns the dialect with the column that the header line does not name, and a notice of it.
+
+    R writes row names in front of the named columns; other programs end each row with a delimiter.
+    """
+    text = prepared(content, dialect)
+    rows = fields_of(sample_lines(text.content), text.delimiter, dialect.quoted)[1:]
+    names, rows = dialect.names, [row for row in rows if row != [""]]
+    if not rows or any(len(row) != len(names) + 1 for row in rows):
+        return dialect, ()
+    unnamed = f"column {len(names) + 1}"
+    if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
+        finding, names = "each row begins with its number, which has no name", (ROW_NAMES, *names)
+    elif all(not row[-1] for row in rows) and unnamed not in names:
+        finding, names = "each row ends with a delimiter that the header line lacks", (*names, unnamed)
+    else:
+        return dialect, ()
+    fix = "Name all columns in the header line if this is wrong."
+    return replace(dialect, names=names), (Problem("unnamed-column", "header", finding, fix),)
 
 
 def _delimited(content: Content, dialect: Dialect) -> RawTable:

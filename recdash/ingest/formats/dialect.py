@@ -55,12 +55,16 @@ def fields_of(lines: Sequence[str], delimiter: str, quoted: bool = True) -> list
     if delimiter == "::":
         return [line.split("::") for line in lines]
     if delimiter == " ":
-        return [line.split() for line in lines]
+        return [[_unquoted(cell) if quoted else cell for cell in line.split()] for line in lines]
     ended = (f"{line}\n" for line in lines)  # keeps a quoted line break in one line
     try:
         return [row for row in csv_reader(ended, delimiter, quoted) if row]
     except csv.Error:
         return [line.split(delimiter) for line in lines]
+
+
+def _unquoted(cell: str) -> str:
+    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
 
 
 def csv_reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
@@ -70,9 +74,12 @@ def csv_reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
 def dialect_of(content: Content) -> Dialect:
     """Returns the dialect, inferred from the first lines."""
     lines = sample_lines(content)
-    rows = {delimiter: fields_of(lines, delimiter) for delimiter in DELIMITERS}
+    rows = {mark: fields_of(lines, mark, quoted=mark != " ") for mark in DELIMITERS}
     delimiter = _outer_delimiter(rows, max(rows, key=lambda d: _likelihood(rows[d])))
     chosen = rows[delimiter]
+    quoted = delimiter not in ("::", " ")
+    if delimiter == " " and all(cell != _unquoted(cell) for cell in chosen[0]):  # as R writes tables
+        quoted, chosen = True, [list(map(_unquoted, row)) for row in chosen]
     header = has_header(chosen[0])
     _refuse_two_delimiters(chosen[0], delimiter)
     names = unique_names(chosen[0]) if header else numbered(len(chosen[0]))
@@ -80,7 +87,7 @@ def dialect_of(content: Content) -> Dialect:
     if delimiter == ",":
         has_comma = header and _has_quoted_decimals(names, chosen[1:])
     decimal = "," if has_comma else "."
-    return Dialect(delimiter, names, header, decimal, quoted=delimiter not in ("::", " "))
+    return Dialect(delimiter, names, header, decimal, quoted=quoted)
 
 
 def _refuse_two_delimiters(cells: Sequence[str], delimiter: str) -> None:

@@ -1,0 +1,74 @@
+"""Tables as spreadsheets, R and databases export them mean the same lists as the plain table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import recdash
+from recdash.errors import UploadError
+from recdash.ingest import read_recommendations, read_upload
+
+NAMES = ("user_id", "item_id", "rank", "score")
+ROWS = [
+    (101 + user, 2001 + (3 * user + rank) % 40, rank, 1 - rank / 16)
+    for user in range(12)
+    for rank in range(1, 11)
+]
+Cells = Callable[..., str]
+
+
+def table(header: str, row: Cells, end: str = "") -> bytes:
+    return (header + "\n" + "".join(row(*cells) + "\n" for cells in ROWS) + end).encode()
+
+
+def joined(*cells: object) -> str:
+    return ",".join(map(str, cells))
+
+
+PLAIN = table(",".join(NAMES), joined)
+NUMBERS = {row: number for number, row in enumerate(ROWS, 1)}
+EXPORTS: dict[str, tuple[bytes, str, set[str]]] = {
+    "rows of nothing at the end": (
+        PLAIN + b",,,\n" * 20, "accept with warning", {"missing-user-id", "missing-item-id"},
+    ),
+    "a total at the end": (PLAIN + b"Total: 120,,,\n", "accept with warning", {"missing-item-id"}),
+    "a delimiter at the end of rows": (
+        table(",".join(NAMES), lambda *cells: joined(*cells) + ","),
+        "accept with mapping", {"unnamed-column"},
+    ),
+    "row names of R": (
+        table(
+            " ".join(f'"{name}"' for name in NAMES),
+            lambda *cells: '"{}" "{}" "{}" {} {}'.format(NUMBERS[cells], *cells),
+        ),
+        "accept with mapping", {"unnamed-column"},
+    ),
+}  # fmt: skip
+
+
+def lists(data: bytes) -> list[tuple[object, ...]]:
+    (run,) = read_recommendations(data)
+    rows = [tuple(row.values()) for batch in run.batches() for row in batch.to_pylist()]
+    return [(str(user), str(item), rank, score) for user, item, rank, score in rows]
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_is_read_as_the_plain_table(name: str) -> None:
+    data, action, codes = EXPORTS[name]
+    inspected = recdash.inspect(data, "run", name="als.csv")
+    assert inspected.action == action, inspected.problems
+    assert codes <= {notice.code for notice in inspected.notices}
+    assert lists(data) == lists(PLAIN)
+
+
+def test_a_row_without_ids_is_listed_once_as_rejected() -> None:
+    inspected = recdash.inspect(PLAIN + b"Total: 120,,,\n", "run", name="als.csv")
+    assert [(reject.row, reject.why) for reject in inspected.rejects] == [(121, "no item id")]
+    assert inspected.rows == 120
+
+
+def test_a_title_with_a_comma_in_every_row_does_not_move_the_columns() -> None:
+    with pytest.raises(UploadError, match="3 fields in a table of 2 columns"):
+        read_upload("catalogue", b"item_id,title\n7,Heat, 1995\n9,Alien, 1979\n")
