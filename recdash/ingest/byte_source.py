@@ -63,6 +63,14 @@ def innermost(source: Any) -> Any:
     return source
 
 
+def is_folder(source: Any) -> bool:
+    """Returns whether the source is the path of a folder; False for a name that no file can have."""
+    try:
+        return isinstance(source, str | Path) and bool(source) and Path(source).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def rereadable(source: Any) -> Any:
     """Returns a binary file as one in memory, which can be read again; other sources unchanged."""
     if not hasattr(source, "read") or hasattr(source, "__arrow_c_stream__") or isinstance(source, type):

@@ -209,7 +209,7 @@ def _of_member(
 def _is_file(source: Source) -> bool:
     source = contents.innermost(source)
     is_file = isinstance(source, str | Path | bytes | bytearray | memoryview | contents.OpenFile)
-    return is_file and bool(source) and not (isinstance(source, str | Path) and Path(source).is_dir())
+    return is_file and bool(source) and not contents.is_folder(source)
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
@@ -537,7 +537,7 @@ def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> R
 
 def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limits) -> tuple[RawTable, int]:
     """Returns the raw table of a file, or of all parts of one table, and the unpacked size."""
-    if isinstance(source, str | Path) and source and Path(source).is_dir():
+    if contents.is_folder(source):
         parts = [contents.of_path(path) for path in parts_in(Path(source))]
     else:
         content = _content(source, name)
