@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from recdash.charts.layout import (
     LABEL_PITCH,
     LINE,
+    MARKER,
     RIBBON_ALPHA,
     SMALL_MARKER,
     DrawnArea,
@@ -26,10 +27,21 @@ from recdash.charts.layout import (
     value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.traces import CLEAR, Trace, area, dots, end_label, line, note, straight, zero_line
+from recdash.charts.traces import (
+    CLEAR,
+    Trace,
+    area,
+    dots,
+    end_label,
+    line,
+    note,
+    run_key,
+    straight,
+    zero_line,
+)
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
-from recdash.formatting.records import Row, by_run, last_of_run
+from recdash.formatting.records import Row, by_run, last_of_run, records
 from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
@@ -72,8 +84,12 @@ def metric_curve(
     ribbon: bool = True,
     percent: bool = False,
     delta: bool = False,
+    key: bool = False,
 ) -> go.Figure:
     """Returns the figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
+
+    ``key`` marks the values at ``k``, and lists the runs by them; else runs are named at the ends of their
+    lines, with the values there.
 
     ``ends`` is {run id: last k that is drawn for it}; None draws all. ``delta``: values are differences from
     the baseline, which is the heavy line at zero.
@@ -85,7 +101,7 @@ def metric_curve(
     if not delta and drawn["k"].nunique() > MOST_POINTS:
         drawn = drawn[drawn["k"].isin(drawn_k(depth) | {k, *ends.values()})]
     y_ends = _y_range(drawn, ribbon=ribbon, delta=delta)
-    height = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * drawn["run_id"].nunique())
+    height = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * (drawn["run_id"].nunique() + key))
     drawn_area = DrawnArea((1 - depth * 0.01, depth), y_ends, height)
     decimals = numbers.places(drawn["value"])
 
@@ -99,6 +115,17 @@ def metric_curve(
         else:
             traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, mark_all=delta)
     last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
+    samples: list[Trace] = []
+    names: list[Trace] = []
+    if key:
+        at = min(set(scaled["k"]), key=lambda known: abs(known - k))
+        here = scaled[scaled["k"] == at].sort_values("value", ascending=False, kind="stable")
+        traces += _at_k(drawn[drawn["k"] == at], marks, palette)
+        short = short_labels(marks, 18)
+        texts = [f"{short[row['run_id']]}  {muted(palette, write(row['value']))}" for row in records(here)]
+        looks = [marks[run_id] for run_id in here["run_id"]]
+        samples, names = run_key(palette, f"k = {at:.0f}", list(zip(looks, texts, strict=True)), LABEL_PITCH)
+        last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
     font = {"size": 12, "color": palette.muted}
     k_label = note(k, 1, f"k = {k}", yref="paper", xanchor="left", yanchor="top", xshift=4, font=font)
@@ -107,8 +134,8 @@ def metric_curve(
     layout = {
         "xaxis": axis(palette, *drawn_area.x, showgrid=False, **k_ticks),
         "yaxis": value_axis(palette, y_ends, 4, sign=delta, ticklabelstandoff=6),
-        "shapes": [k_line],
-        "annotations": [k_label, *_end_labels(last, marks, palette, drawn_area)],
+        "shapes": [k_line, *samples],
+        "annotations": [k_label, *names, *_end_labels(last, marks, palette, drawn_area)],
     }
     return figure(palette, height + MARGIN[2] + MARGIN[3], MARGIN, traces, layout)
 
@@ -144,6 +171,20 @@ def _of_run(
         yield dots([k for k, _ in few], [value for _, value in few], name, look, cliponaxis=False)
 
 
+def _at_k(here: pd.DataFrame, marks: Marks, palette: Palette) -> Iterator[Trace]:
+    """Yields the large mark of each run at the chosen k."""
+    for row in records(here):
+        mark = marks[row["run_id"]]
+        look = marker(mark, palette, size=MARKER, hollow=mark.role == "baseline")
+        yield dots([row["k"]], [row["value"]], escape(mark.name), look, cliponaxis=False)
+
+
+def _reaches(k: float, drawn_area: DrawnArea) -> bool:
+    """Returns whether a line that ends at ``k`` reaches the right edge, or almost."""
+    first_k, last_k = drawn_area.x
+    return last_k - k <= 0.02 * (last_k - first_k)
+
+
 def _end_labels(
     last: Sequence[Row], marks: Marks, palette: Palette, drawn_area: DrawnArea
 ) -> Iterator[Trace]:
@@ -155,12 +196,11 @@ def _end_labels(
     """
     wanted = [drawn_area.down(row["value"]) for row in last]
     placed = spread(wanted, LABEL_PITCH, 6, drawn_area.height + 10)
-    first_k, last_k = drawn_area.x
     names = short_labels(marks, 18)
     for row, wanted_y, y in zip(last, wanted, placed, strict=True):
         mark, end, point = marks[row["run_id"]], row["end"], (row["k"], row["value"])
         name = names[row["run_id"]]
-        if last_k - row["k"] <= 0.02 * (last_k - first_k):
+        if _reaches(row["k"], drawn_area):
             text = f"{name}  {muted(palette, row['text'])}"
             text += muted(palette, f" at {end}") if end is not None else ""
             yield end_label(palette, text, point, (22, y - wanted_y), mark.colour)

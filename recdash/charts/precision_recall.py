@@ -23,7 +23,7 @@ from recdash.charts.layout import (
     value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.traces import Trace, dots, line, note
+from recdash.charts.traces import Trace, dots, line, note, run_key
 from recdash.formatting import numbers
 from recdash.formatting.records import Row, by_run, last_of_run, records
 
@@ -69,11 +69,18 @@ def interpolated(paths: pd.DataFrame) -> pd.DataFrame:
 
 
 def precision_recall(
-    paths: pd.DataFrame, marks: Marks, palette: Palette, k: int, ends: Mapping[str, int | None]
+    paths: pd.DataFrame,
+    marks: Marks,
+    palette: Palette,
+    k: int,
+    ends: Mapping[str, int | None],
+    *,
+    key: bool = False,
 ) -> go.Figure:
     """Returns the figure of ``paths`` (run_id, k, precision, recall, f1).
 
     Small marks are at k = 1, 5, 20 and 50, a large one is at ``k``. ``ends`` is as in :func:`metric_curve`.
+    ``key`` lists the runs by their precision at ``k``; else lines lead from their ends to their names.
     """
     drawn = until_lists_end(paths, ends)
     traces: list[Trace] = []
@@ -91,7 +98,10 @@ def precision_recall(
             _dots(points[points["k"] == k], mark, palette, MARKER + 2),
         ]
     labels = list(_cutoff_labels(drawn, palette, k))
-    return _figure(drawn, traces, labels, marks, palette, titles=("Recall@k", "Precision@k"), ends=ends)
+    here = paths[paths["k"] == k].sort_values("precision", ascending=False, kind="stable")
+    listed = (f"k = {k}", list(here["run_id"])) if key else None
+    titles = ("Recall@k", "Precision@k")
+    return _figure(drawn, traces, labels, marks, palette, titles=titles, ends=ends, key=listed)
 
 
 def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
@@ -106,7 +116,9 @@ def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Fig
         ]
         traces += [_line(rows, mark, hover), _dots(rows, mark, palette, SMALL_MARKER + 2)]
     titles = ("Recall level", "Interpolated precision")
-    return _figure(points, traces, [], marks, palette, titles=titles, ends={})
+    first = points.sort_values(["recall", "precision"], ascending=[True, False], kind="stable")
+    key = ("At recall 0", list(dict.fromkeys(first["run_id"])))
+    return _figure(points, traces, [], marks, palette, titles=titles, ends={}, key=key)
 
 
 def _context_first(points: pd.DataFrame, marks: Marks) -> list[tuple[str, pd.DataFrame]]:
@@ -132,20 +144,31 @@ def _figure(
     *,
     titles: tuple[str, str],
     ends: Mapping[str, int | None],
+    key: tuple[str, list[str]] | None,
 ) -> go.Figure:
     """Returns the figure of ``traces`` and ``labels`` over lines of equal F1; ``titles`` are those of the x
-    and the y axis.
+    and the y axis. ``key`` is the heading of the key in the margin and its runs in their order.
     """
     right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
     area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3])
     last = last_of_run(points)
-    ties, names = _names_in_margin(last, _end_texts(last, marks, ends), marks, area)
+    texts = _end_texts(last, marks, ends)
+    ties: list[Trace] = []
+    samples: list[Trace] = []
+    if key:
+        heading, run_ids = key
+        text_of = {row["run_id"]: text for row, text in zip(last, texts, strict=True)}
+        rows = [(marks[run_id], text_of[run_id]) for run_id in run_ids]
+        samples, names = run_key(palette, heading, rows, LABEL_PITCH)
+    else:
+        ties, names = _names_in_margin(last, texts, marks, area)
     f1_lines, f1_names = _equal_f1(palette, right, top)
     layout = {
         "xaxis": value_axis(palette, (0, right), 5, title=titles[0], standoff=10) | {"range": list(x_ends)},
         "yaxis": value_axis(palette, (0, top), 5, title=titles[1], standoff=10) | {"range": list(y_ends)},
+        "shapes": samples,
         "annotations": [*f1_names, *labels, *names],
     }
     return figure(palette, HEIGHT, MARGIN, [*f1_lines, *ties, *traces], layout)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recdash.charts.layout import escape
-from recdash.charts.marks import Palette
+from recdash.charts.marks import Mark, Palette
 from recdash.formatting.names import shortened
 
 Trace = dict[str, Any]
@@ -145,6 +145,26 @@ def panel_names(names: Iterable[str], beside: int) -> Mapping[str, str]:
 def panel_title(name: str, short: str, left: float) -> Trace:
     """Returns the short name as the title of a panel; the full name appears when the pointer is over it."""
     return above_panel(left, escape(short), hovertext=escape(name))
+
+
+def run_key(
+    palette: Palette, heading: str, runs: Sequence[tuple[Mark, str]], pitch: int
+) -> tuple[list[Trace], list[Trace]]:
+    """Returns the shapes and annotations of a key in the right margin: below ``heading`` one row for each
+    run, with a piece of its line and its text, which must be escaped.
+    """
+    font = {"size": 12.5, "color": palette.ink}
+    look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "middle", "font": font}
+    in_px = {"xref": "paper", "xsizemode": "pixel", "xanchor": 1}
+    in_px |= {"yref": "paper", "ysizemode": "pixel", "yanchor": 1}
+    samples, texts = [], [note(1, 1, f"<b>{heading}</b>", xshift=16, yshift=-6, **look)]
+    for place, (mark, text) in enumerate(runs, start=1):
+        down = -6 - place * pitch
+        sample = straight((16, 40), (down, down), mark.colour, 2.2 * mark.heft, **in_px)
+        sample["line"]["dash"] = mark.dash
+        samples.append(sample)
+        texts.append(note(1, 1, text, xshift=46, yshift=down, **look))
+    return samples, texts
 
 
 def end_label(palette: Palette, text: str, point: Pair, offset: Pair, colour: str, **options: Any) -> Trace:

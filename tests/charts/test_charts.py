@@ -267,6 +267,28 @@ def test_every_line_is_named_at_its_end() -> None:
     assert "base  " in texts
 
 
+def test_the_key_lists_runs_by_their_values_at_the_chosen_k() -> None:
+    falling = curve_of("b", 5).assign(value=[0.9, 0.8, 0.3, 0.2, 0.1])
+    both = pd.concat([curve_of("a", 5), falling])  # at k = 2 b leads, at k = 5 a does
+    figure = metric_curve(both, looks("a", "b"), LIGHT, 2, {}, key=True)
+    margin = [note for note in figure.layout.annotations if (note.x, note.xref) == (1, "paper")]
+    assert [note.text.split("  ")[0] for note in margin] == ["<b>k = 2</b>", "b", "a"]
+    assert ["0.80" in margin[1].text, "0.20" in margin[2].text] == [True, True]
+    large = {trace.name: trace for trace in figure.data if trace.mode == "markers" and len(trace.x) == 1}
+    assert {name: (trace.x[0], trace.y[0]) for name, trace in large.items()} == {"a": (2, 0.2), "b": (2, 0.8)}
+    (first, second) = [shape for shape in figure.layout.shapes if shape.xsizemode == "pixel"]
+    assert (first.line.color, second.line.color) == (looks("a", "b")["b"].colour, looks("a")["a"].colour)
+
+
+def test_the_key_of_precision_and_recall_is_by_precision_at_k_and_has_no_lines_to_cross() -> None:
+    low = path(PRECISION.assign(value=PRECISION["value"] / 2), RECALL).assign(run_id="b")
+    both = pd.concat([low, path(PRECISION, RECALL)])
+    figure = precision_recall(both, looks("a", "b"), LIGHT, 2, {}, key=True)
+    margin = [note.text for note in figure.layout.annotations if (note.x, note.xref) == (1, "paper")]
+    assert margin == ["<b>k = 2</b>", "a", "b"]
+    assert not any(trace.name == "name" for trace in figure.data)
+
+
 def test_differences_stand_on_a_heavy_zero_that_is_the_baseline() -> None:
     gaps = pd.concat([curve_of("a", 5), curve_of("base", 5).assign(value=0.0, low=0.0, high=0.0)])
     figure = metric_curve(gaps, looks("a"), LIGHT, 1, {}, delta=True)

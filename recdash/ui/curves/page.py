@@ -11,7 +11,7 @@ from recdash.charts.curves import metric_curve, with_interval
 from recdash.definitions.conventions import POPULATION
 from recdash.domain.kinds import Users
 from recdash.formatting import numbers
-from recdash.formatting.html import markdown
+from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import listed, plural, users
 from recdash.metrics import define
 from recdash.metrics.naming import curve_metrics, has_k, is_percent, metric_and_unit, metric_title
@@ -132,19 +132,42 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: 
         ribbon=ribbon,
         percent=is_percent(metric),
         delta=delta,
+        key=True,
     )
-    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta))
+    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta), narrowest=0)
+    here = at_k(rows, view.k)
+    percent = 100 if is_percent(metric) else 1
+    write = numbers.change if delta else numbers.three
+    values = [(run, write(percent * value)) for run, value in zip(here["run_id"], here["value"], strict=True)]
+    st.html(key_below(view, f"At k = {here['k'].iloc[0]:.0f}", values))
+
+
+def at_k(rows: pd.DataFrame, k: int) -> pd.DataFrame:
+    """Returns the rows at ``k``, or at the nearest k that there is, the highest value first."""
+    nearest = min(set(rows["k"]), key=lambda known: abs(known - k))
+    return rows[rows["k"] == nearest].sort_values("value", ascending=False, kind="stable")
+
+
+def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Html:
+    """Returns the key of a chart for narrow pages, where its margin with names is not shown; ``values`` are
+    run ids with a text.
+    """
+    names = widgets.run_cells(view.marks)
+    row = "<span>{name} {value}</span>"
+    rows = [html(row, name=names[run], value=value) for run, value in values]
+    return html(
+        '<div class="rd-legend rd-key"><b>{heading}</b>{rows}</div>', heading=heading, rows=join(rows)
+    )
 
 
 def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:
     """Returns the chart's alternative text: the values at the frame's k, or at the nearest k that is
     drawn.
     """
-    k = min(set(rows["k"]), key=lambda known: abs(known - view.k))
-    here = rows[rows["k"] == k].sort_values("value", ascending=False)
+    here = at_k(rows, view.k)
     parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
     title = f"Difference in {metric_title(metric)}" if delta else metric_title(metric)
-    return f"{title} against k. At k = {k:.0f}: {listed(parts)}."
+    return f"{title} against k. At k = {here['k'].iloc[0]:.0f}: {listed(parts)}."
 
 
 def subtitle(view: View, *, delta: bool) -> str:

@@ -79,8 +79,10 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
     if curve == "points":
         chart = eleven_points(paths, view.marks, colours)
     else:
-        chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view))
-    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths))
+        chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view), key=True)
+    widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=0)
+    known = set(paths["run_id"])
+    st.html(page.key_below(view, "", [(run, "") for run in view.shown_ids if run in known]))
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:
