@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 MOST_POINTS = 60
 """Number of points of a line at most; browsers draw hundreds of points slowly."""
 HEIGHT, MARGIN = 300, (46, 196, 12, 34)
+LONGEST_IN_KEY = 15
+"""Number of characters of a name in the key, for which its margin has room."""
 
 
 def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.DataFrame:
@@ -72,6 +74,20 @@ def with_interval(curves: pd.DataFrame) -> pd.DataFrame:
     """Returns ``curves`` with the columns low and high, the ends of each mean's own 95 % interval."""
     half = NORMAL_95 * curves["std_error"]
     return curves.assign(low=curves["value"] - half, high=curves["value"] + half)
+
+
+def values_at_k(
+    curves: pd.DataFrame, k: int, *, percent: bool, delta: bool
+) -> tuple[int, list[tuple[str, str]]]:
+    """Returns the k nearest to ``k`` that there is, and (run id, value) of the runs with this k, the highest
+    value first and all with the same decimals.
+    """
+    nearest = min(set(curves["k"]), key=lambda known: abs(known - k))
+    here = curves[curves["k"] == nearest].sort_values("value", ascending=False, kind="stable")
+    values = [value * (100 if percent else 1) for value in here["value"]]
+    write, decimals = numbers.signed if delta else numbers.fixed, numbers.places(values)
+    texts = [write(value, decimals) for value in values]
+    return int(nearest), list(zip(here["run_id"], texts, strict=True))
 
 
 def metric_curve(
@@ -118,13 +134,12 @@ def metric_curve(
     samples: list[Trace] = []
     names: list[Trace] = []
     if key:
-        at = min(set(scaled["k"]), key=lambda known: abs(known - k))
-        here = scaled[scaled["k"] == at].sort_values("value", ascending=False, kind="stable")
+        at, values = values_at_k(curves, k, percent=percent, delta=delta)
         traces += _at_k(drawn[drawn["k"] == at], marks, palette)
-        short = short_labels(marks, 18)
-        texts = [f"{short[row['run_id']]}  {muted(palette, write(row['value']))}" for row in records(here)]
-        looks = [marks[run_id] for run_id in here["run_id"]]
-        samples, names = run_key(palette, f"k = {at:.0f}", list(zip(looks, texts, strict=True)), LABEL_PITCH)
+        short = short_labels(marks, LONGEST_IN_KEY)
+        texts = [f"{short[run_id]}  {muted(palette, text)}" for run_id, text in values]
+        looks = [marks[run_id] for run_id, _ in values]
+        samples, names = run_key(palette, list(zip(looks, texts, strict=True)), f"k = {at}")
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
     font = {"size": 12, "color": palette.muted}

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 HEIGHT, MARGIN = 560, (62, 176, 12, 52)
 """Height of the figure and its margins in px; the right margin has room for the runs' names."""
+LONGEST_IN_KEY = 19
+"""Number of characters of a name in the key, for which the margin has room."""
 F1_NAMES = 0.9
 """Share of the width at which lines of equal F1 are named, left of the lines that lead to the runs' names."""
 MARKED_K = (1, 5, 20, 50)
@@ -74,13 +76,12 @@ def precision_recall(
     palette: Palette,
     k: int,
     ends: Mapping[str, int | None],
-    *,
-    key: bool = False,
+    key: Sequence[str] = (),
 ) -> go.Figure:
     """Returns the figure of ``paths`` (run_id, k, precision, recall, f1).
 
     Small marks are at k = 1, 5, 20 and 50, a large one is at ``k``. ``ends`` is as in :func:`metric_curve`.
-    ``key`` lists the runs by their precision at ``k``; else lines lead from their ends to their names.
+    ``key`` are the run ids of a list of runs; without it lines lead from the ends of paths to names.
     """
     drawn = until_lists_end(paths, ends)
     traces: list[Trace] = []
@@ -98,14 +99,14 @@ def precision_recall(
             _dots(points[points["k"] == k], mark, palette, MARKER + 2),
         ]
     labels = list(_cutoff_labels(drawn, palette, k))
-    here = paths[paths["k"] == k].sort_values("precision", ascending=False, kind="stable")
-    listed = (f"k = {k}", list(here["run_id"])) if key else None
     titles = ("Recall@k", "Precision@k")
-    return _figure(drawn, traces, labels, marks, palette, titles=titles, ends=ends, key=listed)
+    return _figure(drawn, traces, labels, marks, palette, titles=titles, ends=ends, key=key)
 
 
-def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
-    """Returns the figure of each run's interpolated precision, at the recall levels that it reaches."""
+def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette, key: Sequence[str]) -> go.Figure:
+    """Returns the figure of each run's interpolated precision, at the recall levels that it reaches. ``key``
+    are the run ids of the list of runs.
+    """
     points = interpolated(paths)
     traces: list[Trace] = []
     for run_id, rows in _context_first(points, marks):
@@ -116,8 +117,6 @@ def eleven_points(paths: pd.DataFrame, marks: Marks, palette: Palette) -> go.Fig
         ]
         traces += [_line(rows, mark, hover), _dots(rows, mark, palette, SMALL_MARKER + 2)]
     titles = ("Recall level", "Interpolated precision")
-    first = points.sort_values(["recall", "precision"], ascending=[True, False], kind="stable")
-    key = ("At recall 0", list(dict.fromkeys(first["run_id"])))
     return _figure(points, traces, [], marks, palette, titles=titles, ends={}, key=key)
 
 
@@ -144,26 +143,24 @@ def _figure(
     *,
     titles: tuple[str, str],
     ends: Mapping[str, int | None],
-    key: tuple[str, list[str]] | None,
+    key: Sequence[str],
 ) -> go.Figure:
     """Returns the figure of ``traces`` and ``labels`` over lines of equal F1; ``titles`` are those of the x
-    and the y axis. ``key`` is the heading of the key in the margin and its runs in their order.
+    and the y axis. ``key`` are the run ids of the key in the margin.
     """
     right = span(points["recall"], pad=0.3, zero=True)[1]
     top = span(points["precision"], pad=0.1, zero=True)[1]
     x_ends, y_ends = (-right * 0.02, right), (-top * 0.01, top)
     area = DrawnArea(x_ends, y_ends, HEIGHT - MARGIN[2] - MARGIN[3])
-    last = last_of_run(points)
-    texts = _end_texts(last, marks, ends)
     ties: list[Trace] = []
     samples: list[Trace] = []
     if key:
-        heading, run_ids = key
-        text_of = {row["run_id"]: text for row, text in zip(last, texts, strict=True)}
-        rows = [(marks[run_id], text_of[run_id]) for run_id in run_ids]
-        samples, names = run_key(palette, heading, rows, LABEL_PITCH)
+        short, known = short_labels(marks, LONGEST_IN_KEY), set(points["run_id"])
+        rows = [(marks[run_id], short[run_id]) for run_id in key if run_id in known]
+        samples, names = run_key(palette, rows)
     else:
-        ties, names = _names_in_margin(last, texts, marks, area)
+        last = last_of_run(points)
+        ties, names = _names_in_margin(last, _end_texts(last, marks, ends), marks, area)
     f1_lines, f1_names = _equal_f1(palette, right, top)
     layout = {
         "xaxis": value_axis(palette, (0, right), 5, title=titles[0], standoff=10) | {"range": list(x_ends)},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from recdash.charts.layout import escape
+from recdash.charts.layout import LABEL_PITCH, LINE, escape
 from recdash.charts.marks import Mark, Palette
 from recdash.formatting.names import shortened
 
@@ -148,7 +148,7 @@ def panel_title(name: str, short: str, left: float) -> Trace:
 
 
 def run_key(
-    palette: Palette, heading: str, runs: Sequence[tuple[Mark, str]], pitch: int
+    palette: Palette, runs: Sequence[tuple[Mark, str]], heading: str = ""
 ) -> tuple[list[Trace], list[Trace]]:
     """Returns the shapes and annotations of a key in the right margin: below ``heading`` one row for each
     run, with a piece of its line and its text, which must be escaped.
@@ -157,10 +157,11 @@ def run_key(
     look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "middle", "font": font}
     in_px = {"xref": "paper", "xsizemode": "pixel", "xanchor": 1}
     in_px |= {"yref": "paper", "ysizemode": "pixel", "yanchor": 1}
-    samples, texts = [], [note(1, 1, f"<b>{heading}</b>", xshift=16, yshift=-6, **look)]
-    for place, (mark, text) in enumerate(runs, start=1):
-        down = -6 - place * pitch
-        sample = straight((16, 40), (down, down), mark.colour, 2.2 * mark.heft, **in_px)
+    samples = []
+    texts = [note(1, 1, f"<b>{heading}</b>", xshift=16, yshift=-6, **look)] if heading else []
+    for place, (mark, text) in enumerate(runs, start=len(texts)):
+        down = -6 - place * LABEL_PITCH
+        sample = straight((16, 40), (down, down), mark.colour, LINE * mark.heft, **in_px)
         sample["line"]["dash"] = mark.dash
         samples.append(sample)
         texts.append(note(1, 1, text, xshift=46, yshift=down, **look))

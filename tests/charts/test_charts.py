@@ -280,12 +280,12 @@ def test_the_key_lists_runs_by_their_values_at_the_chosen_k() -> None:
     assert (first.line.color, second.line.color) == (looks("a", "b")["b"].colour, looks("a")["a"].colour)
 
 
-def test_the_key_of_precision_and_recall_is_by_precision_at_k_and_has_no_lines_to_cross() -> None:
+def test_the_key_of_precision_and_recall_is_in_the_given_order_and_has_no_lines_to_cross() -> None:
     low = path(PRECISION.assign(value=PRECISION["value"] / 2), RECALL).assign(run_id="b")
     both = pd.concat([low, path(PRECISION, RECALL)])
-    figure = precision_recall(both, looks("a", "b"), LIGHT, 2, {}, key=True)
+    figure = precision_recall(both, looks("a", "b"), LIGHT, 2, {}, ["b", "missing", "a"])
     margin = [note.text for note in figure.layout.annotations if (note.x, note.xref) == (1, "paper")]
-    assert margin == ["<b>k = 2</b>", "a", "b"]
+    assert margin == ["b", "a"]
     assert not any(trace.name == "name" for trace in figure.data)
 
 

@@ -8,10 +8,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from recdash.charts.layout import axis, escape, figure, marker, rgba
+from recdash.charts.marks import DASHES as RUN_DASHES
 from recdash.charts.marks import LIGHT, SHAPES, Mark, Palette
 from recdash.charts.traces import Trace, area, bars, dots, end_label, line, note, rectangle
 from recdash.report.formats.figures import THEMELESS
-from recdash.report.formats.svg import to_svg
+from recdash.report.formats.svg import DASHES, to_svg
 
 HOSTILE = "</svg><script>alert(1)</script>"
 
@@ -61,6 +62,19 @@ def test_a_bar_runs_from_zero_also_where_it_is_negative() -> None:
 def test_a_line_is_lifted_where_a_value_is_missing() -> None:
     tree = drawn(line([0, 1, None, 9, 10], [0, 1, None, 9, 10], "a", "#000000", 2))
     assert [path.attrib["points"] for path in tree.iter("polyline")] == ["10,110 20,100", "100,20 110,10"]
+
+
+@pytest.mark.parametrize(
+    ("dash", "drawn_as"),
+    [("dot", "3"), ("dash", "9"), ("dashdot", "9 3 3 3"), ("longdash", "15"), ("longdashdot", "15 6 3 6")],
+)
+def test_lines_have_the_dashes_that_they_have_on_pages(dash: str, drawn_as: str) -> None:
+    (drawn_line,) = drawn(line([0, 5], [0, 5], "a", "#000000", 2, dash=dash)).iter("polyline")
+    assert drawn_line.attrib["stroke-dasharray"] == drawn_as
+
+
+def test_every_dash_of_a_run_is_drawn() -> None:
+    assert set(RUN_DASHES) - {"solid"} | {"dash"} == set(DASHES)
 
 
 def test_a_colour_that_stands_for_a_role_follows_the_theme() -> None:

@@ -27,8 +27,8 @@ TAGS = re.compile(r"(</?b>|<span [^<>]*>|</span>)")
 STYLE = re.compile(r"(color|font-size):([^;\"]+)")
 RGBA = re.compile(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)")
 VARIABLES = {getattr(THEMELESS, role): f"var(--{role})" for role in ROLES}
-DASHES = {"dash": 3, "dot": 1}
-"""The length of the dashes in a line, as a multiple of its width."""
+DASHES = {"dot": (1,), "dash": (3,), "dashdot": (3, 1, 1, 1), "longdash": (5,), "longdashdot": (5, 2, 1, 2)}
+"""The lengths of the dashes and gaps of a line, as multiples of its width; one length is that of both."""
 ANCHORS = {"left": "start", "center": "middle", "right": "end"}
 LINE_HEIGHT, BASELINE = 1.3, 0.35
 """Distances as multiples of the font size: between lines of text (LINE_HEIGHT), and from the middle of a line
@@ -166,7 +166,8 @@ def _paint(what: str, colour: str | None) -> dict[str, object]:
 
 def _stroke(line: Values) -> dict[str, object]:
     width = line.get("width", 2)
-    dash = DASHES.get(line.get("dash", ""), 0) * max(width, 3)
+    unit = float(max(width, 3))
+    dash = " ".join(str(_short(unit * part)) for part in DASHES.get(line.get("dash", ""), ()))
     return {**_paint("stroke", line.get("color")), "stroke_width": width, "stroke_dasharray": dash or None}
 
 

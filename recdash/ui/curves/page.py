@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.curves import metric_curve, with_interval
+from recdash.charts.curves import metric_curve, values_at_k, with_interval
 from recdash.definitions.conventions import POPULATION
 from recdash.domain.kinds import Users
-from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import listed, plural, users
 from recdash.metrics import define
@@ -135,17 +134,8 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: 
         key=True,
     )
     widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta), narrowest=0)
-    here = at_k(rows, view.k)
-    percent = 100 if is_percent(metric) else 1
-    write = numbers.change if delta else numbers.three
-    values = [(run, write(percent * value)) for run, value in zip(here["run_id"], here["value"], strict=True)]
-    st.html(key_below(view, f"At k = {here['k'].iloc[0]:.0f}", values))
-
-
-def at_k(rows: pd.DataFrame, k: int) -> pd.DataFrame:
-    """Returns the rows at ``k``, or at the nearest k that there is, the highest value first."""
-    nearest = min(set(rows["k"]), key=lambda known: abs(known - k))
-    return rows[rows["k"] == nearest].sort_values("value", ascending=False, kind="stable")
+    k, values = values_at_k(rows, view.k, percent=is_percent(metric), delta=delta)
+    st.html(key_below(view, f"At k = {k}", values))
 
 
 def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Html:
@@ -164,10 +154,10 @@ def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> 
     """Returns the chart's alternative text: the values at the frame's k, or at the nearest k that is
     drawn.
     """
-    here = at_k(rows, view.k)
-    parts = [f"{run} {numbers.three(value)}" for run, value in zip(here["run"], here["value"], strict=True)]
+    k, values = values_at_k(rows, view.k, percent=is_percent(metric), delta=delta)
+    parts = [f"{view.name(run)} {value}" for run, value in values]
     title = f"Difference in {metric_title(metric)}" if delta else metric_title(metric)
-    return f"{title} against k. At k = {here['k'].iloc[0]:.0f}: {listed(parts)}."
+    return f"{title} against k. At k = {k}: {listed(parts)}."
 
 
 def subtitle(view: View, *, delta: bool) -> str:
