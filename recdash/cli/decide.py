@@ -41,7 +41,7 @@ metric_option = click.option("--metric", help="A metric with its cutoff, such as
 @click.option("--run", help="Name of the run the decision is about.")
 @click.option("--review", "wanted", help="The review that the decision closes: its id or its candidate.")
 @click.option("--although", default="", help="Reason for approving with a failed checklist item.")
-@click.option("--supersedes", help="Id of the decision to supersede, or 'last'.")
+@click.option("--supersedes", help="Id of the decision to replace, or 'last'.")
 @baseline_option
 @metric_option
 @author_option
@@ -58,7 +58,7 @@ def decide(
     metric: str | None,
     author: str,
 ) -> None:
-    """Record a decision with the current numbers. It can be superseded later but never edited."""
+    """Record a decision with the current numbers. It can be replaced later but never edited."""
     workspace, stored = open_experiment(experiment)
     review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
     by_name = run_ids(workspace, stored.id, archived=True)
@@ -174,5 +174,5 @@ def unmet(items: tuple[ChecklistItem, ...]) -> Iterator[str]:
 def _last(workspace: Workspace, experiment_id: str) -> str:
     decision = workspace.journal.last_decision(experiment_id)
     if decision is None:
-        raise NotFound("There is no decision to supersede yet.")
+        raise NotFound("There is no decision to replace yet.")
     return decision.id

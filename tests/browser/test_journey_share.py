@@ -269,3 +269,18 @@ def test_the_address_of_the_view_is_copied_with_one_click(server: Start, browser
     settle(page)
     assert shown == [page.url]
     context.close()
+
+
+def test_a_name_given_once_is_known_in_the_next_session(server: Start, browser: Browser) -> None:
+    running = server()
+    context = browser.new_context()
+    page = context.new_page()
+    upload(page, running.url)
+    turn_to(page, "review", "Nothing is decided yet")
+    form = page.locator("[data-testid=stForm]").filter(has=page.get_by_role("button", name="Propose"))
+    write(page, form.get_by_label("Your name"), "Mary O’Hara")
+    send(page, "Propose", page.get_by_role("heading", name="Review of calm"))
+    next_session = context.new_page()
+    open_page(next_session, page.url, next_session.get_by_role("heading", name="Review of calm"))
+    expect(next_session.get_by_label("Your name").first).to_have_value("Mary O’Hara")
+    context.close()

@@ -126,7 +126,7 @@ def test_an_experiment_without_decisions_says_so(output: Any) -> None:
         (("decide", "--outcome", "ship", "--run", "moon", "--text", "Yes."), "No run is called 'moon'"),
         (("decide", "--outcome", "ship", "--run", "als", "--text", " "), "the text is empty"),
         (("decide", "--outcome", "ship", "--review", "als", "--text", "Yes."), "No review is called 'als'"),
-        (("decide", "--outcome", "ship", "--supersedes", "last", "--text", "Y"), "no decision to supersede"),
+        (("decide", "--outcome", "ship", "--supersedes", "last", "--text", "Y"), "no decision to replace"),
         (("review", "offline"), "No review is open"),
         (("review", "propose", "--run", "popular"), "it is the baseline itself"),
     ],

@@ -16,9 +16,9 @@ from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.document import WORDING, Document, Figure, Paragraph, Section
+from recdash.report.document import REPLACED_WORDING, WORDING, Document, Figure, Paragraph, Section
 from recdash.report.reports import Reports
-from recdash.report.sections import BLOCKS, lead
+from recdash.report.sections import BLOCKS, decisions, lead
 from recdash.report.sections.curves import means_note
 from recdash.report.sections.online import _finding
 from recdash.service import Workspace
@@ -245,6 +245,23 @@ def test_decisions_are_told_with_their_author(own: Workspace) -> None:
     found = section(Reports(own).content(question), "decisions")
     assert found.title.startswith("Ship als: ann, ")
     assert "Clear on both sides." in str(found)
+
+
+def test_an_earlier_decision_is_replaced_and_superseded_in_the_words_of_older_reports(own: Workspace) -> None:
+    question = asked(own)
+    first = own.decisions.decide(question.experiment, "ship", run_id=question.query.runs[0], text="Yes.")
+    own.decisions.decide(question.experiment, "do not ship", supersedes=first.id, text="It breaks search.")
+    rule = {
+        REPLACED_WORDING: "Decisions are immutable: a later one supersedes an earlier one.",
+        WORDING: "A decision cannot be edited; a new one replaces it.",
+    }
+    for wording, word in ((REPLACED_WORDING, "Superseded since."), (WORDING, "Replaced since.")):
+        context: Any = SimpleNamespace(decisions=own.journal.decisions(question.experiment), wording=wording)
+        found = decisions.decided(context)
+        assert found is not None
+        assert found.note == f"Two decisions, the newest first. {rule[wording]}"
+        told = [part.text for part in found.parts if isinstance(part, Paragraph)]
+        assert [word in text for text in told] == [False, False, True, False]
 
 
 def test_a_report_opens_with_the_decision_that_stands(own: Workspace) -> None:

@@ -347,7 +347,7 @@ def test_a_decision_is_superseded_once(space: Workspace, ids: dict[str, str]) ->
         (second.id, None),
         (first.id, second.id),
     ]
-    with pytest.raises(InputError, match="it is already superseded"):
+    with pytest.raises(InputError, match="it was already replaced by another"):
         ship(space, ids, supersedes=first.id)
 
 
@@ -381,7 +381,7 @@ def test_of_two_who_supersede_at_once_one_is_told_of_the_other(
         return writes(*words, **more)
 
     monkeypatch.setattr(space.journal, "add", after_bob)
-    with pytest.raises(InputError, match="it is already superseded"):
+    with pytest.raises(InputError, match="it was already replaced by another"):
         space.decisions.decide(ids["films"], "do not ship", supersedes=first.id, text="No.")
     assert [one.author for one in space.journal.decisions(ids["films"])] == ["Bob", "Mary"]
 
@@ -415,7 +415,7 @@ def test_a_closed_review_takes_no_more_evidence(
     space.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
     for attach in (lambda: space.reviews.add_offline_evidence(review.id),
                    lambda: space.reviews.add_online_evidence(review.id, test.id)):  # fmt: skip
-        with pytest.raises(InputError, match="Supersede its decision, or propose the run again"):
+        with pytest.raises(InputError, match="Replace its decision, or propose the run again"):
             attach()
 
 

@@ -58,7 +58,7 @@ def films(space: Workspace) -> dict[str, str]:
 def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str, str]) -> None:
     (card,) = space.overview.cards()
     assert card.experiment.id == films["films"]
-    assert card.question == "What 20 users chose after the split; lists to depth 5"
+    assert card.question == "Test set of 20 users; lists to depth 5"
     assert [run.name for run in card.own_runs] == ["poor", "good", "best"]
     assert card.status_text == ""
 
@@ -66,18 +66,15 @@ def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str
 @pytest.mark.parametrize(
     ("more", "expected"),
     [
-        ({}, "What 6,040 users chose after the split; lists to depth 50"),
-        ({"graded": True}, "What 6,040 users chose after the split, by grade; lists to depth 50"),
+        ({}, "Test set of 6,040 users; lists to depth 50"),
+        ({"graded": True}, "Test set of 6,040 users, by grade; lists to depth 50"),
         (
             {"relevance_threshold": 3.5, "graded": True},
-            "What 6,040 users chose after the split, relevant from 3.5 on; lists to depth 50",
+            "Test set of 6,040 users, relevant from 3.5 on; lists to depth 50",
         ),
         (
             {"users": "both"},
-            (
-                "What 6,040 users chose after the split; lists to depth 50; "
-                "only users with recommendations count"
-            ),
+            ("Test set of 6,040 users; lists to depth 50; only users with recommendations count"),
         ),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import bookshop
 import pytest
 
-from recdash.errors import InputError
+from recdash.errors import InputError, NameTaken
 from recdash.ingest import Limits
 from recdash.service import Workspace
 from recdash.service.catalog.intake import IntakeCancelled, IntakeFile, IntakePlan
@@ -44,6 +44,24 @@ def test_a_bookshops_files_are_stored_as_they_come(workspace: Workspace, names: 
     assert "short-lists" not in {notice.code for added in done.runs for notice in added.run.notices}
     again = workspace.intake.commit(plan)
     assert (again.is_new, [added.already_there for added in again.runs]) == (False, [True] * 3)
+
+
+def test_a_name_that_a_stored_run_has_is_said_before_the_files_are_stored(workspace: Workspace) -> None:
+    files = bookshop.files()
+    experiment = workspace.intake.commit(planned(workspace, files)).experiment
+    lines = files["als.csv"].splitlines(keepends=True)
+    few = {"als.csv": b"".join(lines[:-1]), "new.csv": files["ease.csv"]}
+    plan = planned(workspace, few, experiment.id)
+    assert [(notice.code, notice.place) for notice in plan.notices] == [("name-taken", "candidate 'als'")]
+    with pytest.raises(NameTaken):
+        workspace.intake.commit(plan)
+    renamed = plan.with_choice("als.csv", run="als 2")
+    assert not renamed.notices
+    done = workspace.intake.commit(renamed)
+    assert [(added.run.name, added.already_there) for added in done.runs] == [
+        ("als 2", False),
+        ("ease", True),
+    ]
 
 
 def test_a_large_upload_is_written_once_for_all_reading_processes(workspace: Workspace) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from app_pages import Open, at_once, link, markup, passed, press, said, warned
@@ -15,7 +17,11 @@ from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.service import Workspace, context
 from recdash.service.context import login_name
+from recdash.service.decisions.journal import MOST_AUTHOR
+from recdash.ui.app import current_user
 from recdash.ui.components.decision_links import excerpt
+from recdash.ui.components.online_tests import SHARE
+from recdash.ui.decisions.tiles import online_value
 from recdash.ui.decisions.wording import LONG, prose
 
 open_page = at_once
@@ -40,8 +46,6 @@ def shown(open_page: Open) -> Open:
 @pytest.fixture
 def as_viewer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From here on a viewer reads the pages."""
-    from recdash.ui.app import current_user
-
     return lambda: monkeypatch.setattr(current_user, "reader", lambda: Person("Vera", "viewer"))
 
 
@@ -282,12 +286,42 @@ def test_an_empty_page_tells_a_viewer_what_will_stand_here(
 def test_a_checked_name_is_not_asked_for(
     shown: Open, ids: Ids, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recdash.ui.app import current_user
-
     monkeypatch.setattr(current_user, "reader", lambda: Person("Mary", "editor"))
     app = press(write(shown(), "Why?", "No gain."), "Decide")
     assert "Your name" not in [element.label for element in app.text_input]
     assert workspace.journal.entries(ids["films"])[0].author == "Mary"
+
+
+def test_an_empty_box_is_named_in_the_error(shown: Open, ids: Ids, workspace: Workspace) -> None:
+    app = press(shown(), "Decide")
+    assert app.error[0].value.startswith("- **your reason**: the text is empty.")
+    assert not workspace.journal.entries(ids["films"])
+
+
+@pytest.mark.parametrize(
+    ("unit", "title", "value", "text"),
+    [
+        ("min", "Watch time", 12.34, "12.3 min"),
+        ("min", "Watch time, min", 12.34, "12.3"),
+        (SHARE, "Bounce rate", 0.1234, "12.3 %"),
+        ("min", "Watch time", None, "–"),
+    ],
+)
+def test_a_tile_says_the_unit_once(unit: str, title: str, value: float | None, text: str) -> None:
+    lift: Any = SimpleNamespace(unit=unit, title=title)
+    assert online_value(lift, value) == text
+
+
+@pytest.mark.parametrize(
+    ("cookie", "name"),
+    [("Mary%20O%E2%80%99Hara", "Mary O’Hara"), ("a%0Ab", "a b"), ("x" * 300, "x" * MOST_AUTHOR), ("", "")],
+)
+def test_a_name_is_read_from_the_cookie_of_the_browser(
+    monkeypatch: pytest.MonkeyPatch, cookie: str, name: str
+) -> None:
+    cookies = SimpleNamespace(cookies={"recdash-name": cookie})
+    monkeypatch.setattr("streamlit.context", cookies)
+    assert current_user.given_name() == name
 
 
 @pytest.fixture

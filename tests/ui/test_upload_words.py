@@ -15,6 +15,7 @@ from recdash import ingest
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
+from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting.names import same_names
 from recdash.ingest.sorting import SortedFile
 from recdash.service import AddedRun
@@ -129,6 +130,41 @@ def test_a_name_is_shown_as_text() -> None:
 def test_the_page_offers_its_own_repair_of_a_missing_column() -> None:
     assert "--columns" not in words.for_page(PROBLEM).fix
     assert words.for_page(replace(PROBLEM, code="other")) == replace(PROBLEM, code="other")
+
+
+@pytest.mark.parametrize(
+    ("problem", "place", "found", "fix"),
+    [
+        (
+            Problem(
+                "no-common-user",
+                "run 'truth', column 'user_id'",
+                "no user of this run is in the truth (which knows 'truth'); its train knows 'user_id'",
+                "Replace the prefix 'x' by 'u' in user_id.",
+            ),
+            "run 'truth', user column",
+            "no user of this run is in the test set (which knows 'truth'); its training data knows 'user_id'",
+            "Replace the prefix 'x' by 'u' in the user column.",
+        ),
+        (
+            Problem("missing-column", "columns", "no ts column; found: unit_id, truth", "Name it ts."),
+            "columns",
+            "no time column; found: unit_id, truth",
+            "Choose the column under Details, or choose what else the file is.",
+        ),
+        (
+            Problem("ids-spelled-otherwise", "truth 'a', column 'item_id'", "few", f"Look. {ACCEPT}"),
+            "test set 'a', item column",
+            "few",
+            "Look. If these ids are correct, accept them in the file's details.",
+        ),
+    ],
+)
+def test_a_problem_speaks_of_the_test_set_and_the_user_column(
+    problem: Problem, place: str, found: str, fix: str
+) -> None:
+    """What is quoted, or listed as it is in the file, stays."""
+    assert words.for_page(problem) == replace(problem, place=place, found=found, fix=fix)
 
 
 def test_the_title_says_how_far_the_files_are_ready() -> None:

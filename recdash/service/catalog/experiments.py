@@ -319,7 +319,7 @@ def _same_setup(known: Experiment, settings: Mapping[str, Any], artifacts: Mappi
 
 def _refuse_without_test_set(sources: Mapping[TableKind, Any]) -> None:
     """Raises InputError if any table is given, as each of them is of use only with a test set."""
-    fix = "Add the test set too: what users actually chose after the split."
+    fix = "Add the test set too: what users actually chose later."
     problems = [
         Problem("without-test-set", f"{kind} table", "given without a test set", fix)
         for kind, source in sources.items()

@@ -22,6 +22,7 @@ from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
+    NAME_TAKEN,
     OF_A_TEST,
     DepthPlan,
     FileChoice,
@@ -43,8 +44,9 @@ from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.validation import Progress, quiet
 
 __all__ = [
-    "LISTS", "OF_A_TEST", "DepthPlan", "FileChoice", "Intake", "IntakeCancelled", "IntakeFile", "IntakePlan",
-    "IntakeResult", "IntakeSettings", "PlanInputs", "PlannedFile", "RefusedFile", "RelevancePlan", "TestPlan",
+    "LISTS", "NAME_TAKEN", "OF_A_TEST", "DepthPlan", "FileChoice", "Intake", "IntakeCancelled", "IntakeFile",
+    "IntakePlan", "IntakeResult", "IntakeSettings", "PlanInputs", "PlannedFile", "RefusedFile",
+    "RelevancePlan", "TestPlan",
 ]  # fmt: skip
 
 OF_COLUMNS = ("columns-guessed", "columns-left-out")

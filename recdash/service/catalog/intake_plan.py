@@ -22,6 +22,8 @@ LISTS: tuple[TableKind, ...] = ("run", "predictions")
 """Kinds of files that make a candidate."""
 OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served", "aggregates")
 """Kinds of files that make an A/B test."""
+NAME_TAKEN = "name-taken"
+"""The code of a notice that a stored run has the name of a candidate."""
 
 
 # ── files and choices ────────────────────────────────────────────────────────────────────────

@@ -27,6 +27,7 @@ from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     LISTS,
+    NAME_TAKEN,
     OF_A_TEST,
     DepthPlan,
     FileChoice,
@@ -127,7 +128,7 @@ class Planner:
         for draft in used if where is not None else ():
             self._check_ids(draft, cast("str | Setup", where))
         self._check_together(used)
-        notices = self._notices(used, setup)
+        notices = (*self._notices(used, setup), *self._names_taken(used))
         relevance_plan = self._relevance(used, setup)
         test = self._test(used)
         return IntakePlan(
@@ -346,7 +347,7 @@ class Planner:
         needing = [kind for kind in kinds if kind in OF_A_SETUP]
         needing += ["run"] if any(draft.kind in LISTS for draft in used) else []
         if needing and not has_truth:
-            fix = "Add it (what users chose after the split), or choose the file that is the test set."
+            fix = "Add it (what users actually chose later), or choose the file that is the test set."
             self._problems.append(Problem("no-test-set", "files", "there is no test set", fix))
         if self._experiment is not None and self._experiment.truth is not None:
             self._refuse_tables([kind for kind in kinds if kind in OF_A_SETUP])
@@ -367,6 +368,19 @@ class Planner:
                 finding = f"{count} files have this name"
                 fix = "Rename them, or say that they are seeds or folds of one candidate."
                 self._problems.append(Problem("same-name", f"candidate '{name}'", finding, fix))
+
+    def _names_taken(self, used: Sequence[Draft]) -> tuple[Problem, ...]:
+        """Returns a notice for each candidate whose name a stored run of the experiment has."""
+        if self._experiment is None:
+            return ()
+        stored = {run.name for run in self._services.runs.all(self._experiment.id, archived=True)}
+        names = dict.fromkeys(draft.run for draft in used if draft.kind in LISTS and draft.run in stored)
+        finding = f"{self._experiment.name} has a run of this name already"
+        fix = (
+            "If the content is the same, it is not added again. If it differs, nothing is stored: then "
+            "enter another name under Details."
+        )
+        return tuple(Problem(NAME_TAKEN, f"candidate '{name}'", finding, fix) for name in names)
 
     # ── what is suggested ────────────────────────────────────────────────────────────────────
 

@@ -281,7 +281,7 @@ def why_not(error: RecdashError, query: ComparisonQuery) -> str:
 
 
 def question_of(settings: Mapping[str, Any]) -> str:
-    """Returns the test set in words, such as ``What 6,040 users chose after the split, relevant from 4 on;
+    """Returns the test set in words, such as ``Test set of 6,040 users, relevant from 4 on;
     lists to depth 50``.
     """
     threshold = settings.get("relevance_threshold")
@@ -290,4 +290,4 @@ def question_of(settings: Mapping[str, Any]) -> str:
     users = settings.get("users", "truth")
     population = "" if users == "truth" else f"; {users_words(users)}"
     people, depth = many(settings.get("truth_users", 0), "user"), numbers.count(int(settings["depth"]))
-    return f"What {people} chose after the split{relevant}; lists to depth {depth}{population}"
+    return f"Test set of {people}{relevant}; lists to depth {depth}{population}"

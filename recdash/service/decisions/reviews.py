@@ -136,12 +136,12 @@ def refuse_closed(review: Review, old: Decision | None = None) -> None:
     """
     held = review.decision.id if review.decision else None
     if not review.is_open and (old is None or old.id != held):
-        fix = "Supersede its decision, or propose the run again."
+        fix = "Replace its decision, or propose the run again."
         problem = f"it was {review.state}"
         raise InputError(Problem("review-closed", f"review of '{review.about}'", problem, fix))
 
 
 def refuse_superseded(old: Decision) -> None:
     if not old.is_current:
-        fix = "Supersede the current decision."
-        raise InputError(Problem("superseded", "decision", "it is already superseded", fix))
+        fix = "Replace the current decision."
+        raise InputError(Problem("superseded", "decision", "it was already replaced by another", fix))

@@ -73,7 +73,14 @@ def author(form: str) -> None:
     person = workspace().person
     if not person.named:
         known = _known_name()
-        st.text_input("Your name", known, key=_author_key(form), max_chars=MOST_AUTHOR, width=300)
+        st.text_input(
+            "Your name",
+            known,
+            key=_author_key(form),
+            max_chars=MOST_AUTHOR,
+            placeholder="Others see it beside what you write",
+            width=300,
+        )
 
 
 def _known_name() -> str:

@@ -59,7 +59,7 @@ RUN = TableTemplate(
 TRUTH = TableTemplate(
     "truth",
     "Test set",
-    "What users actually chose after the split. Candidates are scored against it.",
+    "What users actually chose later. Candidates are scored against it.",
     (
         required("user_id", "The user."),
         required("item_id", "An item that this user chose."),
@@ -74,7 +74,7 @@ TRAIN = TableTemplate(
     "What the candidates were trained on. Gives novelty, popularity and the user's history.",
     (
         required("user_id", "The user."),
-        required("item_id", "An item that this user chose before the split."),
+        required("item_id", "An item that this user chose before the train/test split."),
         optional("rating", "Rating or strength."),
         optional("timestamp", "When, as seconds since 1970 or as a date."),
     ),
@@ -210,7 +210,7 @@ AGGREGATES = TableTemplate(
     (
         required("variant", "The variant."),
         required("metric", "Name of the metric."),
-        optional("n", "Users in the variant, also for a rate: their split is checked. With them …"),
+        optional("n", "Users in the variant, also for a rate, to check their shares. With them …"),
         optional("mean", "… the mean per user …"),
         optional("variance", "… and the variance over users. Or instead of these three:"),
         optional("successes", "for a rate, how many succeeded …"),

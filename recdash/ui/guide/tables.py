@@ -30,9 +30,9 @@ it takes it for. You can correct every guess before anything is stored.
 
 | file | content | columns | needed |
 |---|---|---|---|
-| **Test set** | what users chose after the split | user, item; relevance, time if known | to compare |
+| **Test set** | what users actually chose later | user, item; relevance, time if known | to compare |
 | **Recommendations** | ranked lists of one or more candidates | user, item; rank or score | to compare |
-| **Training data** | interactions before the split | user, item; rating, time if known | optional |
+| **Training data** | interactions before the test set's | user, item; rating, time if known | optional |
 | **Catalogue** | one row per item | item; title, genre, year … | optional |
 | **Users** | one row per user | user; any attribute, such as country | optional |
 | **A/B test** | a row per session or user, or a summary | user, variant, numbers | can stand alone |

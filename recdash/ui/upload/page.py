@@ -4,6 +4,7 @@ outcome.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import streamlit as st
@@ -133,9 +134,9 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
     of_test = plan.test.problems if plan.test else ()
     if together := (*plan.problems, *of_test):
         _show_problems(together)
-    broken, notices = words.noticed(plan)
-    if broken:
-        st.warning("\n".join(f"- {widgets.problem_text(notice)}" for notice in broken))
+    first, notices = words.noticed(plan)
+    if first:
+        st.warning("\n".join(f"- {widgets.problem_text(notice)}" for notice in first))
     if notices:
         with st.expander(f"Notes ({len(notices)})"):
             widgets.notices(notices)
@@ -161,7 +162,12 @@ def _watch(upload: UploadState) -> None:
 
 
 def _show_problems(problems: tuple[Problem, ...]) -> None:
-    st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in problems))
+    st.error(_lines(problems))
+
+
+def _lines(problems: Sequence[Problem]) -> str:
+    """Returns the problems as a list, in the words of the page."""
+    return "\n".join(f"- {widgets.problem_text(words.for_page(problem))}" for problem in problems)
 
 
 # ── the outcome ──────────────────────────────────────────────────────────────────────────────
@@ -172,8 +178,8 @@ def _show_result(result: IntakeResult) -> None:
     for name in words.archived(result):
         st.info(f"{markdown(name)} is archived; unarchive it under Settings, Runs.")
     for refused in result.refused:
-        lines = "\n".join(f"- {widgets.problem_text(problem)}" for problem in refused.problems)
-        st.error(f"**{markdown(refused.name)}** was refused. Nothing of it was stored.\n\n{lines}")
+        name = markdown(refused.name)
+        st.error(f"**{name}** was refused. Nothing of it was stored.\n\n{_lines(refused.problems)}")
     with st.container(horizontal=True, gap="small"):
         if result.runs and st.button("View recommendation", type="primary", key="view-recommendation"):
             _show_experiment(result)
@@ -190,7 +196,7 @@ def _show_result(result: IntakeResult) -> None:
         notices = [*workspace().scores.comparability(every), *notices]
     if notices:
         with st.expander(f"What was noticed ({len(notices)})"):
-            widgets.notices(notices)
+            widgets.notices([words.for_page(notice) for notice in notices])
 
 
 def _show_experiment(result: IntakeResult) -> None:

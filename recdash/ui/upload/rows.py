@@ -119,8 +119,9 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
         _choose_columns(upload, file)
         _show_first_rows(file)
         if len(file.problems) > MOST_PROBLEMS:
-            st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in file.problems))
-        if notices := [notice for notice in file.notices if notice.code != "columns-guessed"]:
+            problems = [words.for_page(problem) for problem in file.problems]
+            st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in problems))
+        if notices := [words.for_page(notice) for notice in file.notices if notice.code != "columns-guessed"]:
             widgets.notices(notices)
         if file.kind is not None and not file.left_out and upload.plan is not None:
             plan, intake = upload.plan, workspace().intake

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Literal
 
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
+from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many
 from recdash.ingest.reader import without_suffixes
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.service.catalog.intake import (
     LISTS,
+    NAME_TAKEN,
     OF_A_TEST,
     IntakePlan,
     IntakeResult,
@@ -59,6 +62,8 @@ ROLES: Mapping[str, str] = {
     "n": "users",
 }
 """Role → its name for people; other roles have their own name."""
+CODES = [role for role in ROLES if "_" in role or role == "ts"]
+"""Roles whose own name is no word."""
 FURTHER: Mapping[TableKind, str] = {
     "catalogue": "attribute",
     "users": "attribute",
@@ -66,8 +71,14 @@ FURTHER: Mapping[TableKind, str] = {
     "exposures": "segment",
 }
 """Kind of table → what columns without a role are read as."""
+FIRST = (SPLIT_BROKEN, NAME_TAKEN)
+"""Codes of notices that a person must see before the files are stored."""
 GZIP = b"\x1f\x8b"
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
+ROLE_COLUMN = re.compile(rf"column '({'|'.join(CODES)})'|\b({'|'.join(CODES)}) column\b")
+ROLE_ALONE = re.compile(rf"\b({'|'.join(CODES)})\b(?!=)")
+QUOTED = re.compile(r"((?<!\w)'[^']*'|\([^)]*\))")
+ACCEPT_HERE = "If these ids are correct, accept them in the file's details."
 State = Literal["good", "bad", "open", "unused"]
 
 
@@ -146,10 +157,28 @@ def about(file: PlannedFile, n_lines: int | None = None) -> str:
 
 
 def for_page(problem: Problem) -> Problem:
-    """Returns the problem with a fix that the page offers, in place of one for the command line."""
+    """Returns the problem in the words of the page, with a fix that the page offers, in place of those of
+    files and the command line.
+    """
+    finding, found, columns = problem.found.partition("; found: ")  # which are written as in the file
+    fix = _in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE))
     if problem.code == "missing-column":
-        return replace(problem, fix="Choose the column under Details, or choose what else the file is.")
-    return problem
+        fix = "Choose the column under Details, or choose what else the file is."
+    place, finding = _in_page_words(problem.place), _in_page_words(finding)
+    return replace(problem, place=place, found=f"{finding}{found}{columns}", fix=fix)
+
+
+def _in_page_words(text: str) -> str:
+    """Returns the text with ``user_id`` as "the user column" and ``truth`` as "test set"; what is quoted or
+    in brackets stays.
+    """
+    text = ROLE_COLUMN.sub(lambda found: f"{role_name(found[1] or found[2])} column", text)
+    parts = QUOTED.split(text)
+    for number in range(0, len(parts), 2):  # the others are quoted
+        part = ROLE_ALONE.sub(lambda found: f"the {role_name(found[0])} column", parts[number])
+        part = re.sub(r"\btrain\b(?! rows)", "training data", part)
+        parts[number] = re.sub(r"\btruth\b", "test set", part)
+    return "".join(parts)
 
 
 def needs_lines(file: PlannedFile) -> bool:
@@ -226,10 +255,10 @@ def gain_of_grades(relevance: RelevancePlan) -> str:
 
 
 def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
-    """Returns the notices about the files together: sample ratio mismatches, then all others."""
+    """Returns the notices about the files together: those of ``FIRST``, then all others."""
     notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
-    broken = [notice for notice in notices if notice.code == SPLIT_BROKEN]
-    return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
+    first = [for_page(notice) for notice in notices if notice.code in FIRST]
+    return first, [for_page(notice) for notice in notices if notice.code not in FIRST]
 
 
 def served_runs(plan: IntakePlan) -> str:
