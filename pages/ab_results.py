@@ -20,8 +20,8 @@ title = st.container()
 test, correction = page.choose(tests)
 ab_test = page.gather(view, test, correction)
 with title:
-    settings.show_change(ab_test)
     widgets.title(wording.finding(ab_test), wording.subtitle(ab_test))
+    settings.show_change(ab_test)
     table.show_steps(ab_test)
     links.offer_to_reviews(view, test)
     if view.runs and not ab_test.is_linked:

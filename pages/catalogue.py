@@ -14,11 +14,11 @@ title = st.container()
 attribute = page.choose_attribute(view)
 distribution = page.gather(view, attribute) if attribute else None
 with title:
-    comparability_banner.banner(view, view.shown_ids, without=[LISTS_MISSING])
     if distribution:
         widgets.title(page.finding(view, distribution), page.subtitle(view, distribution))
     else:
         page.show_nothing(view)
+    comparability_banner.banner(view, view.shown_ids, without=[LISTS_MISSING])
 
 st.html(page.measures_table(view, distribution))
 st.html(page.footnote(view))

@@ -11,12 +11,12 @@ from recdash.ui.items import page
 from recdash.ui.shell import frame
 
 view = frame.show()
-comparability_banner.banner(view, view.shown_ids)
 items = page.gather(view)
 if items is None:
     widgets.empty("These runs have no lists", "Choose a run with recommendations above.")
     state.stop()
 widgets.title(page.finding(view, items), page.subtitle(view, items))
+comparability_banner.banner(view, view.shown_ids)
 st.html(page.summary(view, items))
 if page.left_out(view):
     st.caption(markdown(page.left_out(view)))

@@ -18,8 +18,8 @@ with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
 
 board = page.gather(view, wanted, chosen, relative=relative, correction=correction)
 with title:
-    comparability_banner.banner(view, page.compared(view).shown)
     widgets.title(page.finding(view, board), page.subtitle(view, board))
+    comparability_banner.banner(view, page.compared(view).shown)
 if not board.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")
     state.stop()

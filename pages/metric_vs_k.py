@@ -18,9 +18,9 @@ with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
     ribbon = widgets.choice("95 % CI", "ci", {"on": "On", "off": "Off"}, "on") == "on"
 
 with title:
+    leaders.title(view, page.subtitle(view, delta=delta))
     comparability_banner.banner(view, view.shown_ids)
     page.warn_of_unknown(view)
-    leaders.title(view, page.subtitle(view, delta=delta))
 if not chosen:
     st.info("Choose at least one metric to draw.")
     state.stop()

@@ -22,9 +22,9 @@ title = st.container()
 test, online_metric = offline_online.choose(view, tests)
 sides = offline_online.gather(view, test, online_metric)
 with title:
+    widgets.title(page.finding(sides), page.subtitle(view, test, sides.online_title))
     page.show_broken_split(test)
     comparability_banner.banner(view, page.compared(sides))
-    widgets.title(page.finding(sides), page.subtitle(view, test, sides.online_title))
 page.show_notices(view, test)
 if sides.rows.empty:
     page.without_links(sides)

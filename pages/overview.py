@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from recdash.ui.app import state
-from recdash.ui.components import comparability_banner
 from recdash.ui.overview import ab_alone, page
 from recdash.ui.shell import frame
 
@@ -12,6 +11,4 @@ if not view.runs:
     if not ab_alone.show(view):
         frame.no_runs(view.experiment)
     state.stop()
-if len(view.verdict_query.shown) > 1:
-    comparability_banner.banner(view, view.verdict_query.shown)
 page.show(view)

@@ -21,8 +21,8 @@ with right:
 
 paths = precision_recall.gather(view, average)
 with title:
-    comparability_banner.banner(view, view.shown_ids)
     widgets.title(precision_recall.finding(view, paths), precision_recall.subtitle(view, curve, average))
+    comparability_banner.banner(view, view.shown_ids)
 if paths.empty:
     st.info(precision_recall.why_empty(view, average))
     state.stop()

@@ -11,7 +11,6 @@ from recdash.ui.segments import page
 from recdash.ui.shell import frame
 
 view = frame.show()
-comparability_banner.banner(view, view.shown_ids)
 title = st.container()
 chosen = page.choose(view)
 if chosen is None:
@@ -20,6 +19,7 @@ with st.spinner("Comparing segment by segment"):
     comparison = page.gather(view, *chosen)
 with title:
     widgets.title(segment_wording.finding(comparison), segment_wording.subtitle(comparison))
+    comparability_banner.banner(view, view.shown_ids)
 page.banner(comparison)
 page.draw(view, comparison)
 page.show_values(view, comparison)

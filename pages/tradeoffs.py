@@ -10,8 +10,6 @@ from recdash.ui.shell import frame
 from recdash.ui.tradeoffs import page, parallel, wording
 
 view = frame.show(scoped=True)
-comparability_banner.banner(view, view.shown_ids)
-page.warn_of_unknown(view)
 title = st.container()
 chosen = page.choose(view)
 if chosen is None:
@@ -19,6 +17,8 @@ if chosen is None:
 tradeoff = page.gather(view, chosen)
 with title:
     widgets.title(wording.finding(view, tradeoff), wording.subtitle(tradeoff))
+    comparability_banner.banner(view, view.shown_ids)
+    page.warn_of_unknown(view)
 if tradeoff.places:
     page.draw(view, tradeoff)
 page.say(view, tradeoff)

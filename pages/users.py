@@ -11,12 +11,12 @@ from recdash.ui.shell import frame
 from recdash.ui.users import lists, overlap, page, picker
 
 view = frame.show(scoped=True, with_lists=True)
-comparability_banner.banner(view, view.shown_ids)
 if not page.has_values(view):
     state.stop()
 gains = page.gather(view)
 if gains:
     widgets.title(page.finding(view, gains), page.subtitle(view, gains))
+    comparability_banner.banner(view, view.shown_ids)
     page.show_charts(view, gains)
     widgets.table_behind(gains.changes.drop(columns="run_id"), "users")
 run_id = gains.run_id if gains else page.show_alone(view)

@@ -64,6 +64,14 @@ def test_a_name_that_a_stored_run_has_is_said_before_the_files_are_stored(worksp
     ]
 
 
+def test_a_problem_with_ids_is_said_once(workspace: Workspace) -> None:
+    files = bookshop.files()
+    files["als.csv"] = files["als.csv"].replace(b"\nC", b"\nxC")
+    als = next(file for file in planned(workspace, files).files if file.file_name == "als.csv")
+    assert als.problems
+    assert not set(als.problems) & set(als.notices)
+
+
 def test_a_large_upload_is_written_once_for_all_reading_processes(workspace: Workspace) -> None:
     limited = Workspace(workspace.store, limits=Limits(read_seconds=60))
     files = bookshop.files()

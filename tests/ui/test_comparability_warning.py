@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from app_pages import USERS, MadeOnce, Open, at_once, link, lists, passed, said, store
+from app_pages import USERS, MadeOnce, Open, at_once, link, lists, markup, passed, said, store
 
 from recdash.errors import Problem
 from recdash.service import Workspace
@@ -64,3 +64,15 @@ def test_a_click_excludes_the_users_another_hides_the_line(made_once: MadeOnce, 
     assert "Users without recommendations are excluded from nDCG." in said(app)
     passed(app.button(key="warning-0-hide").click().run())
     assert "are excluded from" not in said(app)
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["leaderboard", "overview", "users", "metric_vs_k", "precision_recall", "tradeoffs", "items"],
+)
+def test_the_line_is_below_the_title_which_stays_where_it_is(
+    made_once: MadeOnce, open_page: Open, page: str
+) -> None:
+    made_once(half)
+    text = markup(open_page(page, k="5"))
+    assert 0 < text.index("<h1>") < text.index('<div class="rd-warning"')

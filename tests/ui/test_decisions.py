@@ -294,7 +294,7 @@ def test_a_checked_name_is_not_asked_for(
 
 def test_an_empty_box_is_named_in_the_error(shown: Open, ids: Ids, workspace: Workspace) -> None:
     app = press(shown(), "Decide")
-    assert app.error[0].value.startswith("- **your reason**: the text is empty.")
+    assert app.error[0].value.startswith("- your reason\\: the text is empty")
     assert not workspace.journal.entries(ids["films"])
 
 

@@ -129,7 +129,8 @@ def test_a_name_is_shown_as_text() -> None:
 
 def test_the_page_offers_its_own_repair_of_a_missing_column() -> None:
     assert "--columns" not in words.for_page(PROBLEM).fix
-    assert words.for_page(replace(PROBLEM, code="other")) == replace(PROBLEM, code="other")
+    other = replace(PROBLEM, code="other", fix="Look at line 2.")
+    assert words.for_page(other) == other
 
 
 @pytest.mark.parametrize(
@@ -157,6 +158,12 @@ def test_the_page_offers_its_own_repair_of_a_missing_column() -> None:
             "test set 'a', item column",
             "few",
             "Look. If these ids are correct, accept them in the file's details.",
+        ),
+        (
+            Problem("columns-by-values", "columns", "read as user_id = 'Kunde', rank = 'rank', by it", ""),
+            "columns",
+            "read 'Kunde' as user, 'rank' as position, by it",
+            "",
         ),
     ],
 )

@@ -516,6 +516,7 @@ class Planner:
     def _planned(self, draft: Draft) -> PlannedFile:
         of_ids = draft.first_ids.problems if draft.first_ids else ()
         stops = stopping(of_ids)
+        shown = [*stops, *draft.problems]
         return PlannedFile(
             draft.file.key,
             draft.file.name,
@@ -531,7 +532,7 @@ class Planner:
             draft.first_ids,
             bool(stops),
             _distinct(draft.problems),
-            _distinct([*draft.notices, *(problem for problem in of_ids if problem not in stops)]),
+            _distinct([*draft.notices, *(problem for problem in of_ids if problem not in shown)]),
             draft.mapping,
             draft.choice.tags,
             draft.choice.note,

@@ -25,6 +25,7 @@ from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, theme
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import (
+    comparability_banner,
     decision_links,
     fallback_offer,
     online_tests,
@@ -84,6 +85,7 @@ def show(view: View) -> None:
         no_verdict(view)
     else:
         show_recommendation(view, today)
+    comparability_banner.banner(view, view.verdict_query.shown)
     st.space("small")
     if today is not None and today.cases:
         show_cases(view, today)

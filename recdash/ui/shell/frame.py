@@ -163,17 +163,17 @@ def _choose_experiment(experiments: list[Experiment], experiment: Experiment | N
         st.html(html('<b class="rd-only"><bdi>{name}</bdi></b>', name=experiment.name), width="content")
         return
     st.session_state["frame-experiment"] = experiment.id if experiment else None
-    label = _short(experiment.name) if experiment else "Choose an experiment"
-    with st.popover(label, key="frame-choose-experiment"):
-        st.selectbox(
-            "Experiment",
-            **widgets.titled(names),
-            key="frame-experiment",
-            width=330,
-            index=0 if experiment else None,
-            placeholder="Choose an experiment",
-            on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
-        )
+    longest = len(experiment.name) if experiment else NAME_LENGTH
+    st.selectbox(
+        "Experiment",
+        **widgets.titled(names),
+        key="frame-experiment",
+        width=56 + 6 * min(max(longest, BASE_LENGTH), NAME_LENGTH),  # as wide as its name
+        index=0 if experiment else None,
+        placeholder="Choose an experiment",
+        on_change=lambda: state.show_experiment(st.session_state["frame-experiment"]),
+        label_visibility="collapsed",
+    )
 
 
 def _choose_metric(view: View) -> None:

@@ -77,6 +77,7 @@ GZIP = b"\x1f\x8b"
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
 ROLE_COLUMN = re.compile(rf"column '({'|'.join(CODES)})'|\b({'|'.join(CODES)}) column\b")
 ROLE_ALONE = re.compile(rf"\b({'|'.join(CODES)})\b(?!=)")
+READ_AS = re.compile(r"(\w+) = ('[^']*')")
 QUOTED = re.compile(r"((?<!\w)'[^']*'|\([^)]*\))")
 ACCEPT_HERE = "If these ids are correct, accept them in the file's details."
 State = Literal["good", "bad", "open", "unused"]
@@ -160,22 +161,24 @@ def for_page(problem: Problem) -> Problem:
     """Returns the problem in the words of the page, with a fix that the page offers, in place of those of
     files and the command line.
     """
-    finding, found, columns = problem.found.partition("; found: ")  # which are written as in the file
+    finding, separator, columns = problem.found.partition("; found: ")  # which are written as in the file
     fix = _in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE))
     if problem.code == "missing-column":
         fix = "Choose the column under Details, or choose what else the file is."
     place, finding = _in_page_words(problem.place), _in_page_words(finding)
-    return replace(problem, place=place, found=f"{finding}{found}{columns}", fix=fix)
+    return replace(problem, place=place, found=f"{finding}{separator}{columns}", fix=fix)
 
 
 def _in_page_words(text: str) -> str:
     """Returns the text with ``user_id`` as "the user column" and ``truth`` as "test set"; what is quoted or
     in brackets stays.
     """
-    text = ROLE_COLUMN.sub(lambda found: f"{role_name(found[1] or found[2])} column", text)
+    if text.startswith("read as "):
+        return READ_AS.sub(lambda match: f"{match[2]} as {role_name(match[1])}", f"read {text[8:]}")
+    text = ROLE_COLUMN.sub(lambda match: f"{role_name(match[1] or match[2])} column", text)
     parts = QUOTED.split(text)
     for number in range(0, len(parts), 2):  # the others are quoted
-        part = ROLE_ALONE.sub(lambda found: f"the {role_name(found[0])} column", parts[number])
+        part = ROLE_ALONE.sub(lambda match: f"the {role_name(match[0])} column", parts[number])
         part = re.sub(r"\btrain\b(?! rows)", "training data", part)
         parts[number] = re.sub(r"\btruth\b", "test set", part)
     return "".join(parts)
