@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from recdash.errors import StoreError
 from recdash.store.artifacts import make_private
 
 NAME, N_BYTES = "secret.key", 32
+CLAIM_SECONDS = 10
 
 
 def kept_secret(folder: Path) -> bytes:
@@ -49,7 +51,27 @@ def create_private(file: Path, text: str) -> None:
         with suppress(FileExistsError):
             os.link(aside, file)
     except OSError:  # a file system without links
-        if not file.exists():
-            aside.replace(file)
+        _place_without_links(aside, file)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def _place_without_links(aside: Path, file: Path) -> None:
+    """Renames ``aside`` to ``file``, unless that is there: only who creates the claim beside it may rename,
+    and others wait for the file.
+    """
+    claim = file.with_name(f"{file.name}.claim")
+    deadline = time.monotonic() + CLAIM_SECONDS
+    while not file.exists():
+        try:
+            os.close(os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+        except FileExistsError:
+            if time.monotonic() > deadline:  # its process ended in between
+                raise
+            time.sleep(0.05)
+            continue
+        try:
+            if not file.exists():
+                aside.replace(file)
+        finally:
+            claim.unlink(missing_ok=True)

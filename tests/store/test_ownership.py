@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,10 @@ import pyarrow as pa
 import pytest
 from alembic import command
 from sqlalchemy import create_engine
-from store_contract import a_run, add_experiment
+from store_contract import a_run, add_experiment, with_older_log
 
 from recdash.errors import StoreError
-from recdash.store import Store, open_store
+from recdash.store import Store, open_store, secret
 from recdash.store.schema import alembic_config
 
 NOW = timedelta(seconds=-60)  # an age that every file has, even one just written
@@ -186,6 +187,7 @@ def before_ids(folder: Path, name: str) -> None:
     for own in root.glob("store-*"):
         shutil.rmtree(own)
     engine = create_engine(f"sqlite:///{folder / name}.db")
+    with_older_log(engine)
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0006")
     engine.dispose()
@@ -232,6 +234,37 @@ def test_an_older_store_whose_files_cannot_be_linked_reads_them_where_they_are(
     assert again.artifacts.table(upload)["item_id"].to_pylist() == [1]
     assert again.check() == []
     again.close()
+
+
+def test_without_links_the_first_of_two_processes_creates_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins just before the first has named its file."""
+    file = tmp_path / "audit.key"
+    kept: dict[str, str] = {}
+
+    def refused(source: Path, _target: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(source))
+
+    def create(text: str) -> None:
+        secret.create_private(file, text)
+        kept[text] = file.read_text()
+
+    second = threading.Thread(target=create, args=("second",))
+    replace = Path.replace
+
+    def meanwhile(path: Path, target: Path) -> Path:
+        if not second.ident:
+            second.start()
+            second.join(timeout=0.3)
+        return replace(path, target)
+
+    monkeypatch.setattr("os.link", refused)
+    monkeypatch.setattr(Path, "replace", meanwhile)
+    create("first")
+    second.join()
+    assert kept == {"first": "first", "second": "first"}
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.key"]
 
 
 OPEN_AND_PUT = """

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pytest
 from alembic import command
 from sqlalchemy import create_engine, text
-from store_contract import Open, StoreContract, a_curve, a_run, add_experiment
+from store_contract import Open, StoreContract, a_curve, a_run, add_experiment, with_older_log
 
 from recdash.domain.records import Run
 from recdash.errors import StoreBusy, StoreError
@@ -182,6 +182,7 @@ def test_a_database_of_postgresql_without_checksums_is_upgraded_and_whole(
     before = store.runs.of_experiment(home.id)
     store.close()
     engine = create_engine(connections.parse_url(database).url)
+    with_older_log(engine)
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), "0006")
     engine.dispose()

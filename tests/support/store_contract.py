@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +12,16 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pyarrow as pa
 import pytest
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, event, select, text
+from sqlalchemy.orm import Session
 
 from recdash.domain.journal import Entry, LinkUse, Report, SavedView, ShareLink
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
 from recdash.store import Store, new_id
-from recdash.store.audit import SEALS
+from recdash.store.audit import SEALS, hash_of
+from recdash.store.tables import AuditEventRow, audit_event_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTICE = Problem("tie", "user '7'", "two items share rank 1", "The first in the file counts.", 3)
@@ -48,6 +51,17 @@ def of_seeds(run: Run, *labels: str) -> Run:
     """The candidate that was uploaded once for each label."""
     replicates = {"kind": "seeds", "noun": "seed", "labels": list(labels)}
     return dataclasses.replace(run, provenance={**run.provenance, "replicates": replicates})
+
+
+def with_older_log(engine: Engine) -> None:
+    """Gives the lines of the audit log plain hashes and no seals, as older releases wrote them."""
+    with Session(engine) as session, session.begin():
+        before = ""
+        for line in session.scalars(select(AuditEventRow).order_by(AuditEventRow.number)):
+            details = json.loads(line.details)
+            details.pop(SEALS, None)
+            line.details = json.dumps(details)
+            before = line.hash = hash_of(audit_event_of(line), before)
 
 
 def a_curve(metric: str = "ndcg", depth: int = 3) -> Curve:
