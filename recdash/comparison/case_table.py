@@ -108,8 +108,8 @@ def _but(case: CandidateCase) -> Cell:
 
 
 def _note(cases: Sequence[CandidateCase]) -> str:
-    """Returns the table's note: which candidates are no longer significant after the correction, and for
-    which no test is valid. Empty if there are none.
+    """Returns the table's note: which candidates are no longer significant after the correction, for which
+    no test is valid, and which segments count.
     """
     decided = [case.name for case in cases if case.decided_by_correction]
     unknown = [case.name for case in cases if not isfinite(case.pair.paired.p)]
@@ -118,4 +118,4 @@ def _note(cases: Sequence[CandidateCase]) -> str:
         notes.append(f"Significant alone, not after the correction: {', '.join(decided)}.")
     if unknown:
         notes.append(f"No valid test: {', '.join(unknown)}.")
-    return " ".join(notes)
+    return " ".join([*notes, "Segments of users count, segments of items do not."])

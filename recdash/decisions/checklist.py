@@ -33,7 +33,7 @@ QUESTIONS = {
     "Gain": "Better than the baseline offline; online at least one goal won and none lost",
     "Guardrails": "No guardrail is broken, offline or online",
     "Split of users": "The A/B test put users into variants as planned (SRM)",
-    "Slices": "No segment of users is worse off",
+    "Slices": "No segment of users is worse off; segments of items are not counted",
     "Agreement": "Offline and online agree, or the difference is explained",
 }
 

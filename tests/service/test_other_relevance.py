@@ -8,7 +8,7 @@ from decision_worlds import RUNS, TRUTH, films, home_page
 
 from recdash.comparison import ComparisonQuery
 from recdash.comparison.sensitivity import WhatIf
-from recdash.domain.results import Scope
+from recdash.domain.results import Curve, Scope
 from recdash.service import Workspace
 
 
@@ -70,3 +70,20 @@ def test_with_another_threshold_a_b_tests_still_count(workspace: Workspace) -> N
     assert whole.online(ids["als"], ids["popular"])
     assert strict.online(ids["als"], ids["popular"]) == whole.online(ids["als"], ids["popular"])
     assert not part.online(ids["als"], ids["popular"])
+
+
+def test_a_catalogue_metric_is_read_and_not_computed_for_another_threshold(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts what is shown, whichever rows of the test set are relevant."""
+    made = workspace.experiments.create("films", graded(1, 2), depth=3)
+    run = workspace.runs.add(made.id, RUNS["als"], name="als")[0].run.id
+    stored = workspace.store.curves.of_runs([run])[run]["personalization"]
+    assert isinstance(stored, Curve)
+
+    def compute(*_: object) -> None:
+        pytest.fail("computed again")
+
+    monkeypatch.setattr(workspace.comparisons._run_curves, "of", compute)
+    value = workspace.comparisons.value(run, "personalization", 3, Scope(threshold=2))
+    assert value == stored.value[list(stored.k).index(3)]

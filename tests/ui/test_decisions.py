@@ -407,3 +407,10 @@ def test_markup_in_a_text_is_text() -> None:
 def test_an_excerpt_is_one_line() -> None:
     assert excerpt("one\n\n two") == "one two"
     assert excerpt("x" * 200) == "x" * 150 + "…"
+
+
+@pytest.mark.usefixtures("ids")
+def test_terms_on_the_card_lead_to_the_guide(open_page: Open) -> None:
+    card = next(html.body for html in open_page("overview").get("html") if "rd-decide" in html.body)
+    title, note = card.index(">nDCG@3, offline<a"), card.index("Holm-corrected<a")
+    assert title < card.index("Guide: nDCG") < note < card.index("Guide: Holm")

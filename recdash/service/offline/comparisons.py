@@ -29,6 +29,7 @@ from recdash.engines.list_pulls import ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem
 from recdash.evaluation.slices import user_slices
 from recdash.metrics import define
+from recdash.metrics.catalogue import CatalogueMetric
 from recdash.online.agreement.join import judged_by, split_is_broken
 from recdash.service import frames
 from recdash.service.context import ServiceContext
@@ -184,6 +185,8 @@ class Comparisons:
 
     def _read_value(self, run_id: str, metric: str, k: int, scope: Scope = WHOLE) -> float | None:
         """Returns any metric of a run; None if it lacks it."""
+        if isinstance(define(metric).metric, CatalogueMetric):  # which rows are relevant makes no difference
+            scope = replace(scope, threshold=None)
         curve = self._stored_curves(run_id).get(metric) if scope == WHOLE else None
         if not isinstance(curve, Curve):
             curve = self._run_curves.of([run_id], [metric], scope)[run_id].get(metric)

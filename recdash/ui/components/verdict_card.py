@@ -9,7 +9,8 @@ from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, key_numbers, whose_numbers
 from recdash.comparison.sensitivity import title_of
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.wording import day, tone
+from recdash.formatting.wording import CORRECTIONS, day, tone
+from recdash.metrics.naming import metric_row, metric_title
 from recdash.ui.app import links
 from recdash.ui.components import widgets
 from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from recdash.ui.app.state import View
 
 SIGNS = {"better": "▲", "worse": "▼"}
+NO_MARK = Html("")
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
@@ -32,7 +34,8 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
-    figures = [_figure(figure) for figure in key_numbers(today.evidence)]
+    first, *others = key_numbers(today.evidence) or (None,)
+    figures = [_first_figure(view, today, first), *map(_figure, others)] if first else []
     numbers = html(
         '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
         whose=whose_numbers(today),
@@ -87,11 +90,25 @@ def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
-def _figure(figure: KeyNumber) -> Html:
+def _first_figure(view: View, today: Recommendation, figure: KeyNumber) -> Html:
+    """Returns the tile of the primary metric, with links to what the guide says of metric and correction."""
+    query = today.evidence.comparison.query
+    row = metric_row(query.metric)
+    rule = CORRECTIONS.get(query.terms.correction)
+    correction = links.explained(view, "interval", rule) if rule and rule in figure.note else NO_MARK
+    return _figure(figure, links.explained(view, row.name, metric_title(row.name)), correction)
+
+
+def _figure(figure: KeyNumber, metric: Html = NO_MARK, correction: Html = NO_MARK) -> Html:
+    """Returns the tile of a key number; ``metric`` and ``correction`` are links to the guide beside title and
+    note.
+    """
     return html(
-        '<div class="rd-tile"><p>{title}</p><div class="rd-value">{value}</div>'
-        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{note}</small></div>',
+        '<div class="rd-tile"><p>{title}{metric}</p><div class="rd-value">{value}</div>'
+        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{note}{correction}</small></div>',
         **vars(figure),
+        metric=metric,
+        correction=correction,
         tone=tone(figure.finding),
         sign=SIGNS.get(figure.finding, "="),
     )
