@@ -12,7 +12,7 @@ from recdash.ui.offline_online import agreement, page
 from recdash.ui.shell import frame
 
 links.redirect("why", instead_of=("v",))  # the reasons of a variant were shown here once
-view = frame.show()
+view = frame.show(needs_runs=offline_online.SERVED_LISTS)
 tests = online_tests.tests(view)
 if not tests:
     offline_online.no_test()
@@ -27,7 +27,7 @@ with title:
     comparability_banner.banner(view, page.compared(sides))
 page.show_notices(view, test)
 if sides.rows.empty:
-    page.without_links(sides)
+    page.without_links(view, sides)
     state.stop()
 
 colours = theme.palette()
@@ -60,5 +60,5 @@ with reading:
     page.reading(view, sides)
 st.html('<hr class="rd-rule">')
 agreement.sections(view, sides)
-page.results_table(sides)
+page.results_table(view, sides)
 widgets.table_behind(page.tidy(sides), "offline-online")

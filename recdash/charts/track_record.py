@@ -37,22 +37,24 @@ Titles = tuple[str, str]
 def track_record(
     record: TrackRecord, test_id: str, marks: Marks, palette: Palette, titles: Titles
 ) -> go.Figure:
-    """Returns a figure with one point per variant of each test, with both 95 % intervals as a cross; all
-    numbers are in %.
+    """Returns a figure with one point per variant of each test, with both 95 % intervals as a cross.
+
+    Online numbers are in %; offline ones too, except in a record ``in_units``.
 
     Runs of the test ``test_id`` have their own marks, those of other tests are grey. If the record has a
     calibration, the figure has its line, and a band for the true lift of a new test.
     """
-    x = _around_zero([_ends(point.offline, point.offline_error) for point in record.points])
-    y = _around_zero([_ends(point.online, point.online_error) for point in record.points])
+    points = record.shown_points
+    x = _around_zero([_ends(point.offline, point.offline_error) for point in points])
+    y = _around_zero([_ends(point.online, point.online_error) for point in points])
     traces = _band(record.calibration, x, palette) if record.calibration else []
     traces += [zero_line(palette, x, [0, 0]), zero_line(palette, [0, 0], y)]
-    for point in sorted(record.points, key=lambda point: point.test_id == test_id):  # the current test on top
-        traces += _cross(point, _mark(point, test_id, marks), palette)
+    for point in sorted(points, key=lambda point: point.test_id == test_id):  # the current test on top
+        traces += _cross(point, record.offline_text(point), _mark(point, test_id, marks), palette)
     layout = {
         "xaxis": value_axis(palette, x, 5, sign=True, showgrid=False, title=escape(titles[0])),
         "yaxis": value_axis(palette, y, 5, sign=True, title=escape(titles[1]), ticklabelstandoff=6),
-        "annotations": list(_names(record.points, test_id, marks, palette, x, y)),
+        "annotations": list(_names(points, test_id, marks, palette, x, y)),
     }
     return figure(palette, HEIGHT, MARGIN, traces, layout)
 
@@ -71,12 +73,12 @@ def _mark(point: Point, test_id: str, marks: Marks) -> Mark:
     return Mark(point.run_id, point.run, CONTEXT_GREY, "circle", "context")
 
 
-def _cross(point: Point, mark: Mark, palette: Palette) -> list[Trace]:
+def _cross(point: Point, offline: str, mark: Mark, palette: Palette) -> list[Trace]:
     """Returns both intervals and the mark on top of them; the mark is hollow if one of the sides is not
     significant.
     """
     x, y, name = point.offline, point.online, escape(mark.name)
-    values = f"offline {_percent(x)}, online {_percent(y)}"
+    values = f"offline {offline}, online {_percent(y)}"
     hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{values}"
     x_ends, y_ends = _ends(x, point.offline_error), _ends(y, point.online_error)
     look = marker(mark, palette, size=11, hollow=point.calls is None)

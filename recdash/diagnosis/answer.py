@@ -26,7 +26,8 @@ class CheckAnswer:
     cause as part of a sentence ("its gain sits in …"). ``strength`` orders supported causes: 3: the numbers
     of one side are invalid, or are not about this run; 2: the contradiction disappears if the cause is
     accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
-    inconclusive check lacks.
+    inconclusive check lacks. ``former_cause`` is the cause in the words of
+    older reports.
     """
 
     check: str
@@ -37,11 +38,14 @@ class CheckAnswer:
     picture: Picture | None = None
     cause: str = ""
     strength: Strength = 0
+    former_cause: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
         picture = self.picture.as_dict() if self.picture else None
-        return {**asdict(replace(self, picture=None)), "picture": picture}
+        values = {**asdict(replace(self, picture=None)), "picture": picture}
+        del values["former_cause"]
+        return values
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,18 @@ class Result:
     statistic: str
     picture: Picture | None = None
 
-    def supports(self, strength: Strength, cause: str, sentence: str) -> CheckAnswer:
-        picture = self.picture
+    def supports(
+        self, strength: Strength, cause: str, sentence: str, *, former_cause: str = ""
+    ) -> CheckAnswer:
         return CheckAnswer(
-            self.check, "supports", self.statistic, sentence, picture=picture, cause=cause, strength=strength
+            self.check,
+            "supports",
+            self.statistic,
+            sentence,
+            picture=self.picture,
+            cause=cause,
+            strength=strength,
+            former_cause=former_cause or cause,
         )
 
     def rules_out(self, sentence: str) -> CheckAnswer:

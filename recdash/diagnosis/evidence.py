@@ -234,13 +234,15 @@ class Stricter:
     """The offline gain if success is defined as online.
 
     ``rule`` is that definition in words ("a rating of 4 or more"), ``kept`` the share of relevant rows that
-    it keeps. ``already``: offline uses this definition already.
+    it keeps. ``already``: offline uses this definition already. ``former_rule`` is the rule in older reports
+    if its words differ.
     """
 
     rule: str
     gain: Gain
     kept: float
     already: bool = False
+    former_rule: str = ""
 
 
 @dataclass(frozen=True)

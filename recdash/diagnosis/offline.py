@@ -267,4 +267,5 @@ def labels(evidence: Evidence) -> CheckAnswer:
         f"label mismatch: the offline gain {word} if only {rule} count",
         f"Counting only {rule}, the offline difference {word}: it came from rows that hardly count online "
         f"({percent(1 - stricter.kept)} of the relevant rows).",
+        former_cause=f"label mismatch: the offline gain {word} if only {stricter.former_rule or rule} count",
     )

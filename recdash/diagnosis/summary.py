@@ -19,9 +19,12 @@ def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
     return sorted(supported, key=lambda answer: -answer.strength)
 
 
-def summary(answers: Sequence[CheckAnswer]) -> str:
-    """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``"""
-    causes = [answer.cause for answer in likely(answers)]
+def summary(answers: Sequence[CheckAnswer], *, former: bool = False) -> str:
+    """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``
+
+    ``former`` writes the causes as older reports do.
+    """
+    causes = [answer.former_cause if former else answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
     sentences = ["None of the twelve checks finds a cause."]
     if causes:

@@ -61,19 +61,19 @@ def noise(evidence: Evidence) -> CheckAnswer:
     gain, lift = need(evidence.gain), need(evidence.lift)
     if lift.low is None or lift.high is None:
         raise MissingEvidence("an interval of the lift")
-    interval, implied = between(lift.low, lift.high), change(gain.share)
-    statistic = f"lift online {interval}" + (
-        "" if gain.share is None else f"; gain offline {amounts(gain)[0]}"
-    )
+    interval, in_percent = between(lift.low, lift.high), change(gain.share)
+    (measured,) = amounts(gain)
+    statistic = f"lift online {interval}" + ("" if gain.share is None else f"; gain offline {measured}")
     smallest = None if isinstance(evidence.detectable, Missing) else evidence.detectable
     result = Result("noise", statistic, _noise_picture(evidence.about, gain, lift, smallest))
     online = f"{change(lift.value)} online ({interval})"
     if gain.sign == 0:
         return result.supports(
             2,
-            f"the offline difference is not significant ({implied})",
+            f"the offline difference is not significant ({measured})",
             f"The difference in {evidence.about.metric} is not significant offline, so there may be "
             "nothing to explain.",
+            former_cause=f"the offline difference is not significant ({in_percent})",
         )
     if lift.sign == gain.sign:
         return result.rules_out(f"{online} is significant, in the direction of the offline difference.")
@@ -83,14 +83,15 @@ def noise(evidence: Evidence) -> CheckAnswer:
     if gain.share is not None and lift.low <= gain.share <= lift.high:
         return result.supports(
             2,
-            f"the online interval contains what offline implies ({implied})",
-            f"{online} includes {implied}, the gain measured offline: the results do not contradict each "
+            f"the online interval includes the gain measured offline ({measured})",
+            f"{online} includes {measured}, the gain measured offline: the results do not contradict each "
             "other.",
+            former_cause=f"the online interval contains what offline implies ({in_percent})",
         )
     if lift.sign:
         return result.rules_out(f"{online} is significant, against the offline difference: more than chance.")
     return result.too_little(
-        f"{online} is inconclusive: it excludes {implied}, the gain measured offline, but not zero, so "
+        f"{online} is inconclusive: it excludes {measured}, the gain measured offline, but not zero, so "
         "there may be no lift at all.",
         "more users",
     )

@@ -146,6 +146,12 @@ class OnlineTest:
     archived: datetime | None = None
 
     @property
+    def primary_metric(self) -> str:
+        """Returns the metric by which the test is decided first: its first goal, else its first metric."""
+        goals = [row for row in self.results if row.get("role") == "goal"]
+        return str((goals or self.results)[0]["metric"])
+
+    @property
     def counting(self) -> str:
         """Returns control, rules and metrics as one text, which changes exactly if the test's results can
         change.

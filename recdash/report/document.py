@@ -46,6 +46,11 @@ count with one, A/B tests that are not linked are not mentioned, and the first p
 a guardrail allows and gives the interval of a lift the level of the offline ones.
 """
 
+CAUSES_WORDING = 7
+"""The last wording in which causes quote a gain as what offline implies and thresholds that are no grade, and
+the section on an A/B test does not name the other metrics that disagree.
+"""
+
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 
 

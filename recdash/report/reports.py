@@ -19,7 +19,6 @@ from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError
-from recdash.online.agreement.agreement import DISAGREE
 from recdash.report.document import FORMAT, WORDING, Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
@@ -74,7 +73,7 @@ class Reports:
             raise InputError(Problem("many-runs", "report", f"{len(query.runs)} candidates", fix))
         online_test = self._online_test(experiment_id, test)
         if online_test is not None:
-            online_metric = self._online_metric(online_test, query, online_metric)
+            online_metric = self._online_metric(online_test, online_metric)
         if by is None:
             by = next(iter(self._workspace.slices.of(experiment_id)), "")
         elif by:
@@ -95,15 +94,15 @@ class Reports:
                 return test
         raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
-    def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
-        """Returns the online metric with this name; without a name, ``default_online_metric``.
+    def _online_metric(self, test: OnlineTest, online_metric: str | None) -> str:
+        """Returns the online metric with this name; without a name, the primary one.
 
         Raises UnknownName for a metric that the test lacks.
         """
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises UnknownName
             return online_metric
-        return default_online_metric(self._workspace, test, query.metric, query.k)
+        return test.primary_metric
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────
 
@@ -296,18 +295,6 @@ class Reports:
 def _headline_in(snapshot: Path) -> str:
     """Returns the headline in the file of a snapshot, which is named by its content and does not change."""
     return str(json.loads(snapshot.read_text(encoding="utf-8"))["lead"]["headline"])
-
-
-def default_online_metric(workspace: Workspace, test: OnlineTest, metric: str, k: int) -> str:
-    """Returns the first online metric for which a run won offline and lost online or the reverse, else the
-    first of all.
-    """
-    known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
-    for online_metric in known:
-        joined = workspace.online_tests.offline_online(test.id, metric, k, online_metric)
-        if joined["quadrant"].isin(DISAGREE).any():
-            return online_metric
-    return known[0]
 
 
 def _id_of(key: str, *words: Any) -> str:

@@ -26,6 +26,7 @@ from recdash.diagnosis.evidence import (
     Stricter,
     Times,
 )
+from recdash.diagnosis.summary import summary
 
 ABOUT = About("ALS", "Popular", "b", "a", "nDCG@10", 10, "Session watch time", per="sessions")
 WON = Gain(0.02, 0.01, 0.03, base=0.2, n=400)
@@ -63,10 +64,19 @@ def test_noise_is_supported_while_the_online_interval_holds_what_offline_implies
     assert result.verdict == "supports"
     assert "+10.0 %" in result.sentence
     assert result.statistic == "lift online −4.0 to +12.0 %; gain offline +10.0 %"
+    assert result.cause == "the online interval includes the gain measured offline (+10.0 %)"
+    assert result.former_cause == "the online interval contains what offline implies (+10.0 %)"
 
 
 def test_noise_is_supported_where_the_offline_difference_is_not_settled() -> None:
     assert ask("noise", gain=gain(0.02, -0.01, 0.05)).verdict == "supports"
+
+
+def test_noise_shows_an_unsettled_gain_over_a_tiny_baseline_as_a_difference() -> None:
+    """0.02 of 0.001 is twenty times the baseline's value."""
+    result = ask("noise", gain=gain(0.02, -0.01, 0.05, base=0.001))
+    assert result.cause == "the offline difference is not significant (+0.0200)"
+    assert result.former_cause == "the offline difference is not significant (+2,000 %)"
 
 
 @pytest.mark.parametrize("interval", [(-0.15, 0.09), (-0.02, 0.02), (0.0, 0.04), (-0.3, 0.0)])
@@ -463,7 +473,16 @@ def test_labels_are_supported_where_the_gain_does_not_outlive_the_online_rule(
     result = ask("labels", stricter=stricter)
     assert (result.verdict, result.strength) == ("supports", 2)
     assert word in result.cause
+    assert result.former_cause == result.cause
     assert "40.0 % of the relevant rows" in result.sentence
+
+
+def test_labels_keep_the_rule_of_older_reports_in_their_words() -> None:
+    stricter = counting(-0.02, -0.03, -0.01, former_rule="grades of 3.2 and more")
+    result = ask("labels", stricter=stricter)
+    assert result.cause == "label mismatch: the offline gain reverses if only a rating of 4 or more count"
+    assert result.former_cause.endswith("reverses if only grades of 3.2 and more count")
+    assert summary([result], former=True) == f"Most likely: {result.former_cause}."
 
 
 def test_labels_are_ruled_out_where_half_of_the_gain_is_left() -> None:

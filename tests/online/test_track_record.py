@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,6 +60,11 @@ def test_ten_tests_without_any_offline_difference_give_no_line() -> None:
 def test_one_test_with_an_offline_difference_gives_no_line() -> None:
     record = track_record("nDCG@10", "watch", [point(test, 5 * (test == 3), 2) for test in range(10)])
     assert record.reason == "only one test has an offline difference"
+
+
+def test_a_change_of_a_tiny_baseline_gives_no_line() -> None:
+    points = [replace(point(test, 5 + test, 2), from_zero=test == 3) for test in range(10)]
+    assert track_record("nDCG@10", "watch", points).reason.startswith("a baseline's value is nearly 0")
 
 
 def test_points_on_a_line_give_that_line_as_far_as_their_errors_know() -> None:

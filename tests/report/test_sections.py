@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import import_module
 from math import log2
 from pathlib import Path
 from types import SimpleNamespace
@@ -153,6 +154,41 @@ def test_the_notes_on_intervals_are_those_of_the_page_of_the_test(
     few = [note for note in validity_notes(rows) if "users" in note and "needs about" in note]
     assert few
     assert set(few) <= set(told)
+
+
+def told_online(document: Document) -> list[str]:
+    return [part.text for part in section(document, "online").parts if isinstance(part, Paragraph)]
+
+
+def test_a_report_begins_with_the_primary_metric_and_names_another_that_disagrees(
+    space: Workspace, question: Question
+) -> None:
+    """The first goal is the engagement rate; ease lost session watch time only."""
+    by_default = Reports(space).question(question.experiment, question.query)
+    assert by_default.online_metric == "engagement_rate"
+    named = "Offline and online disagree in session watch time."
+    assert named in told_online(Reports(space).content(by_default, ["online"]))
+    assert named not in told_online(Reports(space).content(by_default, ["online"], wording=7))
+    assert named not in told_online(Reports(space).content(question, ["online"]))
+
+
+def test_a_report_of_an_older_wording_keeps_its_causes(
+    space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def causes(_: object, *, former: bool = False) -> str:
+        return "older words" if former else "words"
+
+    module = import_module("recdash.report.sections.online")
+    monkeypatch.setattr(module, "summary", causes)
+    ends = [
+        [
+            text.split("? ")[-1]
+            for text in told_online(Reports(space).content(question, ["online"], wording=n))
+        ]
+        for n in (7, WORDING)
+    ]
+    assert ["older words" in texts for texts in ends] == [True, False]
+    assert "words" in ends[1]
 
 
 def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:

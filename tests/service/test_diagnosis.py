@@ -111,7 +111,7 @@ def test_a_run_that_finds_what_people_rate_low_is_explained_by_what_counts(tmp_p
     counts = answer(found, "labels")
     assert (counts.verdict, counts.statistic) == (
         "supports",
-        "+100 % offline; −100 % with grades of 4 and more",
+        "+100 % offline; −100 % with grades of 5",
     )
     assert found.summary.startswith("Most likely: label mismatch")
 

@@ -96,7 +96,8 @@ def rated_films(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
 def asked(space: Workspace, experiment: str = "") -> Question:
     """What is asked of the films; of the only experiment, unless another is named."""
     experiment = experiment or space.experiments.all()[0].id
-    return Reports(space).question(experiment, space.queries.of(experiment, metric="ndcg", k=3))
+    query = space.queries.of(experiment, metric="ndcg", k=3)
+    return Reports(space).question(experiment, query, online_metric="session_watch_time")
 
 
 def altered(file: Path, old: str, new: str, folder: Path | None = None) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -16,6 +17,7 @@ from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
 from recdash.charts.track_record import track_record as drawn
 from recdash.online.agreement.track_record import Point, track_record
 from recdash.service import Workspace
+from recdash.ui.offline_online.agreement import record_alt, tidy
 
 open_page = at_once
 
@@ -125,7 +127,7 @@ def test_under_ten_tests_the_record_has_points_and_the_reason(
     )
     chart = chart_of(app, "Offline change against online lift of 2 variants")
     assert "expected lift" not in chart.proto.spec
-    assert "second in Spring: 450 % offline, 10.0 % online" in chart.proto.alt
+    assert "second in Spring: +450 % offline, +10.0 % online" in chart.proto.alt
 
 
 def test_from_ten_tests_on_the_record_has_a_line_and_a_band(
@@ -171,6 +173,20 @@ def point(n: int, test: str, offline: float = 5.0, online: float = 3.0, *, settl
 def test_plotly_accepts_points_with_and_without_a_line(palette: Any, n: int) -> None:
     record = track_record("nDCG@10", "watch", [point(at, f"t{at}", at + 1.0) for at in range(n)])
     go.Figure(drawn(record, "t0", {}, palette, ("offline", "online")).to_dict())
+
+
+def test_offline_results_over_a_tiny_baseline_are_shown_as_differences() -> None:
+    tiny = replace(point(0, "t0", 73_062.0), difference=0.134, difference_error=0.01, from_zero=True)
+    other = replace(point(1, "t1"), difference=0.02, difference_error=0.005)
+    record = track_record("nDCG@10", "watch", [tiny, other])
+    figure = drawn(record, "t0", {}, LIGHT, ("offline", "online")).to_dict()
+    dots = {trace["name"]: trace["x"] for trace in figure["data"] if trace["mode"] == "markers"}
+    assert dots == {"run 0": [0.134], "run 1": [0.02]}
+    assert "offline +0.134, online +3.00 %" in str(figure)
+    assert record_alt(record).startswith(
+        "Offline difference against online lift of 2 variants. run 0 in t0: +0.134 offline"
+    )
+    assert list(tidy(record)["offline"]) == [0.134, 0.02]
 
 
 def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey() -> None:

@@ -129,6 +129,8 @@ def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) 
     assert "By the A/B test shop" in text_of(turn_to(app, "overview"))
     for page in ("overview", "leaderboard", "segments"):
         assert "This experiment has no test set yet" in text_of(turn_to(app, page))
+    for page in ("offline_online", "why"):
+        assert "the recommendations that each variant served" in text_of(turn_to(app, page))
 
 
 def test_an_a_b_test_gets_its_test_set_from_the_page_that_says_it_has_none(app: AppTest) -> None:

@@ -83,7 +83,7 @@ def test_a_cause_comes_with_what_to_do(workspace: Workspace, shown: Open) -> Non
     workspace.online_tests.add(ids["films"], "spring", table, control="control", links=links)
     text = said(shown())
     assert "Most likely: label mismatch: the offline gain" in text
-    assert "Label definition ● possible cause +100 % offline; 0 % with grades of 4 and more" in text
+    assert "Label definition ● possible cause +100 % offline; 0 % with grades of 5" in text
     assert "What to do: Set the relevance threshold" in text
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
+from recdash.formatting import numbers
 from recdash.stats import NORMAL_95
 
 LEAST_TESTS = 10
@@ -23,7 +24,8 @@ class Point:
     ``offline`` is the difference in % of the baseline's value, ``online`` the lift in %, each with its
     standard error and the sign set so that more is better. ``calls`` says whether offline predicted the
     winner; None if one of the results is inconclusive. Each result is judged together with the other variants
-    of its test.
+    of its test. ``difference`` is the offline difference in units of the metric. ``from_zero``: the
+    baseline's value is nearly 0, so that no share of it tells anything.
     """
 
     experiment: str
@@ -36,6 +38,9 @@ class Point:
     online: float
     online_error: float
     calls: bool | None
+    difference: float = 0.0
+    difference_error: float = 0.0
+    from_zero: bool = False
 
 
 class Called(NamedTuple):
@@ -95,6 +100,30 @@ class TrackRecord:
     reason: str
     left_out: tuple[tuple[str, str], ...]
 
+    @property
+    def in_units(self) -> bool:
+        """Returns whether offline results are shown as differences rather than in %: if the value of any
+        baseline is nearly 0.
+        """
+        return any(point.from_zero for point in self.points)
+
+    @property
+    def shown_points(self) -> tuple[Point, ...]:
+        """Returns the points as they are shown, whose ``offline`` is a difference if the record is
+        ``in_units``.
+        """
+        if not self.in_units:
+            return self.points
+        return tuple(
+            replace(point, offline=point.difference, offline_error=point.difference_error)
+            for point in self.points
+        )
+
+    def offline_text(self, point: Point) -> str:
+        """Returns the offline result of a shown point, in % or as a difference."""
+        text = numbers.signed(point.offline, numbers.places([point.offline]))
+        return text if self.in_units else f"{text} %"
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "metric": self.metric,
@@ -123,6 +152,8 @@ def track_record(
         )
     elif n_different < 2:
         reason = f"{'only one' if n_different else 'no'} test has an offline difference"
+    elif any(point.from_zero for point in points):
+        reason = "a baseline's value is nearly 0, so that a change in % of it says nothing"
     line = None if reason else calibrated(points)
     calls = called([point.calls for point in points])
     return TrackRecord(metric, online_metric, tuple(points), n_tests, calls, line, reason, tuple(left_out))

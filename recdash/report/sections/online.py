@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from recdash.comparison.headlines import agreement
+from recdash.diagnosis.summary import summary
 from recdash.domain.records import OnlineTest
 from recdash.domain.results import WHOLE
 from recdash.errors import RecdashError
@@ -41,7 +42,7 @@ from recdash.online.agreement.join import (
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
-from recdash.report.document import AGREEMENT_WORDING, Figure, Paragraph, Part, Section
+from recdash.report.document import AGREEMENT_WORDING, CAUSES_WORDING, Figure, Paragraph, Part, Section
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +107,8 @@ def online(context: ReportContext) -> Section | None:
     ]
     parts += _figures(context, sides)
     parts += [Paragraph(text) for text in rows["sentence"]]
+    if context.wording > CAUSES_WORDING:
+        parts += _other_disagreements(context, sides)
     agreed = context.workspace.agreement.of(test.id, query.metric, query.k, metric)
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
@@ -229,7 +232,18 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
         )
     except RecdashError as error:
         return Paragraph(f"{variant} cannot be explained here: {error}", "muted")
-    return Paragraph(f"{answer.question} {answer.summary}")
+    causes = summary(answer.answers, former=context.wording <= CAUSES_WORDING)
+    return Paragraph(f"{answer.question} {causes}")
+
+
+def _other_disagreements(context: ReportContext, sides: OfflineOnlineResults) -> list[Part]:
+    """Returns a sentence on the other online metrics in which a run won on one side and lost on the other;
+    empty if there are none.
+    """
+    query, source = context.query, context.workspace.online_tests
+    disagreeing = source.disagreeing_metrics(sides.test.id, query.metric, query.k)
+    others = [small(title) for metric, title in disagreeing.items() if metric != sides.metric]
+    return [Paragraph(f"Offline and online disagree in {listed(others)}.")] if others else []
 
 
 def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:

@@ -147,14 +147,18 @@ class OfflineEvidence:
         is_time = any(word in column for word in ("watch", "second", "duration"))
         if is_time and gains.max() > seconds:
             least = float(np.nextafter(seconds, np.inf))
-            rule = f"rows with more than {three(seconds)} s watched"
+            rule = former_rule = f"rows with more than {three(seconds)} s watched"
         else:
             least = evidence_math.strict_grade(gains)
-            rule = f"grades of {f'{least:g}'.replace('-', '−')} and more"
+            lowest = float(gains[gains >= least].min())
+            better = "" if lowest == gains.max() else " or more"
+            rule, former_rule = f"grades of {_grade(lowest)}{better}", f"grades of {_grade(least)} and more"
         already = truth.threshold is not None and truth.threshold >= least
         gain = self.gain_at(case, case.query.k, WHOLE if already else Scope(threshold=least))
         share = float((gains >= least).mean())
-        return LISTS if gain is None else Stricter(rule, gain, share, already=already)
+        return (
+            LISTS if gain is None else Stricter(rule, gain, share, already=already, former_rule=former_rule)
+        )
 
     def case_audience(self, case: Case) -> AudienceEvidence | Missing:
         reference = self._data.reference(case.experiment_id)
@@ -234,6 +238,10 @@ def _changes(truth: Truth, of_head: Mask, run: Mask, base: Mask, k: int) -> tupl
 
 def _as_gain(paired: Paired, base_value: float = 0.0) -> Gain:
     return Gain(paired.mean, paired.low, paired.high, base_value, paired.n)
+
+
+def _grade(grade: float) -> str:
+    return f"{grade:g}".replace("-", "−")
 
 
 def _gain_of(run: UserValues, base: UserValues) -> Gain:

@@ -387,6 +387,20 @@ class OnlineTests:
                 contradictions += [(test, row) for row in rows if row["quadrant"] in DISAGREE]
         return contradictions
 
+    def disagreeing_metrics(self, test_id: str, metric: str, k: int) -> dict[str, str]:
+        """Returns {online metric: title} of those in which a run won offline and lost online, or the reverse,
+        in the order of the results.
+        """
+        titles = {
+            str(row["metric"]): str(row["title"])
+            for row in self._context.store.online_tests.get(test_id).results
+        }
+        return {
+            online_metric: title
+            for online_metric, title in titles.items()
+            if self.offline_online(test_id, metric, k, online_metric)["quadrant"].isin(DISAGREE).any()
+        }
+
     def _served_runs(self, test: OnlineTest) -> ServedRuns:
         reference = self._context.run_of_control(test)
         runs = self._context.runs_of(list(test.links.values()))

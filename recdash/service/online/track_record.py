@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recdash.comparison import ComparisonQuery, compare
+from recdash.comparison.relative import is_from_zero
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, StoreError
 from recdash.formatting.numbers import none_if_nan
@@ -113,4 +114,7 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
         online=100 * sides.sign * lift,
         online_error=100 * error,
         calls=None if corner == UNDECIDED else corner.endswith("both"),
+        difference=sign * pair.paired.mean,
+        difference_error=pair.paired.error,
+        from_zero=is_from_zero(pair),
     )

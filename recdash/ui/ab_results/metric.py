@@ -7,7 +7,7 @@ import streamlit as st
 from recdash.ui.ab_results import over_time, power, segments
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import links, state
-from recdash.ui.components import online_tests, widgets
+from recdash.ui.components import widgets
 
 
 def show(ab_test: AbTest) -> None:
@@ -22,7 +22,7 @@ def show(ab_test: AbTest) -> None:
     titles = ab_test.titles
     wanted = state.params().get("om", "")
     links.tell_unknown("om", "online metric", titles)
-    first = wanted if wanted in titles else online_tests.primary_metric(ab_test.test)
+    first = wanted if wanted in titles else ab_test.test.primary_metric
     metric = widgets.select("Metric in depth", "om", titles, first, "ab-metric", 420)
     over_time.show(ab_test, metric)
     segments.show(ab_test, metric)

@@ -4,7 +4,6 @@ both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,12 +15,11 @@ from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import split_is_broken
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.online_tests import choose_test, online_metrics, primary_metric
+from recdash.ui.components.online_tests import choose_test, online_metrics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +30,11 @@ PERCENT = {
     "online_high": "lift_percent_high",
 }
 CONTROL = "control"
+SERVED_LISTS = (
+    "the recommendations that each variant served, to see whether offline results predicted this A/B test "
+    "and why they may differ"
+)
+"""What the pages on both sides need beside a test set, and what they then show."""
 
 
 @dataclass(frozen=True)
@@ -96,23 +99,22 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
         test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
-        default = primary_metric(test)
+        default = test.primary_metric
         links.tell_unknown("om", "online metric", titles, titles.get(default, default))
         metric = widgets.choice("Online metric", "om", titles, default)
-    _show_disagreements(view, test, metric, titles)
+    _show_disagreements(view, test, metric)
     return test, metric
 
 
-def _show_disagreements(view: View, test: OnlineTest, metric: str, titles: Mapping[str, str]) -> None:
+def _show_disagreements(view: View, test: OnlineTest, metric: str) -> None:
     """Names the other metrics in which a run won on one side and lost on the other, as links; nothing if
     there are none.
     """
-    source = state.workspace().online_tests
+    disagreeing = state.workspace().online_tests.disagreeing_metrics(test.id, view.metric, view.k)
     others = [
         links.link(view, title, state.page(), {"t": test.id, "om": other})
-        for other, title in titles.items()
+        for other, title in disagreeing.items()
         if other != metric
-        and source.offline_online(test.id, view.metric, view.k, other)["quadrant"].isin(DISAGREE).any()
     ]
     if others:
         ways = join(others, ", ")

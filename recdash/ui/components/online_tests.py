@@ -61,9 +61,3 @@ def online_metrics(test_id: str) -> dict[str, str]:
     """Returns {online metric: title} in the order of the results."""
     results = state.workspace().online_tests.result_frame(test_id)
     return dict(zip(results["metric"], results["title"], strict=True))
-
-
-def primary_metric(test: OnlineTest) -> str:
-    """Returns the metric by which a test is decided first: its first goal, else its first metric."""
-    goals = [row for row in test.results if row.get("role") == "goal"]
-    return str((goals or test.results)[0]["metric"])

@@ -87,8 +87,9 @@ def sections(view: View, sides: OfflineOnline) -> None:
     with right:
         widgets.section(record_heading(record), record_words(record))
         if record.points:
+            unit = "" if record.in_units else ", %"
             titles = (
-                f"Offline: change in {record.metric}, %",
+                f"Offline: {'difference' if record.in_units else 'change'} in {record.metric}{unit}",
                 f"Online: lift in {sides.online_title}, %",
             )
             chart = track_record(record, sides.test.id, sides.marks, theme.palette(), titles)
@@ -184,19 +185,19 @@ def record_notes(record: TrackRecord) -> list[str]:
 
 def record_alt(record: TrackRecord) -> str:
     points = [
-        f"{point.run} in {point.test}: {numbers.three(point.offline)} % offline, "
-        f"{numbers.three(point.online)} % online"
-        for point in record.points[:8]
+        f"{point.run} in {point.test}: {record.offline_text(point)} offline, "
+        f"{numbers.signed(point.online, numbers.places([point.online]))} % online"
+        for point in record.shown_points[:8]
     ]
-    variants = many(len(record.points), "variant")
-    return f"Offline change against online lift of {variants}. {'; '.join(points)}."
+    variants, kind = many(len(record.points), "variant"), "difference" if record.in_units else "change"
+    return f"Offline {kind} against online lift of {variants}. {'; '.join(points)}."
 
 
 def tidy(record: TrackRecord) -> pd.DataFrame:
     import pandas as pd
 
     columns = ["experiment", "test", "run", "offline", "offline_error", "online", "online_error", "calls"]
-    rows = [[getattr(point, name) for name in columns] for point in record.points]
+    rows = [[getattr(point, name) for name in columns] for point in record.shown_points]
     return pd.DataFrame(rows, columns=columns)
 
 

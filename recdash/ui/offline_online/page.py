@@ -70,10 +70,10 @@ def compared(sides: OfflineOnline) -> list[str]:
     return [run_id for run_id in (control, *sides.rows["run_id"]) if run_id]
 
 
-def without_links(sides: OfflineOnline) -> None:
+def without_links(view: View, sides: OfflineOnline) -> None:
     """Shows the test's own results, for a test without a variant that is linked to a run."""
     no_link()
-    results_table(sides)
+    results_table(view, sides)
 
 
 def finding(sides: OfflineOnline) -> str:
@@ -159,11 +159,12 @@ def in_words(quadrant: str) -> str:
     return NOT_JUDGED if quadrant == BLOCKED else quadrant
 
 
-def results_table(sides: OfflineOnline) -> None:
+def results_table(view: View, sides: OfflineOnline) -> None:
     """Shows a table with value, lift, interval and n of every metric and variant of the test."""
     widgets.section(
         "All online metrics of this test",
         f"Lift over {control_name(sides.test.control)}, 95 % CI; goals are {CORRECTIONS['holm']}-corrected.",
+        links.explained(view, "interval", "intervals and corrections"),
     )
     values = number_columns("Value", "Lift", "95 % CI")
     columns = (

@@ -36,6 +36,7 @@ def show(
     without_runs: bool = False,
     with_lists: bool = False,
     parts: Collection[Part] = PARTS,
+    needs_runs: str = "",
 ) -> View:
     """Draws the frame and returns the view.
 
@@ -44,7 +45,7 @@ def show(
     ``scoped`` is whether the page follows the chosen part of the users and items. ``without_runs`` is whether
     the page can show an experiment without runs. ``with_lists`` is whether it reads stored uploads; runs
     whose upload is missing or damaged are then left out and named. ``parts`` are the choices that change the
-    page.
+    page. ``needs_runs`` says for what the page needs a test set and runs.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
     widgets.damaged(state.workspace().damaged(experiment.id))
@@ -52,7 +53,7 @@ def show(
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
     if view is None:
-        no_runs(experiment)
+        no_runs(experiment, needs_runs)
         state.stop()
     state.warn(view.missing)
     return view
@@ -225,11 +226,14 @@ def _write(view: View) -> None:
         state.write(name, None)
 
 
-def no_runs(experiment: Experiment) -> None:
-    """Says what to do in an experiment without runs, or which people can do it."""
+def no_runs(experiment: Experiment, needs_runs: str = "") -> None:
+    """Says what to do in an experiment without runs, or which people can do it.
+
+    ``needs_runs`` says for what the page needs them; "" for the comparison of candidates.
+    """
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
-        _no_test_set(experiment, may_write=may_write)
+        _no_test_set(experiment, needs_runs, may_write=may_write)
         return
     archived = len(state.workspace().runs.all(experiment.id, archived=True))
     if archived:
@@ -249,12 +253,11 @@ def no_runs(experiment: Experiment) -> None:
         links.go("upload")
 
 
-def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
+def _no_test_set(experiment: Experiment, needs_runs: str, *, may_write: bool) -> None:
     """Says what an experiment with only A/B tests lacks, and links to what it has."""
     who = "Add a test set and" if may_write else "An editor adds a test set and"
-    empty(
-        "This experiment has no test set yet", f"{who} the recommendations of two candidates to compare them."
-    )
+    what = needs_runs or "the recommendations of two candidates to compare them"
+    empty("This experiment has no test set yet", f"{who} {what}.")
     with st.container(horizontal=True):
         if may_write and st.button("Add data", type="primary", key="go-upload"):
             state.choose(e=experiment.id)
