@@ -21,8 +21,10 @@ LONGEST = 200
 LINK_CHARS = 12
 """How much of a share link's id is logged; ``recdash links`` and ``recdash revoke`` take the same part."""
 
-_SECRET = re.compile(r"/(s|key)/.*", re.DOTALL)
-"""The end of a path from a share link's token or the key on, also behind a prefix that a proxy left."""
+_SECRET = re.compile(r"/(s|key)/.*", re.DOTALL | re.IGNORECASE)
+"""The end of a path from a share link's token or the key on, also behind a prefix that a proxy left, or
+written in capitals, which opens nothing.
+"""
 
 
 def start() -> None:

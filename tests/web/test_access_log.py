@@ -94,7 +94,9 @@ def test_signing_in_and_out_is_logged_by_name(log: Any, caplog: pytest.LogCaptur
     assert "c0de" not in caplog.text
 
 
-@pytest.mark.parametrize("path", ["/key/the-key", "/s/a-token", "/team/s/a-token", "/key/the-key/more"])
+@pytest.mark.parametrize(
+    "path", ["/key/the-key", "/s/a-token", "/team/s/a-token", "/key/the-key/more", "/KEY/the-key"]
+)
 def test_the_path_of_a_refused_request_is_logged_without_its_secret(
     log: Any, caplog: pytest.LogCaptureFixture, path: str
 ) -> None:

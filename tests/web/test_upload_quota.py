@@ -6,6 +6,7 @@ import pytest
 from web_requests import Answer, ask, door
 
 from recdash.domain.access import AccessRole, Person
+from recdash.web.sessions import new_session
 from recdash.web.upload_quota import FRAMING, MOST_SESSIONS, UploadQuota
 
 PATH = "/_stcore/upload_file/session-1/file-1"
@@ -28,7 +29,8 @@ def put(
     length: str = "",
     key: str = "the-key",
 ) -> Answer:
-    headers = [("cookie", f"recdash_key_8501={key}"), *([("content-length", length)] if length else [])]
+    session = ("cookie", f"recdash_key_8501={new_session(key)}")
+    headers = [session, *([("content-length", length)] if length else [])]
     here = door(auth="key", max_upload_bytes=MOST, upload_budget_bytes=BUDGET)
     return ask(here, path, headers=headers, method=method, body=list(chunks) or [b""], desk=desk)
 
@@ -89,7 +91,7 @@ def test_a_page_that_somebody_else_reads_takes_no_file(desk: UploadQuota, person
 def test_an_editor_who_turned_guest_sends_nothing(desk: UploadQuota) -> None:
     """A share link that was opened in the same browser counts for every request of it."""
     guest = door(lambda _: Person("guest of mara", "viewer", "films"), auth="key")
-    headers = {"cookie": "recdash_key_8501=the-key; recdash_share_8501=alive"}
+    headers = {"cookie": f"recdash_key_8501={new_session('the-key')}; recdash_share_8501=alive"}
     assert ask(guest, PATH, headers=headers, method="PUT", desk=desk).status == 403
 
 
