@@ -31,6 +31,7 @@ from recdash.domain.access import Person
 from recdash.service import Workspace
 from recdash.settings import settings
 from recdash.ui.app import current_user, links
+from recdash.ui.components import widgets
 from recdash.ui.sharing import popover
 from recdash.ui.shell import iframe
 from recdash.ui.shell.navigation import ADDRESSES, EVERYTHING
@@ -315,6 +316,20 @@ def test_a_revoked_link_says_so_and_is_dead(
 def seen_as(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Whoever opens pages from here on."""
     return lambda person: monkeypatch.setattr(current_user, "person", lambda: person)
+
+
+def test_a_fragment_draws_nothing_for_who_has_signed_out_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, seen_as: Any
+) -> None:
+    drawn: list[str] = []
+    told: list[Exception] = []
+    monkeypatch.setattr(widgets, "problems", told.append)
+    draw = widgets.show_errors(drawn.append)
+    seen_as(Person("vera", "viewer"))
+    draw("numbers")
+    seen_as(None)
+    draw("more numbers")
+    assert (drawn, [str(error) for error in told]) == (["numbers"], ["Sign in to read this."])
 
 
 def test_a_viewer_opens_saved_views_and_changes_nothing(

@@ -218,11 +218,15 @@ P = ParamSpec("P")
 def show_errors(draw: Callable[P, None]) -> Callable[P, None]:
     """Returns ``draw`` with errors of recdash shown on the page in place of being raised; use it below
     ``st.fragment``.
+
+    A fragment is drawn again without the rest of the page, so it asks again whether the person may read it:
+    they may have signed out, or their link may have been revoked.
     """
 
     @functools.wraps(draw)
     def wrapped(*args: P.args, **options: P.kwargs) -> None:
         try:
+            state.person()
             draw(*args, **options)
         except RecdashError as error:
             problems(error)
