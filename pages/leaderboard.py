@@ -11,7 +11,7 @@ from recdash.ui.shell import frame
 
 view = frame.show(scoped=True)
 title = st.container()
-with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="leaderboard-choices"):
     with st.container(width=236):
         wanted = page.search()
     chosen, relative, correction = page.choices()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.shell import frame
 from recdash.ui.tradeoffs import page, parallel, wording
@@ -16,7 +16,8 @@ if chosen is None:
     state.stop()
 tradeoff = page.gather(view, chosen)
 with title:
-    widgets.title(wording.finding(view, tradeoff), wording.subtitle(tradeoff))
+    explained = links.explained(view, "pareto", "the Pareto front")
+    widgets.title(wording.finding(view, tradeoff), wording.subtitle(tradeoff), explained)
     comparability_banner.banner(view, view.shown_ids)
     page.warn_of_unknown(view)
 if tradeoff.places:

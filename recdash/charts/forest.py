@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 AXIS_ROOM = 30
 DECIDED = ("better", "worse")
+LEAST_BAND = 0.03
+"""The share of the axis from which the grey band is wider than the line at zero, also beside a table."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,13 @@ def forest(
     }
     margin = (rows.left, rows.right, 0, AXIS_ROOM)
     return figure(palette, rows.pitch * n + AXIS_ROOM, margin, traces, layout)
+
+
+def shows_margin(differences: pd.DataFrame) -> bool:
+    """Returns whether the grey band of any row is wider than the line at zero, so that it can be seen."""
+    bounds = [*differences["ci_low"], *differences["ci_high"], *differences["mean_diff"]]
+    low, high = span(bounds, zero=True)
+    return bool(2 * differences["margin"].max() > LEAST_BAND * (high - low))
 
 
 def _rules(order: Sequence[str], marks: Marks, palette: Palette, rows: ForestLayout) -> Iterator[Trace]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from recdash.charts import layout as layout_of_charts
 from recdash.charts.curves import metric_curve, with_interval
-from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest
+from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest, shows_margin
 from recdash.charts.layout import LABEL_PITCH, escape, place_labels, spread
 from recdash.charts.leaders_by_k import Stretch, leader_strip, stretches
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, marks, shape
@@ -223,6 +223,11 @@ def test_rows_stay_level_with_the_table_when_one_has_no_difference() -> None:
     heights = {trace.name: trace.y[0] for trace in figure.data if trace.mode == "markers"}
     assert heights == {"a": 1, "b": 3}
     assert figure.layout.height == 4 * 54 + 30
+
+
+def test_a_band_that_the_line_at_zero_covers_is_not_said_to_be_seen() -> None:
+    narrow, wide = (TWO.assign(margin=0.001 * TWO["ci_high"].max() * share) for share in (1, 100))
+    assert [shows_margin(narrow), shows_margin(wide)] == [False, True]
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])

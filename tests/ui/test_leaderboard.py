@@ -42,6 +42,15 @@ def test_the_chosen_correction_decides_who_shares_a_rank(
     assert ("Holm-corrected: ranks over all pairs" in text) == (rule == "holm")
 
 
+def test_runs_are_in_the_order_of_the_metric_whatever_the_order_of_the_link(
+    runs: dict[str, str], open_page: Open
+) -> None:
+    link = {"e": runs["films"], "b": runs["bpr"], "c": f"{runs['twin']}~{runs['als']}"}
+    text = said(open_page("precision_recall", m="recall", k="1", **link))
+    table = text[text.index("At k = 1") :]
+    assert table.index("bpr") < table.index("als") < table.index("twin")
+
+
 def test_the_baseline_stands_where_it_ranks_and_on_each_page() -> None:
     order = [f"run {n}" for n in range(60)]
     assert page_of(["als", "base", "ease"], "base", 0) == ("als", "base", "ease")

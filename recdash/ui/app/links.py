@@ -29,7 +29,7 @@ def of_view(view: View) -> dict[str, str]:
     """
     params = state.params()
     baseline = view.baseline.id if view.baseline else ""
-    of_frame = frame_parameters(view.experiment.id, baseline, view.candidate_ids, view.metric, view.k)
+    of_frame = frame_parameters(view.experiment.id, baseline, view.chosen_ids, view.metric, view.k)
     of_part = {name: params[name] for name in PART if name in params}
     return {name: params.get(name, value) for name, value in of_frame.items()} | of_part
 

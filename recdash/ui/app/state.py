@@ -19,6 +19,7 @@ import streamlit as st
 
 from recdash.charts.marks import Marks, marks, short_names
 from recdash.comparison import ComparisonQuery, Terms
+from recdash.comparison.headlines import values
 from recdash.domain.access import Person
 from recdash.domain.defaults import (
     MOST_CANDIDATES,
@@ -28,7 +29,7 @@ from recdash.domain.defaults import (
 )
 from recdash.domain.records import Experiment, Run
 from recdash.domain.results import WHOLE, Scope
-from recdash.errors import InputError
+from recdash.errors import InputError, RecdashError
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import unavailable
 from recdash.metrics import define
@@ -64,8 +65,9 @@ class View:
     """What the frame shows: an experiment, its runs, a metric and k, and a part of the users and items
     (``scope``).
 
-    ``runs`` are all runs of the experiment, ``candidates`` the chosen ones, at most 20. ``missing`` are
-    sentences on what the link names and does not exist.
+    ``runs`` are all runs of the experiment, ``candidates`` the chosen ones, at most 20 and the best first;
+    ``chosen_ids`` are theirs in the order of the link. ``missing`` are sentences on what the link names and
+    does not exist.
     """
 
     experiment: Experiment
@@ -79,6 +81,7 @@ class View:
     missing: tuple[str, ...] = ()
     scope: Scope = WHOLE
     terms: Terms = field(default_factory=Terms)
+    chosen_ids: tuple[str, ...] = ()
 
     @property
     def shown(self) -> tuple[Run, ...]:
@@ -272,8 +275,9 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
     of_link = (*baseline_missing, *candidates_missing, *metric_missing, *k_missing, *scope_missing)
     missing = (*unreadable, *of_link)
-    shown = (runs, baseline, candidates, metrics, metric, k)
-    return View(experiment, *shown, depth, missing, scope, rules.terms)
+    shown = (runs, baseline, _best_first(candidates, metric, k, scope), metrics, metric, k)
+    chosen_ids = tuple(run.id for run in candidates)
+    return View(experiment, *shown, depth, missing, scope, rules.terms, chosen_ids)
 
 
 def _readable(
@@ -335,6 +339,21 @@ def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, .
     if len(chosen) > MOST_CANDIDATES:
         missing.append(f"The link has {len(chosen)} candidates; showing the first {MOST_CANDIDATES}")
     return tuple(chosen[:MOST_CANDIDATES]), missing
+
+
+def _best_first(candidates: tuple[Run, ...], metric: str, k: int, scope: Scope) -> tuple[Run, ...]:
+    """Returns the candidates by their values of the metric at k, the best first, and reference candidates and
+    those without a value last. All pages show runs in this order.
+    """
+    if len(candidates) < 2:
+        return candidates
+    try:
+        scores = workspace().scores.scoreboard([run.id for run in candidates], (metric,), k, scope)
+    except RecdashError:  # the page says what cannot be computed
+        return candidates
+    places = {run_id: place for place, run_id in enumerate(values(scores, metric))}
+    last = len(candidates)
+    return tuple(sorted(candidates, key=lambda run: (bool(run.reference), places.get(run.id, last))))
 
 
 def _gone(experiment: Experiment | str, run_id: str) -> str:

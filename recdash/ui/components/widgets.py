@@ -39,14 +39,15 @@ LONGEST_TITLE = 38
 """The number of characters for which the narrowest box with names of runs has room."""
 NARROWEST_PLOT = 160
 """The width in px below which three tick labels of an axis overlap."""
+NO_LINK = Html("")
 
 
-def title(finding: str, subtitle: str = "") -> None:
+def title(finding: str, subtitle: str = "", explained: Html = NO_LINK) -> None:
     """Draws the H1 of the page, which states the finding, and the line below it: what was measured, on which
-    users.
+    users. ``explained`` is a link beside the heading, such as "?".
     """
-    template = '<div class="rd-title"><h1>{finding}</h1><p>{subtitle}</p></div>'
-    st.html(html(template, finding=unbroken(finding), subtitle=unbroken(subtitle)))
+    template = '<div class="rd-title"><h1>{finding}</h1>{explained}<p>{subtitle}</p></div>'
+    st.html(html(template, finding=unbroken(finding), explained=explained, subtitle=unbroken(subtitle)))
 
 
 def unbroken(text: str) -> str:
@@ -54,14 +55,14 @@ def unbroken(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%)|(?<=\b[kn]) (?== )|(?<=\b[kn] =) (?=\d)", "\u00a0", text)
 
 
-def section(heading: str, subtitle: str = "", explained: Html | None = None) -> None:
+def section(heading: str, subtitle: str = "", explained: Html = NO_LINK) -> None:
     """Draws an H2 and the line below it; ``explained`` is a link beside the heading, such as "?"."""
     line = html("<p>{subtitle}</p>", subtitle=unbroken(subtitle)) if subtitle else Html("")
     st.html(
         html(
             '<div class="rd-title"><h2>{heading}</h2>{explained}{line}</div>',
             heading=unbroken(heading),
-            explained=explained or Html(""),
+            explained=explained,
             line=line,
         )
     )

@@ -145,9 +145,8 @@ def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Ht
     names = widgets.run_cells(view.marks)
     row = "<span>{name} {value}</span>"
     rows = [html(row, name=names[run], value=value) for run, value in values]
-    return html(
-        '<div class="rd-legend rd-key"><b>{heading}</b>{rows}</div>', heading=heading, rows=join(rows)
-    )
+    title = html("<b>{heading}</b>", heading=heading) if heading else Html("")
+    return html('<div class="rd-legend rd-key">{title}{rows}</div>', title=title, rows=join(rows))
 
 
 def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:

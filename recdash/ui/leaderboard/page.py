@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.forest import BESIDE_TABLE, forest
+from recdash.charts.forest import BESIDE_TABLE, forest, shows_margin
 from recdash.comparison import ComparisonQuery, headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
@@ -225,7 +225,11 @@ def _how_to_read(view: View, board: Board) -> list[str]:
     grey = set(view.own_ids) - set(view.shown_ids)
     others = " Grey mark: not among the chosen candidates." if grey else ""
     margins = sorted({numbers.three(row["margin"]) for row in board.pairs.values() if row["margin"]})
-    band = f" Grey band: within the margin (±{' or '.join(margins[:2])}{board.unit})." if margins else ""
+    band = ""
+    if margins:
+        margin = f"±{' or '.join(margins[:2])}{board.unit}"
+        is_seen = shows_margin(_forest_rows(board))
+        band = f" Grey band: within the margin ({margin})." if is_seen else f" Margin: {margin}."
     ranks = (
         "Rank: 1 + the number of significantly better runs; = marks a shared rank. "
         "Beside it: 95 % rank range (bootstrap, 1,000 resamples)."

@@ -205,13 +205,13 @@ def _choose_baseline(view: View) -> None:
 def _change_baseline(view: View) -> None:
     """Changes the baseline; among the candidates, the old baseline replaces the new one."""
     new, old = st.session_state["frame-baseline"], view.baseline.id if view.baseline else ""
-    swapped = [old if run_id == new else run_id for run_id in view.candidate_ids]
+    swapped = [old if run_id == new else run_id for run_id in view.chosen_ids]
     state.choose(b=new, c=SEPARATOR.join(run_id for run_id in swapped if run_id))
 
 
 def _choose_candidates(view: View) -> None:
     others = {run.id: run.name for run in view.others}
-    label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.candidate_ids)
+    label, chosen = f"Candidates (at most {MOST_CANDIDATES})", list(view.chosen_ids)
     bound = widgets.bound_to_url("c", "frame-candidates", chosen, SEPARATOR.join)
     st.multiselect(label, **widgets.titled(others), max_selections=MOST_CANDIDATES, width=420, **bound)
 
