@@ -20,6 +20,7 @@ from recdash.formatting.names import same_names
 from recdash.ingest.sorting import SortedFile
 from recdash.service import AddedRun
 from recdash.service.catalog.intake import (
+    NAME_TAKEN,
     IntakePlan,
     IntakeResult,
     IntakeSettings,
@@ -307,3 +308,9 @@ def test_where_an_ab_test_goes_is_said_before_it_is_stored() -> None:
     plan = replace(plan, inputs=replace(plan.inputs, experiment_id="e", settings=settings))
     assert words.served_runs(plan) == "The A/B test goes to films: als and ease are named like runs of it."
     assert words.served_runs(replace(plan, inputs=replace(plan.inputs, experiment_id=None))) == ""
+
+
+def test_a_name_that_is_taken_is_said_above_the_button() -> None:
+    taken, other = Problem(NAME_TAKEN, "candidate 'als'", "taken", ""), replace(PROBLEM, code="other", fix="")
+    plan = IntakePlan(PlanInputs(()), (), "Shop", notices=(other, taken))
+    assert words.noticed(plan) == ([taken], [other])
