@@ -42,6 +42,7 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
         wording=WORDING,
         format=context.format,
         link=context.question.address(context.home),
+        head=context.head,
         provenance=provenance(experiment, context.query.shown, context.all_runs, tests, context.versions),
     )
 

@@ -46,7 +46,7 @@ class ReportContext:
     ``moment``: entries of the journal after it are ignored. ``blocks`` are the names of the report's
     sections, ``versions`` those of the packages that compute it, and ``home`` is the URL of the dashboard (""
     if unknown). ``format`` and ``wording`` are those of the document, which an older report keeps when it is
-    made again.
+    made again. ``head`` is the hash of the audit log's last line.
     """
 
     workspace: Workspace
@@ -57,6 +57,7 @@ class ReportContext:
     home: str = ""
     format: int = FORMAT
     wording: int = WORDING
+    head: str = ""
 
     @property
     def query(self) -> ComparisonQuery:

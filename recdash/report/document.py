@@ -218,6 +218,7 @@ class Document:
     which they were computed. ``question`` and ``blocks`` are its question and the order of its sections.
     ``link`` is the URL of the same view in the dashboard, "" if it is unknown. ``format`` is the version of
     these values, which an older recdash may not read; ``wording`` is the ``WORDING`` of its sentences.
+    ``head`` is the hash of the audit log's last line at that time, "" if it is not told.
     """
 
     title: str
@@ -235,6 +236,7 @@ class Document:
     format: int = FORMAT
     wording: int = 1
     link: str = ""
+    head: str = ""
 
     @property
     def names(self) -> dict[str, str]:

@@ -120,11 +120,13 @@ class Reports:
         home: str = "",
         form: int = FORMAT,
         wording: int = WORDING,
+        head: str | None = None,
     ) -> Document:
         """Returns the answer to a question as a document, with today's numbers.
 
         ``home`` is the URL of the dashboard, to which the report links. ``form`` and ``wording`` are the
-        versions of the document to make. Raises UnknownName for an unknown section, EvidenceDamaged if stored
+        versions of the document to make. ``head`` is the hash of the audit log's last line, None for today's,
+        which guests are not shown. Raises UnknownName for an unknown section, EvidenceDamaged if stored
         data of the runs or the test is damaged.
         """
         from recdash.report.build import content
@@ -137,8 +139,10 @@ class Reports:
         runs = _not_deleted(store.runs.get, question.query.shown)
         self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
         moment, versions = moment or self._workspace.now(), versions or versions_here()
+        if head is None:
+            head = "" if self._workspace.person.is_guest else store.audit.last()
         context = ReportContext(
-            self._workspace, question, moment, check_blocks(blocks), versions, home, form, wording
+            self._workspace, question, moment, check_blocks(blocks), versions, home, form, wording, head
         )
         return content(context, title=title, narrative=narrative, author=author, live=live)
 

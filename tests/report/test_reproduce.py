@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from report_tables import CANDIDATES, TRUTH, altered, asked, copied, films, opened, recomputed_once
 
+from recdash.domain.access import Person
 from recdash.errors import EvidenceDamaged, InputError, NotFound
 from recdash.metrics import naming
 from recdash.report.document import WORDING, Document, Lead
@@ -338,8 +339,30 @@ def test_a_decision_of_the_same_second_is_told_alike(
 def test_the_words_that_nobody_can_check_are_named(space: Workspace, written: Callable[[str], Path]) -> None:
     file = altered(written("json"), '"author": "ann"', '"author": "The CTO"')
     found = reproduction(space, file)
-    assert found.snapshot.unchecked == ("title", "narrative", "author", "moment", "live")
-    assert "title, narrative, author, moment and live are the file's own words" in found.text
+    assert found.snapshot.unchecked == ("title", "narrative", "author", "moment", "live", "head")
+    assert "title, narrative, author, moment, live and head are the file's own words" in found.text
+
+
+def test_a_report_has_the_hash_of_the_last_line_of_its_time_and_stays_confirmed(
+    space: Workspace, question: Question, tmp_path: Path
+) -> None:
+    head, file = space.store.audit.last(), tmp_path / "report.json"
+    file.write_bytes(FORMS["json"].write(Reports(space).content(question)))
+    assert f'"recdash verify --head={head}"' in file.read_text()
+    space.experiments.rename(question.experiment, "Cinema")
+    assert space.store.audit.last() != head
+    assert reproduction(space, file).holds
+
+
+def test_a_report_for_guests_and_one_without_the_hash_do_not_show_it(
+    made: Made, question: Question, tmp_path: Path
+) -> None:
+    guest = Workspace(made.space.store, person=Person("guest", experiment=question.experiment))
+    file = tmp_path / "report.json"
+    for space, head in ((guest, None), (made.space, "")):
+        file.write_bytes(FORMS["json"].write(Reports(space).content(question, head=head)))
+        assert "recdash verify" not in file.read_text()
+        assert reproduction(made.space, file).holds
 
 
 def test_a_kept_snapshot_is_recognised_and_a_word_changed_in_it_is_named(

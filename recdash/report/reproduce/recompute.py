@@ -69,6 +69,7 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
         home=document.link.partition("?")[0],
         form=document.format,
         wording=document.wording,
+        head=document.head,
     )
 
 

@@ -64,4 +64,5 @@ def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
                 against.append(f"{name}: the report says “{now}”; the store kept “{stored}”")
     if moment > datetime.now(UTC) + CLOCKS_APART:
         against.append(f"its moment, {document.moment}, is still to come")
-    return SnapshotMatch(None, tuple(against), (*WORDS, "link") if document.link else WORDS)
+    more = [name for name in ("link", "head") if getattr(document, name)]
+    return SnapshotMatch(None, tuple(against), (*WORDS, *more))

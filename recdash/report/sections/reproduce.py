@@ -10,6 +10,7 @@ from recdash.report.context import ReportContext
 from recdash.report.document import Command, Paragraph, Part, Section
 
 RECOMPUTES = "Recomputes every number of this report from the stored tables and names each that differs."
+HAS_HEAD = "Compares the store with its audit log, and the log with its last line at the time of this report."
 
 
 def reproducing(context: ReportContext) -> Section:
@@ -17,6 +18,7 @@ def reproducing(context: ReportContext) -> Section:
     parts: list[Part] = [
         Command("recdash reproduce FILE", RECOMPUTES),
         Command(_command(context), "Writes this report again."),
+        *([Command(f"recdash verify --head={context.head}", HAS_HEAD)] if context.head else []),
         _tables(context),
         Paragraph(f"Made with {made_with}.", "muted"),
     ]
