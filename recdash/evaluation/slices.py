@@ -10,6 +10,7 @@
                               all items tied with the last of them; ``tail``: all other items
 ``user:COLUMN``    users      users by a column of the user attributes
 ``item:COLUMN``    catalogue  items by a column of the catalogue
+``…:COLUMN (bands)``          the same column in bands, where each of its numbers makes a slice
 =================  =========  ==================================================================
 
 In a slice of users, only these users count. In a slice of items, only relevant rows of these items count, and
@@ -20,6 +21,10 @@ numeric column makes one slice per number or, if there are more than twelve numb
 about equally many users (for items: relevant rows). No column makes more than twelve slices: rare values are
 combined as ``other``, and ``(none)`` has the users or items without a value. Slices in which no user counts
 are left out.
+
+``COLUMN (bands)`` makes about five bands of a column of prices and the like: of six to twelve numbers that
+are not consecutive, and of amounts written as text (``$12.50``, ``12,50``). The column's own slices stay as
+they are, so that links and reports with them keep their numbers.
 """
 
 from __future__ import annotations
@@ -34,8 +39,8 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.inputs import Truth
-from recdash.domain.kinds import Ints, Mask, TableKind
+from recdash.domain.inputs import Truth, Upload
+from recdash.domain.kinds import MISSING, Floats, Ints, Mask, TableKind
 from recdash.domain.results import Slice
 from recdash.engines import Reference
 from recdash.engines.attributes import Attribute, attribute_of, has_numbers
@@ -50,6 +55,11 @@ HISTORY_FROM = (0, 1, 5, 20, 100, 500)
 HEAD = Fraction(1, 5)
 """The share of the train items that forms the head."""
 BANDS = 5
+BANDED = " (bands)"
+"""The end of the name of a rule that makes bands of a column whose own rule makes a slice per value."""
+CURRENCY = r"(?:[$€£¥]|[A-Z]{3})"
+AMOUNT = rf"^(?:{CURRENCY} ?\d+(?:[.,]\d{{1,2}})?|\d+(?:[.,]\d{{1,2}})? ?{CURRENCY}|\d+[.,]\d{{1,2}})$"
+"""Pattern of an amount written as text: with a currency, or with a decimal point or comma."""
 MOST_SLICES = 12
 MOST_USER_RULES = 6
 NONE, OTHER = "(none)", "other"
@@ -99,7 +109,7 @@ def slices_of(reference: Reference, by: str) -> list[Slice]:
 
 def user_slices(reference: Reference, most_rules: int = MOST_USER_RULES) -> list[Slice]:
     """Returns all slices of users by the first ``most_rules`` rules whose table is given."""
-    rules = [rule.by for rule in rules_of(reference) if rule.of == "users"]
+    rules = [rule.by for rule in rules_of(reference) if rule.of == "users" and not rule.by.endswith(BANDED)]
     return [part for by in rules[:most_rules] for part in slices_of(reference, by)]
 
 
@@ -111,7 +121,9 @@ def known_slices(reference: Reference) -> list[str]:
 def rules_of(reference: Reference) -> list[SliceRule]:
     """Returns the rules whose table is given, including one for each column of the attribute tables."""
     rules = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
-    return rules + [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
+    columns = [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
+    banded = [rule for family in FAMILIES for rule in _rules_of_bands(reference, family)]
+    return [*rules, *columns, *banded]
 
 
 def _rule(reference: Reference, by: str) -> SliceRule:
@@ -224,27 +236,89 @@ FAMILIES = (
 
 
 def _rules_of_columns(reference: Reference, family: Family) -> Iterator[SliceRule]:
+    for column in _columns(reference, family):
+        title = f"{family.of.capitalize()} by {column}"
+        cut = partial(_groups_of_column, family=family, column=column)
+        yield SliceRule(family.prefix + column, title, family.of, family.table, cut)
+
+
+def _rules_of_bands(reference: Reference, family: Family) -> Iterator[SliceRule]:
+    for column in _columns(reference, family):
+        numbers = _numbers_of(reference.tables[family.table], column)
+        if numbers is None:
+            continue
+        owner, weight = _described(reference, family)
+        of_owner = _by_owner(numbers, owner, len(weight))
+        distinct = np.unique(of_owner[np.isfinite(of_owner) & (weight > 0)])
+        if _needs_bands(distinct, is_text=not has_numbers(reference.tables[family.table], column)):
+            by, title = family.prefix + column + BANDED, f"{family.of.capitalize()} by {column}, in bands"
+            cut = partial(_bands_of_column, family=family, column=column, numbers=numbers)
+            yield SliceRule(by, title, family.of, family.table, cut)
+
+
+def _columns(reference: Reference, family: Family) -> list[str]:
     if family.table not in reference.tables:
-        return
-    for column in reference.tables[family.table].table.column_names:
-        if column not in family.but:
-            title = f"{family.of.capitalize()} by {column}"
-            cut = partial(_groups_of_column, family=family, column=column)
-            yield SliceRule(family.prefix + column, title, family.of, family.table, cut)
+        return []
+    return [name for name in reference.tables[family.table].table.column_names if name not in family.but]
 
 
-def _groups_of_column(reference: Reference, family: Family, column: str) -> list[SliceMembers]:
-    upload = reference.tables[family.table]
+def _needs_bands(distinct: Floats, *, is_text: bool) -> bool:
+    """Returns whether the column's own rule makes a slice per number although bands say more.
+
+    Few numbers, and consecutive whole ones such as grades and years, are readable one by one.
+    """
+    if len(distinct) <= BANDS or (not is_text and len(distinct) > MOST_SLICES):
+        return False
+    return is_text or not np.array_equal(np.diff(distinct), np.ones(len(distinct) - 1))
+
+
+def _numbers_of(upload: Upload, column: str) -> pa.ChunkedArray | None:
+    """Returns the column's numbers; None if it has neither numbers nor amounts written as text alone."""
+    cells = upload.table[column]
+    if has_numbers(upload, column):
+        return cells
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.cast(cells.type.value_type)
+    if not pa.types.is_string(cells.type) and not pa.types.is_large_string(cells.type):
+        return None
+    texts = pc.utf8_trim_whitespace(cells)
+    texts = pc.if_else(pc.is_in(texts, pa.array([*MISSING], texts.type)), None, texts)
+    first = texts.drop_null().slice(0, 1)  # the first value usually decides
+    if not len(first) or not all(
+        pc.all(pc.match_substring_regex(part, AMOUNT)).as_py() for part in (first, texts)
+    ):
+        return None
+    plain = pc.replace_substring_regex(texts, f" ?{CURRENCY} ?", "")
+    return pc.replace_substring(plain, ",", ".").cast(pa.float64())
+
+
+def _described(reference: Reference, family: Family) -> tuple[Ints, Ints]:
+    """Returns the user or item that each row of the family's table describes, as ``_owners`` does, and the
+    weight of each user or item.
+    """
     index = reference.users if family.of == "users" else reference.items
     weight = _weights(reference.truth)[family.of]
     if family.of == "users":
         weight = np.minimum(weight, 1)
-    owner = _owners(index.copy().codes(upload.table[family.id], grow=False), len(weight))
+    ids = reference.tables[family.table].table[family.id]
+    return _owners(index.copy().codes(ids, grow=False), len(weight)), weight
+
+
+def _groups_of_column(reference: Reference, family: Family, column: str) -> list[SliceMembers]:
+    upload = reference.tables[family.table]
+    owner, weight = _described(reference, family)
     if has_numbers(upload, column):
         labelled = _of_numbers(upload.table[column], owner, weight)
     else:
         labelled = _of_values(attribute_of(upload, column), owner, weight)
     return [SliceMembers(label, f"{column}: {label}", members) for label, members in labelled]
+
+
+def _bands_of_column(
+    reference: Reference, family: Family, column: str, numbers: pa.ChunkedArray
+) -> list[SliceMembers]:
+    labelled = _of_numbers(numbers, *_described(reference, family), each=BANDS)
+    return [SliceMembers(label, f"{column} band: {label}", members) for label, members in labelled]
 
 
 def _owners(codes: Ints, n: int) -> Ints:
@@ -283,17 +357,23 @@ def _of_values(attribute: Attribute, owner: Ints, weight: Ints) -> Labelled:
     return [*((names[code], members([code])) for code in own), *pooled, (NONE, none)]
 
 
-def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints) -> Labelled:
-    """Returns one group per number, or per band of about equal weight, in ascending order; ``(none)`` is
-    last.
+def _of_numbers(cells: pa.ChunkedArray, owner: Ints, weight: Ints, each: int = MOST_SLICES) -> Labelled:
+    """Returns one group per number if there are at most ``each``, otherwise per band of about equal weight,
+    in ascending order; ``(none)`` is last.
     """
-    numbers = np.full(len(weight), np.nan)
-    written = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
-    numbers[owner[owner >= 0]] = written[owner >= 0]
+    numbers = _by_owner(cells, owner, len(weight))
     known = np.isfinite(numbers) & (weight > 0)
     distinct = np.unique(numbers[known])
-    room = MOST_SLICES - bool(weight[~known].any())
+    room = each - bool(weight[~known].any())
     tops = distinct if len(distinct) <= room else equal_tops(numbers[known], weight[known], BANDS)
     bands = [known & (np.searchsorted(tops, numbers) == place) for place in range(len(tops))]
     labels = range_labels([(numbers[band].min(), numbers[band].max()) for band in bands])
     return [*zip(labels, bands, strict=True), (NONE, ~known)]
+
+
+def _by_owner(cells: pa.ChunkedArray, owner: Ints, n: int) -> Floats:
+    """Returns the number of each of the ``n`` users or items; NaN for those without one."""
+    numbers = np.full(n, np.nan)
+    written = np.asarray(pc.fill_null(cells.cast(pa.float64(), safe=False), np.nan))
+    numbers[owner[owner >= 0]] = written[owner >= 0]
+    return numbers

@@ -41,6 +41,7 @@ class RunData:
         """Returns a cached run, for data that never changes, such as hits. Its name may be outdated."""
         self.reference_under = context.cached(self._apply_threshold, most=8)
         self.slices_by = context.cached(self._cut_into, most=32)
+        self.known_slices = context.cached(self._read_known_slices, most=64)
         self.rated_pairs = context.cached(self._read_rated_pairs, most=4)
         self.replicates_of = context.cached(self._read_replicates, most=4096)
 
@@ -99,13 +100,16 @@ class RunData:
 
         Raises UnknownName if no user of the experiment is in it.
         """
-        columns = known_slices(self.reference(experiment_id))
+        columns = self.known_slices(experiment_id)
         by = max((column for column in columns if scope.slice.startswith(f"{column}=")), key=len, default="")
         slices = self.slices_by(experiment_id, by, scope.threshold) if by else ()
         by_name = {f"{part.by}={part.value}": part for part in slices}
         if scope.slice not in by_name:
             raise UnknownName("slice", scope.slice, sorted(by_name) or [f"{column}=…" for column in columns])
         return by_name[scope.slice]
+
+    def _read_known_slices(self, experiment_id: str) -> tuple[str, ...]:
+        return tuple(known_slices(self.reference(experiment_id)))
 
     def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
         return tuple(slices_of(self.reference_under(experiment_id, threshold), by))

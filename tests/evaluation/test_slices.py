@@ -13,7 +13,7 @@ from recdash.domain.inputs import Upload
 from recdash.engines import Reference, match, read_reference
 from recdash.errors import InputError, UnknownName
 from recdash.evaluation.reading import read_setup
-from recdash.evaluation.slices import MOST_SLICES, NONE, OTHER, known_slices, slices_of
+from recdash.evaluation.slices import MOST_SLICES, NONE, OTHER, known_slices, slices_of, user_slices
 from recdash.ingest import read_recommendations
 from recdash.metrics import define, sample_of
 
@@ -185,6 +185,55 @@ def test_fractions_and_infinities_are_cut_too() -> None:
 def test_numbers_that_differ_late_keep_labels_of_their_own() -> None:
     result = users_in("user:x", many_users(20, x=[1 + place / 1e9 for place in range(20)]))
     assert len(result) == 5
+
+
+PRICES = [4.99, 7.25, 9.99, 12.5, 15.0, 19.95]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        PRICES,
+        [f"${price:.2f}" for price in PRICES],
+        [f"{price:.2f} EUR" for price in PRICES],
+        [f"{price:.2f}".replace(".", ",") for price in PRICES],
+    ],
+    ids=["numbers", "dollars", "euros", "decimal comma"],
+)
+def test_prices_are_offered_in_bands_beside_each_price(written: list[Any]) -> None:
+    """Of 12 users, each fifth is 2.4: the bands end at the 4th, 6th, 8th, 10th and 12th user."""
+    known = many_users(13, price=[*np.repeat(written, 2).tolist(), None])
+    result = users_in("user:price (bands)", known)
+    assert {value: len(users) for value, users in result.items()} == {
+        "4.99–7.25": 4,
+        "9.99": 2,
+        "12.5": 2,
+        "15": 2,
+        "19.95": 2,
+        NONE: 1,
+    }
+    assert len(users_in("user:price", known)) == 7
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, 2.5, 4.0, 8.0, 9.0] * 4,
+        list(range(2013, 2023)) * 2,
+        [float(place) ** 2 for place in range(20)],
+        [f"{place:03}" for place in range(20)],
+        ["new", "$3", "$4", "$5", "$6", "$7", "$8"],
+    ],
+    ids=["few", "consecutive", "already bands", "codes", "not all amounts"],
+)
+def test_other_columns_have_no_second_rule_of_bands(values: list[Any]) -> None:
+    assert known_slices(many_users(len(values), x=values)) == ["user:x"]
+
+
+def test_bands_are_no_further_segments_of_a_recommendation() -> None:
+    known = many_users(12, price=np.repeat(PRICES, 2))
+    assert known_slices(known) == ["user:price", "user:price (bands)"]
+    assert {one.by for one in user_slices(known)} == {"user:price"}
 
 
 def test_rare_values_are_pooled_so_that_no_column_makes_more_than_twelve_slices() -> None:

@@ -245,3 +245,22 @@ def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
     assert "&lt;img" in " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in app.get("plotly_chart")[0].proto.spec
+
+
+# ── prices ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_prices_are_in_bands_until_each_price_is_chosen(workspace: Workspace, shown: Open) -> None:
+    """Items ``a`` cost 5 to 30, items ``b`` nothing that is known; the link ``item:price`` is an old one."""
+    prices = [
+        5.0 * (place // 2 % 6 + 1) if item[0] == "a" else None
+        for place, item in enumerate(CATALOGUE["item_id"])
+    ]
+    catalogue = CATALOGUE[["item_id"]].assign(price=prices)
+    stored(workspace, {name: RUNS[name] for name in ("base", "known")}, train=None, catalogue=catalogue)
+    app = shown(m="recall", k="2")
+    assert list(app.selectbox(key="segments-by").options) == ["Items by price, in bands", "Items by price"]
+    assert "price band: " in said(app)
+    text = said(shown(m="recall", k="2", by="item:price"))
+    assert "price: 5" in text
+    assert "price band" not in text

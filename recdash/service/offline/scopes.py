@@ -9,7 +9,6 @@ import numpy as np
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError
 from recdash.evaluation.relevance import suggest
-from recdash.evaluation.slices import known_slices
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
@@ -57,7 +56,7 @@ class Scopes:
 
     def _name_slices(self, experiment_id: str, threshold: float | None) -> Mapping[str, str]:
         titles: dict[str, str] = {}
-        for by in known_slices(self._data.reference(experiment_id)):
+        for by in self._data.known_slices(experiment_id):
             try:
                 cuts = self._data.slices_by(experiment_id, by, threshold)
             except InputError:

@@ -17,7 +17,6 @@ from recdash.evaluation.attribute_shares import (
 )
 from recdash.evaluation.metric_inputs import hits_by_slice, hits_in_slice, slice_users
 from recdash.evaluation.scoring import score_slice
-from recdash.evaluation.slices import known_slices
 from recdash.metrics import Definition, check_k, define
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.service import frames
@@ -46,7 +45,7 @@ class Slices:
         """Returns the attributes by which the experiment can be sliced, such as ``user_warmth`` or
         ``item:genre``.
         """
-        return known_slices(self._data.reference(experiment_id))
+        return list(self._data.known_slices(experiment_id))
 
     def check(self, experiment_id: str, by: str) -> None:
         """Raises UnknownName if the experiment cannot be sliced by this attribute, InputError if its table is

@@ -14,6 +14,7 @@ import streamlit as st
 from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
 from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import some, values
+from recdash.evaluation.slices import BANDED
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
@@ -77,7 +78,8 @@ def choose_attribute(view: View) -> str | None:
     names = cached.attributes(view.experiment.id)
     if not names:
         return None
-    wanted = state.params().get("by", names[0]).removeprefix("item:")  # segments of items have this prefix
+    # segments of items have this prefix, and those of bands this end
+    wanted = state.params().get("by", names[0]).removeprefix("item:").removesuffix(BANDED)
     if wanted not in names and wanted not in cached.slices(view.experiment.id):
         st.warning(f"{unavailable('attribute', markdown(wanted), markdown(names[0]))}.")
     chosen, titles = wanted if wanted in names else names[0], dict(zip(names, names, strict=True))

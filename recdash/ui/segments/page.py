@@ -17,6 +17,7 @@ from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.segment_wording import flag_sentence
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
+from recdash.evaluation.slices import BANDED
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.tables import Cell, Number, cell_html, finding, muted, number_columns, text_columns
@@ -70,10 +71,12 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
 def _choose_by(known: Sequence[str]) -> str:
     """Draws the choice of an attribute and returns it.
 
-    A link may name an attribute of items without its prefix.
+    A link may name an attribute of items without its prefix. Bands come before single numbers.
     """
+    known = bands_first(known)
     wanted = state.params().get("by", known[0])
-    match = next((by for by in (wanted, f"item:{wanted}") if by in known), None)
+    spelled = (wanted, f"item:{wanted}{BANDED}", f"item:{wanted}")
+    match = next((by for by in spelled if by in known), None)
     if match is None:
         st.warning(f"{unavailable('segment', markdown(wanted), markdown(by_title(known[0])))}.")
     chosen = match or known[0]
@@ -83,10 +86,18 @@ def _choose_by(known: Sequence[str]) -> str:
     return chosen
 
 
+def bands_first(known: Sequence[str]) -> list[str]:
+    """Returns the attributes with each one in bands directly before its single values."""
+    of_column = [by for by in known if not by.endswith(BANDED)]
+    return [choice for by in of_column for choice in (by + BANDED, by) if choice in known]
+
+
 def by_title(by: str) -> str:
     """Returns the title of an attribute, such as ``Items by genre`` for ``item:genre``."""
     prefix = next((start for start in COLUMNS if by.startswith(start)), "")
-    return DERIVED.get(by) or f"{COLUMNS.get(prefix, '')} {by.removeprefix(prefix)}".strip()
+    column = by.removeprefix(prefix).removesuffix(BANDED)
+    title = DERIVED.get(by) or f"{COLUMNS.get(prefix, '')} {column}".strip()
+    return f"{title}, in bands" if by.endswith(BANDED) else title
 
 
 def _choose_least() -> int:
