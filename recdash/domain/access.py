@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from recdash.errors import Forbidden
+from recdash.errors import Forbidden, Problem
 
 AccessRole = Literal["viewer", "editor", "admin"]
 ROLES: tuple[AccessRole, ...] = get_args(AccessRole)
@@ -14,6 +15,9 @@ READ_ONLY_LINK = "This is a read-only link."
 DEAD_LINK, LEAVE_LINK = "This link no longer works", "Leave this link"
 NUMBERS_ONLY = "This link shows numbers only: no data of single users."
 """Texts for guests with a share link."""
+_ABOUT_USERS = re.compile(r"\b(user_id|unit_id|users)\b")
+"""What the place of a notice says if the notice may quote ids of users."""
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -54,3 +58,13 @@ _WHY_NOT: dict[AccessRole, str] = {
     "editor": "Viewers can read but not change anything. Ask an admin for the role editor.",
     "admin": "Only admins can do this. Ask an admin.",
 }
+
+
+def finding_without_ids(place: str, finding: str) -> str:
+    """Returns what a notice says was found, without what it quotes if it is about ids of users."""
+    return _QUOTED.sub("…", finding) if _ABOUT_USERS.search(place) else finding
+
+
+def without_ids(notice: Problem) -> Problem:
+    """Returns a notice as guests read it who may see no data of single users."""
+    return replace(notice, found=finding_without_ids(notice.place, notice.found), example="")

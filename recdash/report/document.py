@@ -7,10 +7,11 @@ that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from recdash.comparison.key_numbers import KeyNumber
+from recdash.domain.access import finding_without_ids
 from recdash.formatting.tables import Table, Tone
 
 FigureKind = Literal["forest", "curve", "precision-recall", "bars", "quadrants", "segments"]
@@ -254,3 +255,18 @@ class Document:
                     yield section, part
                 if isinstance(part, Figure):
                     yield section, part.table
+
+
+def without_ids(document: Document) -> Document:
+    """Returns a document as guests read it who may see no data of single users: notices quote no ids."""
+    sections = (
+        replace(section, parts=tuple(map(_part_without_ids, section.parts))) for section in document.sections
+    )
+    return replace(document, sections=tuple(sections))
+
+
+def _part_without_ids(part: Part) -> Part:
+    if not isinstance(part, Notices):
+        return part
+    items = (replace(notice, found=finding_without_ids(notice.place, notice.found)) for notice in part.items)
+    return replace(part, items=tuple(items))

@@ -19,7 +19,7 @@ from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError
-from recdash.report.document import FORMAT, WORDING, Document
+from recdash.report.document import FORMAT, WORDING, Document, without_ids
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
 from recdash.service.question import Question
@@ -232,9 +232,9 @@ class Reports:
         """
         report = self.get(report_id)
         if report.document is not None:
-            return from_json(
-                self._workspace.store.artifacts.path(report.document).read_text(encoding="utf-8")
-            )
+            file = self._workspace.store.artifacts.path(report.document)
+            document = from_json(file.read_text(encoding="utf-8"))
+            return without_ids(document) if self._workspace.person.numbers_only else document
         question, title = Question.of(report.question), report.title
         return self.content(
             question, report.blocks, title=title, narrative=report.narrative, author=report.author, home=home

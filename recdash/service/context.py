@@ -85,12 +85,13 @@ class ServiceContext:
         store = self.store.by(person.name, person.role, read_only=not person.may("editor"))
         return replace(self, person=person, store=store)
 
-    def narrowed_to(self, experiment_id: str) -> ServiceContext:
+    def narrowed_to(self, experiment_id: str, numbers_only: bool) -> ServiceContext:
         """Returns a context that sees one experiment only and has its own cache.
 
-        Ids of other experiments are not found in it.
+        Ids of other experiments are not found in it. With ``numbers_only`` notices quote no ids of users.
         """
-        return replace(self, store=OneExperiment(self.store, experiment_id), _caches={})
+        store = OneExperiment(self.store, experiment_id, numbers_only=numbers_only)
+        return replace(self, store=store, _caches={})
 
     def cached(self, function: Callable[P, Answer], *, most: int) -> Callable[P, Answer]:
         """Returns the function with a cache of its last ``most`` answers, shared by all persons who see this

@@ -207,14 +207,15 @@ class Workspace:
     def seen_by(self, person: Person) -> Workspace:
         """Returns this workspace for another person, with the same cached answers.
 
-        A guest shares cached answers only with other guests of the same experiment.
+        A guest shares cached answers only with guests who see the same of the same experiment.
         """
         if not self.person.is_guest:
             self._context.forget_what_was_purged()
         return self if person == self.person else self._seen(person)
 
     def _as_seen(self, person: Person) -> Workspace:
-        context = self._context if person.experiment is None else self._narrowed(person.experiment)
+        guest_of = person.experiment
+        context = self._context if guest_of is None else self._narrowed(guest_of, person.numbers_only)
         seen = object.__new__(type(self))
         seen._wire(context.seen_by(person))
         return seen

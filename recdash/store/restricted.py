@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
-from recdash.domain.access import READ_ONLY_LINK
+from recdash.domain.access import READ_ONLY_LINK, without_ids
 from recdash.domain.journal import Entry, Report, SavedView
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from recdash.store.protocol import Store, ValueStore
 
 Value = TypeVar("Value", Run, OnlineTest, Entry, Report, SavedView)
+Noticed = TypeVar("Noticed", Run, OnlineTest)
+
+
+def noticed_without_ids(value: Noticed) -> Noticed:
+    """Returns a run or A/B test whose notices quote no ids of users."""
+    return replace(value, notices=tuple(map(without_ids, value.notices)))
 
 
 class Narrowed:
@@ -53,17 +60,25 @@ class Narrowed:
 class OneExperiment(Narrowed):
     """The read methods of a :class:`Store` for one experiment.
 
-    Others are not found, and all else is forbidden.
+    Others are not found, and all else is forbidden. With ``numbers_only`` notices quote no ids of users.
     """
 
     read_only = True
 
-    def __init__(self, store: Store, experiment_id: str) -> None:
+    def __init__(self, store: Store, experiment_id: str, *, numbers_only: bool = False) -> None:
         super().__init__(store, experiment_id)
-        self.experiments = NarrowedExperiments(store, experiment_id)
-        self.runs = NarrowedRuns(store, experiment_id, store.runs, "run")
+        self.experiments = NarrowedExperiments(store, experiment_id, numbers_only=numbers_only)
+        self.runs = NarrowedRuns(
+            store, experiment_id, store.runs, "run", noticed_without_ids if numbers_only else None
+        )
         self.curves = NarrowedCurves(store, experiment_id)
-        self.online_tests = NarrowedValues(store, experiment_id, store.online_tests, "online test")
+        self.online_tests = NarrowedValues(
+            store,
+            experiment_id,
+            store.online_tests,
+            "online test",
+            noticed_without_ids if numbers_only else None,
+        )
         self.journal = NarrowedValues(store, experiment_id, store.journal, "entry")
         self.reports = NarrowedValues(store, experiment_id, store.reports, "report")
         self.saved_views = NarrowedViews(store, experiment_id, store.saved_views, "saved view")
@@ -81,43 +96,66 @@ class OneExperiment(Narrowed):
 
 
 class NarrowedExperiments(Narrowed):
+    def __init__(self, store: Store, experiment_id: str, *, numbers_only: bool) -> None:
+        super().__init__(store, experiment_id)
+        self._numbers_only = numbers_only
+
     def all(self, archived: bool = False) -> list[Experiment]:
         return [
-            experiment
+            self._as_seen(experiment)
             for experiment in self._store.experiments.all(archived)
             if experiment.id == self._experiment_id
         ]
 
     def get(self, key: str) -> Experiment:
-        return self._store.experiments.get(self._own(key))
+        return self._as_seen(self._store.experiments.get(self._own(key)))
 
     def named(self, name: str) -> Experiment | None:
         return next((experiment for experiment in self.all(archived=True) if experiment.name == name), None)
 
+    def _as_seen(self, experiment: Experiment) -> Experiment:
+        if not self._numbers_only or "notices" not in experiment.settings:
+            return experiment
+        notices = [asdict(without_ids(Problem(**notice))) for notice in experiment.settings["notices"]]
+        return replace(experiment, settings={**experiment.settings, "notices": notices})
+
 
 class NarrowedValues(Narrowed, Generic[Value]):
-    """The values of one kind that belong to the experiment. ``word`` is the noun for such a value."""
+    """The values of one kind that belong to the experiment. ``word`` is the noun for such a value.
 
-    def __init__(self, store: Store, experiment_id: str, values: ValueStore[Value], word: str) -> None:
+    ``as_seen`` returns a value as the guest may read it; None if they may read all of it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        experiment_id: str,
+        values: ValueStore[Value],
+        word: str,
+        as_seen: Callable[[Value], Value] | None = None,
+    ) -> None:
         super().__init__(store, experiment_id)
         self._values: ValueStore[Value] = values
         self._word = word
+        self._as_seen: Callable[[Value], Value] = as_seen or (lambda value: value)
 
     def of_experiment(self, experiment: str, archived: bool = False) -> list[Value]:
-        return self._values.of_experiment(self._own(experiment), archived)
+        return [self._as_seen(value) for value in self._values.of_experiment(self._own(experiment), archived)]
 
     def get(self, key: str) -> Value:
         value = self._values.get(key)
         self._own(value.experiment, self._word, key)
-        return value
+        return self._as_seen(value)
 
 
 class NarrowedRuns(NarrowedValues[Run]):
     def replicates(self, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-        return self._store.runs.replicates(self._own_runs(run_ids))
+        replicates = self._store.runs.replicates(self._own_runs(run_ids))
+        return {run_id: [self._as_seen(run) for run in runs] for run_id, runs in replicates.items()}
 
     def find(self, experiment: str, upload_sha: str) -> Run | None:
-        return self._store.runs.find(self._own(experiment), upload_sha)
+        run = self._store.runs.find(self._own(experiment), upload_sha)
+        return None if run is None else self._as_seen(run)
 
 
 class NarrowedCurves(Narrowed):

@@ -6,8 +6,10 @@ What all services stand on (their context, data and values) is private; it is as
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -296,6 +298,47 @@ def test_a_guest_of_numbers_only_is_told_of_no_user(house: House, name: str) -> 
             guest(**asked)
     else:
         assert [text for text in texts(guest(**asked)) if "person-" in text] == []
+
+
+def test_notices_quote_no_ids_for_a_guest_of_numbers_only(tmp_path: Path) -> None:
+    """Notices are stored with the ids that they quote, in runs, tests, experiments and reports."""
+    store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    admin, names = Workspace(store, person=Person("ann", "admin")), [f"person-{n}" for n in range(40)]
+    truth = pd.DataFrame({"user_id": names, "item_id": ["a", "b"] * 20})
+    train = pd.DataFrame({"user_id": [name.upper() for name in names], "item_id": ["c", "d"] * 20})
+    films = admin.experiments.create("films", truth, train=train, depth=2).id
+    as_written = pd.DataFrame({"user_id": [*names[:30], *train["user_id"][30:]], "item_id": "a", "rank": 1})
+    admin.runs.add(films, as_written, name="als", accept_unknown_ids=True)
+    units = [f"person-00{n}" for n in range(40)]
+    spelled = pd.Series(range(40)).map("{:03d}".format)
+    exposures = pd.DataFrame({"unit_id": spelled, "variant": ["A", "B"] * 20, "ts": range(10**9, 10**9 + 40)})
+    events = pd.DataFrame({"unit_id": spelled.str.lstrip("0").replace("", "0"), "session_id": units})
+    events = events.assign(ts=10**9 + 50, event="click", item_id="a")
+    admin.online_tests.add(films, "March", {"exposures": exposures, "events": events}, control="A")
+    question = Reports(admin).question(films)
+    snapshot = Reports(admin).make(question, ["caveats"], title="Films").id
+    live = Reports(admin).make(question, ["caveats"], title="Today", live=True).id
+    quoting = re.compile(r"person-\d|such as '\d", re.IGNORECASE)
+
+    def told(reader: Workspace) -> list[str]:
+        """By where it is read: the texts of notices about users."""
+        answers = {
+            "runs": reader.runs.all(films),
+            "tests": reader.online_tests.all(films),
+            "snapshot": [Reports(reader).file(snapshot, form).content for form in ("html", "json")],
+            "live": Reports(reader).file(live, "md").content,
+        }
+        return [where for where, answer in answers.items() if any(map(quoting.search, texts(answer)))]
+
+    guest = Person("guest of ann", "viewer", films)
+    limited = replace(guest, numbers_only=True)
+    assert told(admin) == told(admin.seen_by(guest)) == ["runs", "tests", "snapshot", "live"]
+    assert told(admin.seen_by(limited)) == []
+    (run,) = admin.seen_by(limited).runs.all(films)
+    assert [notice.code for notice in run.notices] == [
+        notice.code for notice in admin.runs.all(films)[0].notices
+    ]
+    store.close()
 
 
 def texts(found: Any) -> Iterator[str]:

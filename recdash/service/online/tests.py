@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.comparison import ComparisonQuery
+from recdash.domain.access import without_ids
 from recdash.domain.records import OnlineTest
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, NotFound, Problem, UnknownName, other_notices
@@ -274,7 +275,10 @@ class OnlineTests:
         results = of_users(
             self._users(*_counted_by(test)), test.control, rules, with_standard_metrics(own), correction
         )
-        return replace(results, removed=(*(Removed(**facts) for facts in test.removed), *results.removed))
+        removed = (*(Removed(**facts) for facts in test.removed), *results.removed)
+        is_limited = self._context.person.numbers_only
+        notices = tuple(map(without_ids, results.notices)) if is_limited else results.notices
+        return replace(results, removed=removed, notices=notices)
 
     def next_steps(self, test_id: str) -> tuple[str, tuple[NextStep, ...]]:
         """Returns what to do after the A/B test: a headline, and the steps for each variant."""

@@ -41,11 +41,13 @@ def answer(
     scope: Scope | None = None,
     version: object = None,
 ) -> Answer:
-    """Returns what a service's method answers; cached by method, arguments, scope and ``version``.
+    """Returns what a service's method answers; cached by method, arguments, scope and ``version``, and apart
+    for guests who may see no data of single users.
 
     ``version`` is anything else on which the answer depends, such as how an A/B test is counted.
     """
-    result: Answer = _kept(method, method.__qualname__, arguments, scope, version)
+    limit = person().numbers_only
+    result: Answer = _kept(method, method.__qualname__, arguments, scope, version, limit)
     return result
 
 
@@ -56,6 +58,7 @@ def _kept(
     arguments: tuple[Any, ...],
     scope: Scope | None,
     version: object,  # noqa: ARG001 - for the cache
+    numbers_only: bool,  # noqa: ARG001 - for the cache
 ) -> Any:
     return _method(*arguments, **({"scope": scope} if scope else {}))
 
@@ -193,19 +196,16 @@ def value_bars(view: View, run_id: str) -> tuple[Bars, int, int]:
 
 
 def decisive_users(view: View, run_id: str) -> pd.DataFrame:
-    person().must_see_users()  # the cache is shared with people who may
     return answer(workspace().users.decisive_users, (run_id, view.query))
 
 
 def user_lists(view: View, user_id: str) -> OneUser:
     """Returns the lists of one user. Raises NotFound for a user who is not in the test set."""
-    person().must_see_users()
     baseline = view.baseline.id if view.baseline else None
     return _of_view(view, workspace().users.lists, view.shown_ids, user_id, view.k, baseline)
 
 
 def user_values(view: View, user_id: str) -> dict[str, float]:
-    person().must_see_users()
     return answer(workspace().users.values, (user_id, view.query))
 
 
@@ -230,7 +230,6 @@ def preset_causes(run_id: str, metric: str, k: int) -> pd.DataFrame:
 
 
 def worked_example(run_id: str, metric: str, k: int, preset: str) -> Worked | None:
-    person().must_see_users()
     return answer(workspace().definitions.worked_example, (run_id, metric, k, preset))
 
 
