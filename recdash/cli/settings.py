@@ -49,6 +49,11 @@ FIXED = "fixed when the experiment was created"
     help="Metric without a guardrail; repeatable.",
 )
 @click.option("--owner", help="Person responsible for the decision; an empty text removes the owner.")
+@click.option(
+    "--two-people/--no-two-people",
+    default=None,
+    help="Whether a review is decided by another person than proposed it, and ship needs a review.",
+)
 @form_option
 def settings(experiment: str, *, baseline: str | None, form: str, **changes: Any) -> None:
     """Show the decision rules of an experiment, or set those that are given.
@@ -79,6 +84,7 @@ def _changed(
     guardrails: Sequence[str],
     removed: Sequence[str],
     owner: str | None,
+    two_people: bool | None,
 ) -> DecisionRules:
     """Returns the rules with the given changes; a preset of guardrails is applied before single
     guardrails.
@@ -97,6 +103,7 @@ def _changed(
         k=k or rules.k,
         margin=rules.margin if margin is None else margin,
         owner=rules.owner if owner is None else owner,
+        two_people=rules.two_people if two_people is None else two_people,
     )
 
 
@@ -134,6 +141,7 @@ def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
         "preset": rules.preset,
         "guardrails": dict(rules.guardrails),
         "owner": rules.owner,
+        "two_people": rules.two_people,
         "relevance_threshold": experiment.settings.get("relevance_threshold"),
         "depth": experiment.settings["depth"],
         "recommendation": _headline(workspace, experiment.id),
@@ -161,6 +169,7 @@ def _text(facts: Mapping[str, Any]) -> str:
         ["margin", _margin_text(facts["margin"])],
         ["guardrails", f"{', '.join(limits) or 'none'} ({facts['preset']})"],
         ["owner", facts["owner"] or numbers.NONE],
+        ["reviews", f"decided by {'another person than proposes' if facts['two_people'] else 'any editor'}"],
         ["relevant", f"{relevant} ({FIXED})"],
         ["depth", f"{facts['depth']} ({FIXED})"],
         ["recommendation", facts["recommendation"]],

@@ -32,7 +32,8 @@ class DecisionRules:
     ``margin``: ``1%`` of the baseline's value or ``0.002`` in units of the metric; smaller differences do not
     matter. ``guardrails``: {metric: share of the baseline's value that it may lose}; other metrics are no
     guardrails. ``metric`` and ``k``: the first choice of comparisons; None for the usual one. ``owner``: who
-    is responsible for the decision.
+    is responsible for the decision. ``two_people``: a review is decided by another person than
+    proposed the candidate, and *ship* needs a review.
     """
 
     margin: str = USUAL_MARGIN
@@ -40,6 +41,7 @@ class DecisionRules:
     metric: str | None = None
     k: int | None = None
     owner: str = ""
+    two_people: bool = False
 
     @property
     def preset(self) -> str:
@@ -60,6 +62,7 @@ class DecisionRules:
             "metric": self.metric,
             "k": self.k,
             "owner": self.owner,
+            **({"two_people": True} if self.two_people else {}),
         }
 
     @classmethod
@@ -69,7 +72,14 @@ class DecisionRules:
         """
         stored = facts["guardrails"]
         guardrails = PRESETS[stored] if isinstance(stored, str) else dict(stored)
-        return cls(facts["margin"], guardrails, facts["metric"], facts["k"], facts["owner"])
+        return cls(
+            facts["margin"],
+            guardrails,
+            facts["metric"],
+            facts["k"],
+            facts["owner"],
+            facts.get("two_people", False),
+        )
 
 
 USUAL = DecisionRules()
@@ -92,7 +102,7 @@ def checked(rules: DecisionRules, depth: int) -> DecisionRules:
     all_or_problems(checks)
     guardrails = {name: float(rules.guardrails[name]) for name in GUARDRAILS if name in rules.guardrails}
     metric = str(define(rules.metric)) if rules.metric else None
-    return DecisionRules(margin, guardrails, metric, rules.k, owner)
+    return DecisionRules(margin, guardrails, metric, rules.k, owner, rules.two_people)
 
 
 def _check_guardrail(metric: str, share: float) -> None:

@@ -133,3 +133,15 @@ def test_an_experiment_without_decisions_says_so(output: Any) -> None:
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_words(output: Any, words: tuple[str, ...], reason: str) -> None:
     assert reason in output(*words, fails=True)
+
+
+def test_two_people_propose_and_decide_if_the_settings_say_so(output: Any, run: Recdash) -> None:
+    assert run("settings", "films", "--two-people").exit_code == 0
+    assert "decided by another person than proposes" in run("settings", "films", "--owner", "Ann").stdout
+    alone = output("decide", "--outcome", "ship", "--run", "als", "--text", "Yes.", fails=True)
+    assert "Propose the candidate for a review." in alone
+    output("review", "propose", "--run", "als", "--author", "Mary")
+    words = ("decide", "--outcome", "ship", "--review", "als", "--text", "Yes.", "--although", "So.")
+    assert "Ask another editor to decide." in output(*words, "--author", "Mary", fails=True)
+    assert output(*words, "--author", "Bob").startswith("Ship: als (")
+    assert as_json(run, "settings", "films", "--no-two-people")["two_people"] is False

@@ -38,6 +38,8 @@ def test_a_user_is_removed_after_the_id_is_typed(films: Recdash) -> None:
     assert "Backups" in done.stderr
     assert films("purge", "--user", "ann", "--yes").stdout.startswith("No stored table has a row")
     assert films("check").exit_code == 0
+    verified = films("verify", "--all")
+    assert (verified.exit_code, "uploads: 1 of 1 runs" in verified.output) == (0, True), verified.output
 
 
 def test_a_text_that_may_mention_the_user_is_named(films: Recdash) -> None:

@@ -51,7 +51,7 @@ def test_an_experiment_shows_the_usual_rules_and_a_suggested_baseline(films: Rec
     assert shown == {
         "experiment": "Films", "baseline": "popular", "baseline_chosen": False, "metric": "ndcg", "k": 10,
         "margin": "1%", "preset": "usual", "guardrails": dict.fromkeys(GUARDRAILS, 0.2), "owner": "",
-        "relevance_threshold": None, "depth": 100,
+        "two_people": False, "relevance_threshold": None, "depth": 100,
     }  # fmt: skip
     text = films("settings", "Films").stdout
     assert "popular (suggested; none is chosen)" in text

@@ -12,7 +12,7 @@ from recdash.comparison.rules import PRESETS, USUAL, DecisionRules, checked, rea
 from recdash.errors import InputError
 from recdash.metrics.naming import GUARDRAILS
 
-OWN = DecisionRules("0.002", {"novelty": 0.3, "coverage": 0.1}, "recall", 20, "Ann")
+OWN = DecisionRules("0.002", {"novelty": 0.3, "coverage": 0.1}, "recall", 20, "Ann", two_people=True)
 
 
 def test_the_usual_rules_judge_as_without_rules() -> None:

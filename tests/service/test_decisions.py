@@ -623,3 +623,45 @@ def test_a_decision_need_not_be_about_a_single_run(space: Workspace, ids: dict[s
     assert (found.about, found.subject.run, found.online, found.checklist) == ("", None, (), ())
     assert found.offline is not None
     assert len(found.offline.pairs) == 3
+
+
+# ── two people ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def two_people(space: Workspace, ids: dict[str, str]) -> None:
+    space.rules.change(ids["films"], lambda rules: replace(rules, two_people=True))
+
+
+@pytest.mark.usefixtures("two_people")
+def test_another_person_than_proposed_decides(space: Workspace, ids: dict[str, str]) -> None:
+    review = space.reviews.propose(ids["films"], ids["als"])
+    for outcome in ("ship", "do not ship", "inconclusive", "needs A/B"):
+        with pytest.raises(InputError, match="Mary proposed the candidate"):
+            space.decisions.decide(ids["films"], outcome, about=review.id, text="Mine.", although="So.")
+    bob = space.seen_by(Person("Bob", "editor"))
+    first = bob.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="So.")
+    assert first.author == "Bob"
+    with pytest.raises(InputError, match="Mary proposed the candidate"):
+        space.decisions.decide(ids["films"], "ship", supersedes=first.id, text="Mine.", although="So.")
+
+
+@pytest.mark.usefixtures("two_people")
+def test_no_decision_without_a_review_ships(space: Workspace, ids: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="one proposes, another decides"):
+        ship(space, ids)
+    first = space.decisions.decide(ids["films"], "do not ship", run_id=ids["als"], text="Not yet.")
+    with pytest.raises(InputError, match="one proposes, another decides"):
+        ship(space, ids, supersedes=first.id)
+
+
+def test_one_person_proposes_and_decides_by_default(space: Workspace, ids: dict[str, str]) -> None:
+    review = space.reviews.propose(ids["films"], ids["als"])
+    assert space.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.").author == "Mary"
+
+
+@pytest.mark.usefixtures("two_people")
+def test_the_log_says_who_asked_for_two_people(space: Workspace, ids: dict[str, str]) -> None:
+    event = space.store.audit.events()[-1]
+    assert (event.who, event.target) == ("Mary", ids["films"])
+    assert event.details["settings"]["rules"]["two_people"] is True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -125,6 +126,19 @@ def test_a_refusal_stands_where_the_form_is_and_keeps_the_words(
     app = write(app, "To approve, say why although", "No time.")
     passed(next(element for element in app.button if element.label == "Decide").click().run())
     assert workspace.journal.last_decision(ids["films"]).although == "No time."  # type: ignore[union-attr]
+
+
+def test_the_forms_say_that_another_person_decides(shown: Open, workspace: Workspace, ids: Ids) -> None:
+    review = workspace.reviews.propose(ids["films"], ids["als"])
+    words = f"another person than {review.entry.author} decides this review"
+
+    def captions() -> str:
+        return " ".join(str(line.value) for line in shown().caption)
+
+    assert "another person" not in captions()
+    workspace.rules.change(ids["films"], lambda rules: replace(rules, two_people=True))
+    assert words in captions()
+    assert "*Ship* needs a review" in captions()
 
 
 def test_a_variant_is_linked_where_the_test_is_asked_for(

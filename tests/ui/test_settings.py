@@ -55,6 +55,17 @@ def test_a_wrong_margin_says_so_and_stores_nothing(workspace: Workspace, open_pa
     assert workspace.rules.of(ids["films"]) == USUAL
 
 
+def test_two_people_are_asked_for_on_the_page(workspace: Workspace, open_page: Open) -> None:
+    ids = store(workspace, {"als": lists(1), "popular": lists(2)})
+    app = open_page("settings")
+    (box,) = app.checkbox
+    assert box.value is False
+    passed(box.check().run())
+    press(app, "Save rules")
+    assert workspace.rules.of(ids["films"]) == replace(USUAL, two_people=True)
+    assert [box.value for box in app.checkbox] == [True]
+
+
 def test_viewers_read_the_rules(
     workspace: Workspace, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,7 +73,7 @@ def test_viewers_read_the_rules(
     monkeypatch.setattr(current_user, "reader", lambda: Person("bob", "viewer"))
     app = open_page("settings")
     assert "Save rules" not in [button.label for button in app.button]
-    assert all(box.disabled for box in (*app.number_input, *app.text_input))
+    assert all(box.disabled for box in (*app.number_input, *app.text_input, *app.checkbox))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, 
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
 from recdash.service.online.tests import OnlineTests
+from recdash.service.rules import rules_of
 from recdash.service.validation import long_text
 
 
@@ -74,10 +75,11 @@ class Decisions:
 
         ``about`` is the proposal that the decision answers: *ship* approves it, *do not ship* rejects it, and
         with any other outcome its review stays open. To approve although checks of the checklist fail, give
-        the reason in ``although``. ``query`` is the comparison on which a decision without a review is based,
-        by default the experiment's own. ``supersedes`` is the decision that this one replaces. ``key`` is
-        unique to a form: the same form records one decision only. Raises InputError for an invalid
-        combination.
+        the reason in ``although``. If the experiment's rules ask for two people, another person than proposed
+        a candidate decides its review, and *ship* needs a review. ``query`` is the comparison on which a
+        decision without a review is based, by default the experiment's own. ``supersedes`` is the decision
+        that this one replaces. ``key`` is unique to a form: the same form records one decision only. Raises
+        InputError for an invalid combination.
         """
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
         writing = self._journal.writing(author, key, "decide", *words)
@@ -93,6 +95,8 @@ class Decisions:
         review = self._to_answer(experiment_id, about, superseded)
         numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
         _check(outcome, review, numbers, run_id, reason)
+        if rules_of(self._context.store.experiments.get(experiment_id)).two_people:
+            _check_two_people(outcome, review, writing.author)
         if outcome == "ship":
             self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **numbers.as_dict()}
@@ -212,6 +216,16 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
     if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
         fix = "Give a reason for approving despite them, or choose another outcome."
         raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
+
+
+def _check_two_people(outcome: str, review: Review | None, author: str) -> None:
+    """Raises InputError for *ship* without a review, and for a decision by the person who proposed."""
+    if review is None and outcome == "ship":
+        problem = "the decision rules ask for two people: one proposes, another decides"
+        raise InputError(Problem("needs-review", "review", problem, "Propose the candidate for a review."))
+    if review is not None and review.entry.author == author:
+        problem = f"{author} proposed the candidate, and the decision rules ask for another person to decide"
+        raise InputError(Problem("own-proposal", "author", problem, "Ask another editor to decide."))
 
 
 def _provenance_of(review: Review) -> dict[str, Any]:

@@ -136,6 +136,8 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
     outcomes = dict(OUTCOME_NAMES)
     if view.baseline:
         outcomes["do not ship"] += f" (keep {view.baseline.name})"
+    if workspace().rules.of(view.experiment.id).two_people:
+        st.caption("By the decision rules, *Ship* needs a review that another person decides.")
     form = f"decide-{view.experiment.id}"
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, outcomes, outcome_for(first, today))
@@ -240,6 +242,9 @@ def _unlinked_variants(test: OnlineTest) -> list[str]:
 def _answer(view: View, review: Review) -> None:
     form = f"answer-{review.id}"
     about = review.subject.run.id if review.subject.run else None
+    if workspace().rules.of(view.experiment.id).two_people:
+        author = markdown(review.entry.author)
+        st.caption(f"By the decision rules, another person than {author} decides this review.")
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS, outcome_for(about, _today(view)))
         text = idempotent_form.text_area(form, "Why?")

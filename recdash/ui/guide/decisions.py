@@ -79,6 +79,7 @@ changing the rules.
 | Margin | smaller differences do not matter: `1%` of the baseline's value, or `0.002` of the metric | 1 % |
 | Guardrails | how much of the baseline's value a gain may cost | *Usual*: 20 % |
 | Owner | the person who answers for the decision | – |
+| Two people | another person than proposed a candidate decides its review, and *Ship* needs a review | off |
 
 **Baseline.** If you choose none, it is the run that an A/B test's control served; else a run whose name says
 *production*, *control*, *current* or *popular*; else the reference *Most popular*; else the run added first.
@@ -168,6 +169,10 @@ review stays open.
 Each item **holds**, **fails**, or is **not known yet**. Without a test, or with an inconclusive test, an item
 is not known yet. You can approve a candidate whose checklist has failures; the decision then says *approved
 although*, with your reason.
+
+If Settings ask for **two people**, the person who proposed a candidate cannot decide its review, and *Ship*
+without a review is refused. Names are verified only if people sign in. An editor can change the setting; the
+audit log then says who did.
 """,
     ),
     Article(

@@ -20,6 +20,7 @@ from recdash.ui.components import widgets
 
 TITLES = {"strict": "Strict: 10 %", "usual": "Usual: 20 %", "none": "None", CUSTOM: "Custom"}
 BOX = 260
+TWO_PEOPLE = "Two people: one proposes, another decides"
 NOT_MEASURED = "not measured for these runs"
 
 
@@ -83,6 +84,13 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
             max_chars=LONGEST_OWNER,
             placeholder="Who answers for the decision",
         )
+    two_people = st.checkbox(
+        TWO_PEOPLE,
+        rules.two_people,
+        key=f"{key}-two-people",
+        disabled=locked,
+        help="Ship then needs a review, and the person who proposed a candidate cannot decide on it.",
+    )
     if view.experiment.baseline is None and view.shown:
         st.caption(f"No baseline is chosen yet; {markdown(baselines[suggested])} is suggested.")
     wanted = DecisionRules(
@@ -91,6 +99,7 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
         chosen_metric if rules.metric or chosen_metric != metric else None,
         int(k) if rules.k or k != stored_k else None,
         owner.strip(),
+        two_people,
     )
     return Choice(wanted, baseline, is_new=wanted != rules or baseline != view.experiment.baseline)
 
