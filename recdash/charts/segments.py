@@ -37,6 +37,8 @@ USUAL_WIDTH = 1112
 """Width of a figure in px, for which the room for words is computed."""
 LEAST_ROOM, MOST_ROOM = 0.1, 0.45
 """Smallest and largest share of a panel's width for the words to the right of its marks."""
+NEAR_SIDE = 0.35
+"""Share of a panel's width within which a name over the zero line is too near to a side to be centred."""
 DOT = 11
 
 Look = Literal["filled", "hollow", "faint"]
@@ -104,18 +106,37 @@ def segment_panels(
         for y, dot in enumerate(run_dots):
             words = muted(palette, dot.words) if dot.look == "faint" else dot.words
             look = {"xanchor": "left", "xshift": 10, "align": "left", "font": {"size": 12.5}}
-            texts.append(note(_right_end(dot, ends), y, words, xref=f"x{panel}", yref="y", **look))
-        texts.append(panel_title(mark.name, names[mark.name], left))
+            texts.append(
+                note(_right_end(dot, ends, differences), y, words, xref=f"x{panel}", yref="y", **look)
+            )
+        title = panel_title(mark.name, names[mark.name], left)
+        texts.append(title | _over_zero((left, end), 1 / beside, ends) if differences else title)
     height = PITCH * len(lines) + top + bottom
     layout |= {"annotations": texts, "shapes": [row_rule(y, palette.border) for y in range(-1, len(lines))]}
     return figure(palette, height, (left_room, right, top, bottom), traces, layout)
 
 
-def _right_end(dot: SegmentPoint, ends: tuple[float, float]) -> float:
+def _over_zero(
+    domain: tuple[float, float], width: float, ends: tuple[float, float]
+) -> dict[str, float | str]:
+    """Returns where a panel's name is: over the zero line, and towards the panel's middle if zero is near a
+    side of the panel, which is ``width`` wide.
+    """
+    low, high = ends
+    share = min(max(-low / (high - low), 0), 1)
+    x = domain[0] + share * (domain[1] - domain[0])
+    place = (x - domain[0]) / width
+    anchor = "left" if place < NEAR_SIDE else "right" if place > 1 - NEAR_SIDE else "center"
+    return {"x": x, "xanchor": anchor}
+
+
+def _right_end(dot: SegmentPoint, ends: tuple[float, float], differences: bool) -> float:
     """Returns the x at which the mark and its interval end on the right, limited to the axis; the words
-    follow there.
+    follow there. The words of a difference below zero follow the zero line, which would cross them.
     """
     known = [x for x in (dot.x, dot.high, dot.tick) if is_number(x)] or [ends[0]]
+    if differences:
+        known.append(0.0)
     return min(max(*known, ends[0]), ends[1])
 
 

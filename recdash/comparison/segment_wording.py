@@ -21,8 +21,16 @@ def segment_title(comparison: SegmentComparison, segment: str) -> str:
     """Returns the segment's title for use in a sentence: ``known users`` for ``Known users (with train
     rows)``.
     """
-    title = re.sub(r"(?<=[^:\s]) \([^()]*\)$", "", comparison.titles[segment])
+    title, _ = title_parts(comparison.titles[segment])
     return cut(f"{title[:1].lower()}{title[1:]}", 60)
+
+
+def title_parts(title: str) -> tuple[str, str]:
+    """Returns a segment's title without its remark in parentheses, and the remark: ``Known users`` and ``with
+    train rows``; the remark is empty if there is none.
+    """
+    remark = re.search(r"(?<=[^:\s]) \(([^()]*)\)$", title)
+    return (title[: remark.start()], remark[1]) if remark else (title, "")
 
 
 def where(comparison: SegmentComparison, segments: Sequence[str]) -> str:

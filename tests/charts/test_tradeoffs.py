@@ -177,6 +177,23 @@ def test_values_stand_beside_a_tick_of_the_baseline_without_zero() -> None:
     assert traces(chart, "zero", "lines") == []
 
 
+def test_a_panel_of_differences_has_its_name_over_the_zero_line() -> None:
+    """The axis is symmetric, so that zero is in the middle of each panel's domain."""
+    words = "▼ −0.0391 worse, and words up to 40 long"
+    dots = {run: [segments.SegmentPoint(-0.1, words, "", -0.2, -0.05)] for run in "bc"}
+    layout = segment_panels(LINES[:1], dots, 2, marked("a", ["b", "c"]), LIGHT, (-1.0, 1.0)).layout
+    titles = [note for note in layout.annotations if note.yref == "paper"]
+    middles = [sum(layout[axis].domain) / 2 for axis in ("xaxis", "xaxis2")]
+    assert [title.x for title in titles] == pytest.approx(middles)
+    assert {title.xanchor for title in titles} <= {"left", "center"}
+
+
+def test_words_beside_a_loss_begin_right_of_the_zero_line() -> None:
+    dots = {"b": [segments.SegmentPoint(-0.1, "▼ worse", "", -0.2, -0.05)]}
+    layout = segment_panels(LINES[:1], dots, 1, marked("a", ["b"]), LIGHT, (-0.3, 0.1)).layout
+    assert [note.x for note in layout.annotations if note.yref == "y"] == [0.0]
+
+
 def test_panels_beside_each_other_share_their_axis_and_never_overlap() -> None:
     dots = {
         run: [segments.SegmentPoint(0.1 * place, "▲", "", 0.0, 0.2) for place in (1, 2)] for run in "bcde"

@@ -65,7 +65,7 @@ def titles(app: AppTest) -> list[str]:
 def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> None:
     text = said(shown())
     assert "All runs miss 2 of 4 test items" in text
-    assert "2 items are never recommended." in text
+    assert "2 test items are never recommended." in text
     assert "new has the most unique hits (1 item)." in text
 
 
@@ -73,6 +73,7 @@ def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> Non
 def test_each_run_says_what_it_finds_alone_and_at_all_and_shows(shown: Open) -> None:
     """base finds a and shows b in vain; new finds a and b, b alone."""
     text = said(shown())
+    assert "Run Test items hit of 4, % Unique hits Test items recommended Never a hit" in text
     assert "base 1 25.0 0 2 1" in text
     assert "new 2 50.0 1 2 0" in text
 

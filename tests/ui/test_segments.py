@@ -247,6 +247,14 @@ def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
     assert "<img" not in app.get("plotly_chart")[0].proto.spec
 
 
+@pytest.mark.usefixtures("films")
+def test_a_row_of_the_chart_has_the_remark_of_its_title_on_the_second_line(shown: Open) -> None:
+    (chart,) = shown(m="recall", k="2").get("plotly_chart")
+    first, second = json.loads(chart.proto.spec)["layout"]["yaxis"]["ticktext"]
+    assert re.sub("<span[^>]*>", "", first) == "Known users<br>with train rows, n = 40</span>"
+    assert re.sub("<span[^>]*>", "", second) == "Users new to the service<br>no train rows, n = 40</span>"
+
+
 # ── prices ───────────────────────────────────────────────────────────────────────────────────
 
 

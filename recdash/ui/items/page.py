@@ -87,7 +87,7 @@ def subtitle(view: View, items: Items) -> str:
     text = f"Hits within k = {view.k}, on items that are relevant to at least one user."
     if items.n_never_shown:
         verb = "is" if items.n_never_shown == 1 else "are"
-        text += f" {numbers.counted(items.n_never_shown, 'item')} {verb} never recommended."
+        text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} never recommended."
     if len(items.run_ids) > 1 and alone:
         text += f" {view.short(most)} has the most unique hits ({numbers.counted(alone, 'item')})."
     return text
@@ -98,7 +98,8 @@ def summary(view: View, items: Items) -> Html:
     recommends.
     """
     total = len(items.frame)
-    titles = ("Items hit", "of all, %", "Unique hits", "Items\nrecommended", "Never a hit")
+    hit_of = f"of {numbers.count(total)}, %"
+    titles = ("Test items\nhit", hit_of, "Unique hits", "Test items\nrecommended", "Never a hit")
     columns = [*text_columns("Run"), *number_columns(*titles)]
     rows: list[list[Cell]] = []
     for run_id in items.run_ids:

@@ -14,7 +14,7 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison.cells import metric_value, metric_values
-from recdash.comparison.segment_wording import flag_sentence
+from recdash.comparison.segment_wording import flag_sentence, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
 from recdash.evaluation.slices import BANDED
@@ -139,13 +139,21 @@ def draw(view: View, comparison: SegmentComparison) -> None:
     beside = len(lines[0]) if lines else 0
     dots = {run: [_dot(comparison, segment, run, beside) for segment in comparison.titles] for run in runs}
     ends = ends_of(dots, zero=not comparison.by_value)
-    titles = comparison.titles.items()
-    rows = [SegmentRow(title, f"n = {_users(comparison, segment)}") for segment, title in titles]
+    rows = [_row(comparison, segment) for segment in comparison.titles]
     with st.container(key=f"panels-{beside}"):
         for place, line in enumerate(lines):
             dots_of_line = {run: dots[run] for run in line}
             chart = segment_panels(rows, dots_of_line, beside, view.marks, theme.palette(), ends)
             widgets.chart(chart, f"segments-{place}", alt(view, comparison, line))
+
+
+def _row(comparison: SegmentComparison, segment: str) -> SegmentRow:
+    """Returns the segment's row, with the remark of its title before the number of users: on a phone, a long
+    title leaves no room for marks.
+    """
+    title, remark = title_parts(comparison.titles[segment])
+    n_users = f"n = {_users(comparison, segment)}"
+    return SegmentRow(title, f"{remark}, {n_users}" if remark else n_users)
 
 
 def _users(comparison: SegmentComparison, segment: str) -> str:
@@ -162,18 +170,18 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
         scale = scale_of(comparison.query.metric)
         value = metric_value(comparison.query.metric, cell.value)
         tick = comparison.cell(segment, comparison.query.baseline).value * scale
-        hover = f"{name}<br>{value.shown}, n = {cell.n}"
+        hover = f"{name}<br>{value.shown}, n = {numbers.count(cell.n)}"
         return SegmentPoint(cell.value * scale, value.text, hover, tick=tick)
     if cell.pair is None:
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
-        hover = f"{name}<br>{cell.why}, n = {cell.n_shared}"
+        hover = f"{name}<br>{cell.why}, n = {numbers.count(cell.n_shared)}"
         return SegmentPoint(cell.difference, words, hover, look="faint")
     low, high = cell.pair.judged.corrected.low, cell.pair.judged.corrected.high
     judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
     digits = numbers.places(cell.difference for cell in judged)  # the same for all, so that they align
     amount = numbers.signed(cell.difference, digits)
-    word = cell.words
-    hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{word}, n = {cell.n_shared}"
+    word, n_users = cell.words, numbers.count(cell.n_shared)
+    hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{word}, n = {n_users}"
     look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
     words = f"{cell.sign} {amount} {word}"
     if beside >= 3:  # narrow panels have no room for all words, which the table shows
