@@ -20,7 +20,8 @@ from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
 from recdash.formatting.wording import cut_inside, listed, unavailable
-from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit
+from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit, metric_row, metric_title
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
@@ -176,9 +177,17 @@ def footnote(view: View) -> Html:
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
         "Click a metric for its definition. Higher isn't always better: random scores highest.",
+        f"Higher means: {', '.join(_higher_means(metric) for metric in OF_CATALOGUE)}.",
         *reasons(view, view.shown_ids, absences),
     ]
     return widgets.note_html(lines)
+
+
+def _higher_means(metric: str) -> str:
+    """Returns the metric's name and what a higher value means, such as ``Gini more concentrated``."""
+    row = metric_row(metric)
+    means = row.higher_is if isinstance(row, CatalogueMetric) else "better"
+    return f"{metric_title(metric)} {means}"
 
 
 # ── distribution over the values ─────────────────────────────────────────────────────────────
