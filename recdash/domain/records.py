@@ -34,6 +34,12 @@ class Experiment:
     archived: datetime | None = None
     demo: bool = False
 
+    @property
+    def files(self) -> frozenset[str]:
+        """Returns the sha256 of all its tables."""
+        tables = (self.truth, self.train, self.catalogue, *self.tables.values())
+        return frozenset(sha256 for sha256 in tables if sha256 is not None)
+
 
 @dataclass(frozen=True)
 class Replicated:

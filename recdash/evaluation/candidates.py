@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class PreparedRun:
     """A candidate that was read and scored but not stored yet. With several folds or seeds, ``run`` has the
-    rows of all.
+    rows of all. ``files`` are those of ``Scoring``.
     """
 
     run: Recommendations
     scored: Scored
+    files: frozenset[str] = frozenset()
 
 
 def group_by_candidate(runs: Iterable[Recommendations]) -> list[tuple[Recommendations, ...]]:
@@ -71,7 +72,7 @@ def prepare_runs(
         tell(index / len(candidates), f"Scoring {runs[0].name}")
         scored = score_candidate(runs, scoring, kind, predictions)
         rows = merge_replicates(runs, labelled=True) if len(runs) > 1 else runs[0]
-        prepared.append(PreparedRun(rows, scored))
+        prepared.append(PreparedRun(rows, scored, scoring.files))
     return prepared
 
 
@@ -85,4 +86,4 @@ def prepare_predictions(name: str, rated: Upload, scoring: Scoring) -> PreparedR
         return iter(table.to_batches())
 
     rows = Recommendations(name, batches, has_rank=False, has_score=False, n_rows=rated.table.num_rows)
-    return PreparedRun(rows, score_predictions(name, rated, scoring))
+    return PreparedRun(rows, score_predictions(name, rated, scoring), scoring.files)

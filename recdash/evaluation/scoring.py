@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Scoring:
     """The reference tables, metrics, rules and slices with which all candidates of an evaluation are
-    scored.
+    scored. ``files`` are the hashes of the tables if they are stored.
     """
 
     reference: Reference
     requests: Sequence[MetricRequest]
     rules: CountingRules
     slices: Sequence[Slice] = ()
+    files: frozenset[str] = frozenset()
 
     @property
     def definitions(self) -> list[Definition]:

@@ -73,6 +73,7 @@ class ServiceContext:
     _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
     _purges: list[float] = field(default_factory=lambda: [-1, 0.0])
     """How often users were removed when that was last read, and until when answers are forgotten."""
+    _forgotten_too: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._fixed_settings = self.cached(self._read_settings, most=64)
@@ -143,15 +144,24 @@ class ServiceContext:
         return self._caches[key]
 
     def forget(self) -> None:
-        """Forgets all cached answers, also those of guests."""
+        """Forgets all cached answers, also those of guests and of pages."""
         for known in list(self._caches.values()):
             known.cache_clear()
+        for clear in self._forgotten_too:
+            clear()
+
+    def forget_too(self, clear: Callable[[], None]) -> None:
+        """Makes ``forget`` call ``clear``, which clears a cache elsewhere."""
+        self._forgotten_too.append(clear)
 
     def forget_what_was_purged(self) -> None:
         """Forgets all cached answers if a user was removed from the stored data since the last call.
 
-        It does so again for a minute: a page that is drawn meanwhile may have read the data before.
+        It does so again for a minute: a page that is drawn meanwhile may have read the data before. For a
+        guest, who cannot read the audit log, it does nothing.
         """
+        if self.person.is_guest:
+            return
         now, count = monotonic(), self.store.audit.n_purges()
         known = self._purges[0]
         if count != known:

@@ -72,6 +72,7 @@ class Workspace:
     ) -> None:
         person = person or local_person()
         self._wire(ServiceContext(store, person, limits, clock).seen_by(person))
+        self._context.forget_what_was_purged()  # begins to count
 
     def _wire(self, context: ServiceContext) -> None:
         self._context = context
@@ -204,13 +205,16 @@ class Workspace:
         """
         return self.store.damaged(experiment_id)
 
+    def forget_too(self, clear: Callable[[], None]) -> None:
+        """Calls ``clear`` whenever cached answers are forgotten because a user was removed."""
+        self._context.forget_too(clear)
+
     def seen_by(self, person: Person) -> Workspace:
         """Returns this workspace for another person, with the same cached answers.
 
         A guest shares cached answers only with guests who see the same of the same experiment.
         """
-        if not self.person.is_guest:
-            self._context.forget_what_was_purged()
+        self._context.forget_what_was_purged()
         return self if person == self.person else self._seen(person)
 
     def _as_seen(self, person: Person) -> Workspace:

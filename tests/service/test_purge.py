@@ -25,7 +25,8 @@ PEOPLE = [GONE, "ann", "bob", "cid", "eve"]
 TRUTH = pd.DataFrame(
     {"user_id": [*PEOPLE, "ann"], "item_id": [*"abcab", "c"], "relevance": [5, 4, 3, 5, 4, 2]}
 )
-TRAIN = pd.DataFrame({"user_id": PEOPLE * 2, "item_id": [*"bcabc", *"cabca"]})
+TRAIN = pd.DataFrame({"user_id": [*PEOPLE, *PEOPLE[:4]], "item_id": [*"bcabc", *"cabc"]})
+"""Without the user, item a is more popular than b."""
 USERS = pd.DataFrame({"user_id": PEOPLE, "country": ["NZ", "NZ", "DE", "DE", "FR"]})
 SCORED = pd.DataFrame(
     {
@@ -69,6 +70,7 @@ def fill(workspace: Workspace, user: str | None = None) -> None:
     workspace.runs.add(films.id, of_others(OF_SEEDS), name="seeds")
     workspace.runs.add(films.id, None, name="ratings", predictions=of_others(RATED))
     workspace.runs.add_fallback(als.id)
+    workspace.runs.add_references(films.id, "popular")
     workspace.online_tests.add(films.id, "March", {"sessions": of_others(SESSIONS)}, control="A")
 
 
@@ -140,7 +142,8 @@ def test_ids_names_and_what_people_wrote_stay(space: Workspace) -> None:
     assert after[0].note == "tuned"
     assert space.experiments.get(films.id).baseline == before[0].id
     assert after[3].fallback is not None
-    assert after[3].fallback["of"] == before[0].id
+    assert after[3].fallback == {**(before[3].fallback or {}), "upload": after[0].upload}
+    assert [run.reference for run in after[4:]] == ["popular"]
 
 
 def values_in(folder: Path) -> Iterator[bytes]:
@@ -165,7 +168,7 @@ def test_the_id_is_in_no_file_of_the_store(space: Workspace, tmp_path: Path) -> 
     stranger = pd.DataFrame({"user_id": [GONE, "ann", "zoe"], "item_id": [*"aab"], "rank": [1, 1, 1]})
     space.runs.add(films.id, stranger, name="strangers", accept_unknown_ids=True)
     ids = [run.id for run in space.runs.all(films.id)]
-    space.sharing.save_view(films.id, "one-user", "users", {"user": GONE})
+    space.sharing.save_view(films.id, "one-user", "users", {"u": GONE})
     space.decisions.decide(
         films.id,
         "inconclusive",
@@ -180,7 +183,7 @@ def test_the_id_is_in_no_file_of_the_store(space: Workspace, tmp_path: Path) -> 
     assert (done.views, done.mentioned, done.left) == (("one-user",), (), "")
     assert [value[:80] for value in values_in(folder) if GONE.encode() in value] == []
     (event,) = [event for event in space.audit.events(100) if event.action == "purge user"]
-    assert dict(event.details) == {"runs": 5, "online tests": 1, "saved views": 1}
+    assert dict(event.details) == {"runs": 6, "online tests": 1, "saved views": 1}
     assert space.audit.check() == []
 
 
@@ -247,3 +250,44 @@ def test_a_dashboard_that_had_read_the_user_forgets_them(space: Workspace, tmp_p
     other.close()
     with pytest.raises(NotFound):
         space.seen_by(replace(space.person, name="kim")).users.values(GONE, query)
+
+
+def test_a_view_of_something_else_that_is_written_alike_stays(space: Workspace) -> None:
+    (films,) = space.experiments.all()
+    space.sharing.save_view(films.id, "two-items", "overview", {"k": "2"})
+    space.sharing.save_view(films.id, "user-two", "users", {"u": "2"})
+    assert space.purge.user("2").views == ("user-two",)
+    assert [view.name for view in space.sharing.saved_views(films.id)] == ["two-items"]
+
+
+def test_a_finding_of_the_new_count_that_has_the_id_as_a_number_stays(space: Workspace) -> None:
+    """59 of A are left, against 20 of B; the purged user is number 59."""
+    (films,) = space.experiments.all()
+    numbered = pd.DataFrame(
+        {"unit_id": [str(number) for number in range(80)], "variant": ["A"] * 60 + ["B"] * 20, "clicks": 1}
+    )
+    test = space.online_tests.add(films.id, "uneven", {"sessions": numbered}, control="A")
+    space.purge.user("59")
+    notices = {notice.code: notice for notice in space.store.online_tests.get(test.id).notices}
+    assert "59" in notices["sample-ratio-mismatch"].found
+
+
+def elsewhere(tmp_path: Path) -> Workspace:
+    """The store of ``space`` as another process opens it."""
+    return Workspace(open_store(f"sqlite:///{tmp_path / 'stored' / 'recdash.db'}"))
+
+
+def test_a_run_that_was_scored_with_the_user_is_refused(space: Workspace, tmp_path: Path) -> None:
+    (films,) = space.experiments.all()
+    before = space.runs.all(films.id)
+    prepared = space.runs.prepare(films.id, SCORED.query("item_id != 'a'"), name="late")
+    other = elsewhere(tmp_path)
+    other.purge.user(GONE)
+    with pytest.raises(InputError, match=r"a user was removed from its tables .* Add the runs again"):
+        space.runs.store_prepared(films.id, prepared)
+    assert len(space.runs.all(films.id)) == len(before)
+    others = SCORED[SCORED["user_id"] != GONE].query("item_id != 'a'")
+    late = space.runs.add(films.id, others, name="late")[0].run
+    assert late.provenance["rows"] == len(others)
+    assert space.users.values("ann", space.queries.of(films.id, [late.id], late.id, "recall", 2))
+    other.store.close()

@@ -80,7 +80,7 @@ CHANGES = [
     "reviews.add_offline_evidence", "reviews.add_online_evidence", "reviews.propose", "rules.change",
     "rules.set",
     "runs.add_fallback", "runs.add_references", "runs.add", "runs.archive", "runs.delete", "runs.set_note",
-    "runs.prepare_references", "runs.prepare", "runs.rename", "runs.unarchive",
+    "runs.prepare_completed", "runs.prepare_references", "runs.prepare", "runs.rename", "runs.unarchive",
     "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
     "sharing.save_view", "sharing.share", "sharing.links", "sharing.uses",
 ]  # fmt: skip
@@ -90,8 +90,8 @@ ADMINS = [
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
-    "now", "open", "reports.shared", "secret", "seen_by", "sharing.guest_of", "sharing.link_state",
-    "sharing.note_use", "sharing.shared", "sign_ins.end", "sign_ins.has_ended",
+    "forget_too", "now", "open", "reports.shared", "secret", "seen_by", "sharing.guest_of",
+    "sharing.link_state", "sharing.note_use", "sharing.shared", "sign_ins.end", "sign_ins.has_ended",
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
@@ -193,7 +193,7 @@ GIVEN: dict[str, Any] = {
     "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
-    "staged": (), "new": None, "target": "no-folder/backup",
+    "staged": (), "new": None, "run": None, "target": "no-folder/backup",
 }  # fmt: skip
 
 

@@ -317,3 +317,15 @@ def test_lists_that_cannot_be_compared_have_a_dash_and_no_number() -> None:
     table = overlap.table_of(view, [row | dict.fromkeys(("hits", "unique", "won", "lost"), 3)])
     assert table.count("<span class=none>–</span>") == 2
     assert "nan" not in table
+
+
+def test_a_user_purged_by_another_process_is_not_shown_from_a_cache(
+    workspace: Workspace, open_page: Open
+) -> None:
+    films = add_films(workspace)
+    app = open_page("users", e=films["films"], u="u3")
+    assert not app.error
+    other = Workspace.open()
+    other.purge.user("u3")
+    other.store.close()
+    assert ["has no user" in str(error.value) for error in passed(app.run()).error] == [True]

@@ -12,7 +12,8 @@ from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, Problem, StoreBusy
 from recdash.evaluation import reading, replicate_merge
-from recdash.evaluation.candidates import prepare_predictions, prepare_runs
+from recdash.evaluation.candidates import PreparedRun, prepare_predictions, prepare_runs
+from recdash.service.access.sharing import OF_A_USER
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import Runs, StagedRun
 from recdash.service.context import ServiceContext
@@ -53,6 +54,10 @@ class Purged:
     @property
     def is_empty(self) -> bool:
         return not (self.experiments or self.runs or self.tests or self.views)
+
+
+Completable = tuple[Run, PreparedRun]
+"""A run that was scored again: its row, and what was read."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ class Purge:
             version = self._context.version()
             tell(0.0, "Looking for the user")
             affected = self._all_affected(user_id)
-            views = [view for view in self._views() if user_id in view.params.values()]
+            views = [view for view in self._views() if view.params.get(OF_A_USER, "").strip() == user_id]
             if dry_run:
                 return self._summary(user_id, affected, views)
             rewritten = []
@@ -192,9 +197,13 @@ class Purge:
         runs: list[tuple[str, StagedRun]] = []
         if affected.runs or "truth" in affected.tables:
             setup = self._setup(experiment, fields)
-            for run in affected.runs:
+            known: dict[str, Completable] = {}
+            for run in sorted(affected.runs, key=lambda run: run.fallback is not None):
                 try:
-                    runs.append((run.id, self._scored_again(run, setup, user_id)))
+                    prepared = self._prepared_again(run, setup, user_id, known)
+                    staged = self._staged_again(run, setup, prepared, user_id)
+                    known[run.id] = staged.run, prepared
+                    runs.append((run.id, staged))
                 except InputError as error:
                     place, problem = f"run '{run.name}'", "it cannot be scored without this user"
                     fix = f"Delete it, then purge again. The reason: {error}"
@@ -239,7 +248,24 @@ class Purge:
         reference = reading.reference_of(tables, experiment.settings["relevance_threshold"])
         return Setup(experiment.name, tables, reference, changed.settings)
 
-    def _scored_again(self, run: Run, setup: Setup, user_id: str) -> StagedRun:
+    def _prepared_again(
+        self, run: Run, setup: Setup, user_id: str, known: Mapping[str, Completable]
+    ) -> PreparedRun:
+        """Returns a run scored again without the user. Lists that were computed are computed again, those of
+        a completed run from the run that it completes, if ``known`` has it.
+        """
+        if run.reference:
+            return self._runs.prepare_references(setup, run.reference)[0]
+        if run.fallback and run.fallback["of"] in known:
+            source, prepared = known[run.fallback["of"]]
+            if source.ledger["without_list"]:
+                again = self._runs.prepare_completed(setup, source, prepared)
+                changed = {name: (again.run.fallback or {})[name] for name in ("upload", "users")}
+                return replace(again, run=replace(again.run, fallback={**run.fallback, **changed}))
+        return self._scored_again(run, setup, user_id)
+
+    def _scored_again(self, run: Run, setup: Setup, user_id: str) -> PreparedRun:
+        """Returns a run's stored lists and predictions without the user, scored again."""
         scoring = self._runs.how_scored(setup, accept_unknown_ids=True)
         rated = run.hits.get("predictions")
         predictions = None
@@ -249,15 +275,18 @@ class Purge:
             predictions = Upload("predictions", run.name, without(table, user_id), {})
         if not has_lists:
             assert predictions is not None  # noqa: S101 a run has lists or predictions
-            prepared = prepare_predictions(run.name, predictions, scoring)
-        else:
-            uploads = [_filtered(upload, user_id) for upload in self._uploads(run)]
-            order = run.provenance.get("order")
-            if order in {"rank", "score"} and not run.replicated:
-                scoring = replace(scoring, rules=replace(scoring.rules, order=order))
-            kind = run.replicated.kind if run.replicated else None
-            (prepared,) = prepare_runs([uploads], scoring, quiet, kind, predictions)
-        named = replace(prepared.run, name=run.name, reference=run.reference, fallback=run.fallback)
+            return prepare_predictions(run.name, predictions, scoring)
+        uploads = [_filtered(upload, user_id) for upload in self._uploads(run)]
+        order = run.provenance.get("order")
+        if order in {"rank", "score"} and not run.replicated:
+            scoring = replace(scoring, rules=replace(scoring.rules, order=order))
+        kind = run.replicated.kind if run.replicated else None
+        (prepared,) = prepare_runs([uploads], scoring, quiet, kind, predictions)
+        return replace(prepared, run=replace(prepared.run, fallback=run.fallback))
+
+    def _staged_again(self, run: Run, setup: Setup, prepared: PreparedRun, user_id: str) -> StagedRun:
+        """Returns a run that was scored again as it is to be stored, with the notices of its file."""
+        named = replace(prepared.run, name=run.name)
         (staged,) = self._runs.stage(setup, [replace(prepared, run=named)], [{}])
         before = {part.name: part for part in self._store.runs.replicates([run.id])[run.id]}
         noun = run.replicated.noun if run.replicated else ""
@@ -280,9 +309,8 @@ class Purge:
     def _counted_again(self, test: OnlineTest, user_id: str) -> dict[str, Any]:
         tables = {kind: self._without(sha, user_id) for kind, sha in test.tables.items()}
         changed = {"upload": self._without(test.upload, user_id), "tables": tables}
-        fields = self._online_tests.recounted(test, **changed)
-        notices = [notice for notice in fields["notices"] if not _quotes(asdict(notice), user_id)]
-        return {**fields, "notices": tuple(notices)}
+        notices = tuple(notice for notice in test.notices if not _quotes(asdict(notice), user_id))
+        return self._online_tests.recounted(replace(test, notices=notices), **changed)
 
     def _write(self, rewritten: Rewritten) -> None:
         store = self._store

@@ -63,12 +63,14 @@ class AddedRun:
 class StagedRun:
     """A scored run whose files are stored already, and whose rows are not.
 
-    ``replicates`` are its folds or seeds with their curves.
+    ``replicates`` are its folds or seeds with their curves. ``files`` are the experiment's stored tables with
+    which it was scored; empty for a set-up that was not stored.
     """
 
     run: Run
     curves: tuple[Curve, ...]
     replicates: tuple[tuple[Run, list[Curve]], ...] = ()
+    files: frozenset[str] = frozenset()
 
     def of(self, experiment_id: str) -> StagedRun:
         """Returns the run as one of this experiment."""
@@ -294,9 +296,16 @@ class Runs:
     def store_staged(self, experiment_id: str, staged: Sequence[StagedRun]) -> list[AddedRun]:
         """Stores the rows of staged runs, within the caller's transaction.
 
-        Raises NameTaken if another upload has the name of one.
+        Raises NameTaken if another upload has the name of one, and InputError if a user was removed from the
+        experiment's tables since it was scored.
         """
         self._context.must_be_editor()
+        experiment = self._store.experiments.get(experiment_id)
+        if any(new.files and new.files != experiment.files for new in staged):
+            problem = "a user was removed from its tables while these runs were scored"
+            raise InputError(
+                Problem("tables-changed", f"experiment '{experiment.name}'", problem, "Add the runs again.")
+            )
         known = {run.name: run for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         for new in sorted((new.run for new in staged if new.run.name in known), key=lambda run: run.name):
             # storing the same upload again is allowed, as it repairs a damaged one
@@ -338,7 +347,7 @@ class Runs:
         """
         self._context.must_be_editor()
         run = self._store.runs.get(run_id)
-        prepared = self._prepare_completed(run.experiment, run, None, progress or quiet)
+        prepared = self.prepare_completed(run.experiment, run, None, progress)
         return self.store_prepared(run.experiment, [prepared], progress=progress)[0]
 
     def stage_completed(
@@ -367,7 +376,7 @@ class Runs:
         for name in names:
             if name not in by_name:
                 raise UnknownName("run", name, list(by_name))
-        completed = [self._prepare_completed(where, *by_name[name], progress or quiet) for name in names]
+        completed = [self.prepare_completed(where, *by_name[name], progress) for name in names]
         return self.stage(where, completed, [{}] * len(completed), progress)
 
     def _id_of(self, setup: Setup) -> str | None:
@@ -375,14 +384,19 @@ class Runs:
         experiment = self._store.experiments.named(setup.name)
         return experiment.id if experiment is not None else None
 
-    def _prepare_completed(
-        self, where: str | Setup, run: Run, source: PreparedRun | None, tell: Progress
+    def prepare_completed(
+        self,
+        where: str | Setup,
+        run: Run,
+        source: PreparedRun | None = None,
+        progress: Progress | None = None,
     ) -> PreparedRun:
         """Returns a run, completed with popular items for test users without a list, and scored.
 
         Its upload must be stored; its hits are those of ``source``, or the stored ones if that is None.
         Raises InputError if it cannot be completed.
         """
+        self._context.must_be_editor()
         tables = where.tables if isinstance(where, Setup) else self._data.tables(where)
         if problem := _why_no_fallback(run, has_train="train" in tables):
             raise InputError(problem)
@@ -401,7 +415,7 @@ class Runs:
         candidate = completed(self._data.lists_of(run), name, has_list, inputs, facts)
         order = hits.order if hits.order in {"rank", "score"} else None
         scoring = replace(scoring, rules=replace(scoring.rules, order=order))
-        return prepare_runs([(candidate,)], scoring, tell)[0]
+        return prepare_runs([(candidate,)], scoring, progress or quiet)[0]
 
     def fallback_offer(self, run_ids: Sequence[str]) -> list[FallbackOffer]:
         """Returns those of the runs that ``add_fallback`` can complete and has not completed yet."""
@@ -445,17 +459,21 @@ class Runs:
 
         ``where`` is an experiment's id or a set-up. Raises InputError without a test set.
         """
+        files: frozenset[str] = frozenset()
         if isinstance(where, Setup):
             if where.reference is None:
                 raise InputError(no_test_set(where.name))
             settings, reference = where.settings, where.reference
         else:
+            self._context.forget_what_was_purged()
+            files = self._store.experiments.get(where).files
             settings, reference = self._context.settings_of(where), self._data.reference(where)
         duplicates = settings.get("duplicates", "first")
         metrics, rules = request.read_question(
             None, depth=settings["depth"], users=settings["users"], duplicates=duplicates
         )
-        return Scoring(reference, metrics, replace(rules, accept_unknown_ids=accept_unknown_ids))
+        rules = replace(rules, accept_unknown_ids=accept_unknown_ids)
+        return Scoring(reference, metrics, rules, files=files)
 
     def add_scored(
         self, experiment_id: str, prepared: PreparedRun, upload: str, facts: Mapping[str, Any]
@@ -485,7 +503,10 @@ class Runs:
             facts = {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
         new = self._new_run(where, run, scored, lists_of(scored), tables)
         return StagedRun(
-            replace(new, upload=upload, **facts), tuple(scored.curves.values()), tuple(replicates)
+            replace(new, upload=upload, **facts),
+            tuple(scored.curves.values()),
+            tuple(replicates),
+            prepared.files,
         )
 
     def _store_one(self, staged: StagedRun) -> AddedRun:

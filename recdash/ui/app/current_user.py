@@ -26,7 +26,9 @@ _NOTED = "recdash.visit-noted"
 @st.cache_resource(show_spinner=False)
 def full_workspace() -> Workspace:
     """Returns this process's workspace with full access, and the upload limits of the settings."""
-    return Workspace.open(limits=Limits(**settings().limits()))
+    workspace = Workspace.open(limits=Limits(**settings().limits()))
+    workspace.forget_too(st.cache_data.clear)
+    return workspace
 
 
 def guest(token: str) -> Person:
