@@ -185,6 +185,10 @@ old one, which stays in the list and is marked *replaced*.
 
 Runs may be renamed or deleted later, and A/B tests may be analysed by other rules. A decision keeps the names
 and numbers of its time, and shows what has changed since.
+
+Every change adds a line to the **audit log**. `recdash verify` compares all stored rows with the log, all
+files with their hashes, and a sample of numbers with the uploads. It names each row that was changed, added
+or removed outside recdash.
 """,
     ),
     Article(
@@ -199,6 +203,9 @@ risks and one chart. Tables, definitions and provenance follow in the appendix.
 
 You can download a report as a file that opens without recdash, or share it by a read-only link.
 `recdash reproduce` recomputes the numbers of a snapshot from the uploaded files, and says whether they match.
+
+*Reproduce this report* shows the hash of the audit log's last line. `recdash verify --head` with this hash
+says whether lines were cut off the log since then.
 """,
     ),
 )
