@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -298,6 +299,20 @@ def test_a_link_of_numbers_only_says_so_and_when_it_was_used(
     workspace.sharing.note_use(link, opened=True)
     press(app, "Done")
     assert re.search(r"used \d+ \w+ 20\d\d, opened 1×", said(app))
+
+
+def test_the_use_of_a_page_that_stays_open_is_stored_once_an_hour(
+    workspace: Workspace, films: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, times, uses = workspace.sharing.share(films["films"]).link, [workspace.now()], []
+    clocked = Workspace(workspace.store, clock=lambda: times[-1])
+    monkeypatch.setattr(current_user, "full_workspace", lambda: clocked)
+    monkeypatch.setattr(current_user.st, "session_state", {})
+    for minutes in (0, 59, 60):
+        times.append(times[0] + timedelta(minutes=minutes))
+        current_user.note_visit(link)
+        uses.append(workspace.sharing.uses(films["films"])[link.id].last - times[0])
+    assert uses == [timedelta(0), timedelta(0), timedelta(hours=1)]
 
 
 def test_a_revoked_link_says_so_and_is_dead(

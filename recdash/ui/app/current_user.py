@@ -12,6 +12,7 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import RecdashError
 from recdash.ingest import Limits
 from recdash.service import Workspace
+from recdash.service.access.sharing import NOTED_EVERY
 from recdash.service.decisions.journal import MOST_AUTHOR
 from recdash.service.validation import one_line
 from recdash.settings import settings
@@ -70,9 +71,11 @@ def link() -> ShareLink | None:
 
 
 def note_visit(link: ShareLink) -> None:
-    """Stores that a share link is used, once per session of a browser."""
-    if _NOTED not in st.session_state:
-        st.session_state[_NOTED] = True
+    """Stores that a share link is used, in each session of a browser once an hour."""
+    now = full_workspace().now()
+    noted = st.session_state.get(_NOTED)
+    if noted is None or now - noted >= NOTED_EVERY:
+        st.session_state[_NOTED] = now
         full_workspace().sharing.note_use(link, opened=False)
 
 
