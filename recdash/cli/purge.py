@@ -11,7 +11,7 @@ from recdash.formatting.wording import many
 
 
 @click.command()
-@click.option("--user", required=True, metavar="ID", help="The user's id, exactly as in the uploaded files.")
+@click.option("--user", required=True, metavar="ID", help="The user's id, exactly as the dashboard shows it.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @click.option("--yes", is_flag=True, help="Remove without asking for the id.")
 @click.pass_context

@@ -213,7 +213,11 @@ def test_what_people_wrote_about_the_user_is_named(space: Workspace) -> None:
     (films,) = space.experiments.all()
     run = space.runs.all(films.id)[0]
     space.runs.set_note(run.id, f"worse for {GONE}.")
-    assert space.purge.user(GONE).mentioned == ("run 'als'",)
+    space.online_tests.add(films.id, f"of {GONE}", {"sessions": SESSIONS}, control="A")
+    space.sharing.share(films.id, days=1, label=f"for {GONE}")
+    link = space.store.share_links.of_experiment(films.id)[0]
+    places = ("run 'als'", f"A/B test 'of {GONE}'", f"link {link.id}")
+    assert space.purge.user(GONE).mentioned == places
 
 
 def test_without_any_other_user_nothing_is_changed(space: Workspace) -> None:

@@ -183,6 +183,10 @@ class Purge:
             for run in self._store.runs.of_experiment(experiment.id, archived=True):
                 written = (run.name, run.note, *run.tags, *run.params, *run.params.values())
                 texts[f"run '{run.name}'"] = " ".join(map(str, written))
+            for test in self._store.online_tests.of_experiment(experiment.id, archived=True):
+                texts[f"A/B test '{test.name}'"] = test.name
+            for link in self._store.share_links.of_experiment(experiment.id):
+                texts[f"link {link.id}"] = link.label
             for entry in self._store.journal.of_experiment(experiment.id):
                 texts[f"{entry.kind} {entry.id}"] = entry.text
             for report in self._store.reports.of_experiment(experiment.id, archived=True):
