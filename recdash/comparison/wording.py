@@ -49,17 +49,17 @@ def plain(sentence: RichText) -> str:
 
 
 def sentences_of(
-    state: State, evidence: VerdictEvidence, *, in_percent: bool = False
+    state: State, evidence: VerdictEvidence, *, in_percent: bool = False, shares_add_up: bool = True
 ) -> tuple[RichText, ...]:
     """Returns the sentences of an offline verdict; the first gives the difference from the baseline.
 
-    ``in_percent`` writes all differences in %: see ``relative.bounds``.
+    ``in_percent`` writes all differences in %: see ``relative.bounds``; ``shares_add_up``: see ``who_gains``.
     """
     if state == "not comparable" or evidence.leader is None:
         return tuple(why_not(evidence))
     leader = evidence.leader
     return (
-        evidence_sentence(evidence, leader, in_percent=in_percent),
+        evidence_sentence(evidence, leader, in_percent=in_percent, shares_add_up=shares_add_up),
         *([how_many_more(leader)] if leader.judged.word == "not settled" else []),
         *_over_replicates(evidence),
         *([too_small(evidence, leader)] if state == "tie" else []),
@@ -88,7 +88,9 @@ def why_not(evidence: VerdictEvidence) -> list[RichText]:
 # ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def evidence_sentence(evidence: VerdictEvidence, pair: Pair, *, in_percent: bool = False) -> RichText:
+def evidence_sentence(
+    evidence: VerdictEvidence, pair: Pair, *, in_percent: bool = False, shares_add_up: bool = True
+) -> RichText:
     """Returns a sentence such as ``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for
     41 of 100 users …).``
     """
@@ -107,7 +109,7 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair, *, in_percent: bool
             hint="" if isinstance(method, Unknown) else method.name,
         ),
         Piece("; "),
-        Piece(who_gains(pair), "users", {"of": pair.candidate}),
+        Piece(who_gains(pair, shares_add_up=shares_add_up), "users", {"of": pair.candidate}),
         Piece(")."),
     )
 
@@ -147,16 +149,18 @@ def short_interval(evidence: VerdictEvidence, metric: str, pair: Pair, n_family:
     return f"{level(evidence)} {relative.bounds(pair, metric)}{corrected}"
 
 
-def who_gains(pair: Pair) -> str:
+def who_gains(pair: Pair, *, shares_add_up: bool = True) -> str:
     """Returns how many users gain and lose, such as ``better for 41 of 100 users, worse for 30``; as plain
     counts if there are fewer than 100 users.
+
+    ``shares_add_up=False`` rounds each share by itself, as older reports do.
     """
     paired = pair.paired
-    wins, losses = paired.wins, paired.losses
-    if paired.n < FEW:
-        return f"better for {wins} of {numbers.users(paired.n)}, worse for {losses}"
-    better, worse = (numbers.of_100(count, paired.n) for count in (wins, losses))
-    return f"better for {better} of 100 users, worse for {worse}"
+    of, (gain, _, lose) = user_split(paired.wins, paired.ties, paired.losses)
+    better, worse = gain.share, lose.share
+    if not shares_add_up and paired.n >= FEW:
+        better, worse = (numbers.of_100(count, paired.n) for count in (paired.wins, paired.losses))
+    return f"better for {better} of {numbers.users(of)}, worse for {worse}"
 
 
 def _over_replicates(evidence: VerdictEvidence) -> list[RichText]:

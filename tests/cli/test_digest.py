@@ -57,7 +57,7 @@ def test_a_digest_says_whom_to_ship_what_was_decided_and_what_changed(
     assert "films: ▲ Ship best" in output
     assert "Test set of 20 users; lists to depth 5" in output
     assert "best is 1.00 above poor in how well relevant items are ranked (nDCG@5)" in output
-    assert "Better for 100 of 100 users, worse for 0, of 20 users measured." in output
+    assert "Better for 20 of 20 users, worse for 0.\n" in output
     assert "Decided: Needs A/B – best" in output
     assert "“Four weeks on the home row.”" in output
     assert "added three runs: poor, good and best" in output

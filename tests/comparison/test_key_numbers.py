@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from verdict_table import BASE, CLEAR, LOSS, Table
+from verdict_table import run as changes
 
 from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.key_numbers import _sign_test_decides, key_numbers, whose_numbers
 from recdash.comparison.query import Terms
 from recdash.comparison.recommendation import recommend
-from recdash.comparison.wording import tiles_note, user_split
-from recdash.domain.results import OnlineLift
+from recdash.comparison.wording import plain, tiles_note, user_split
+from recdash.domain.results import OnlineLift, Scope
+from recdash.report.sections.first_lead import first_lead
 
 
 @pytest.mark.parametrize(
@@ -79,3 +84,19 @@ def test_shares_of_users_add_up_and_a_small_majority_is_inconclusive() -> None:
     assert not _sign_test_decides(490, 455)
     assert _sign_test_decides(1_060, 480)
     assert not _sign_test_decides(0, 0)
+
+
+def test_the_tile_and_the_sentence_give_the_same_shares() -> None:
+    """214 of 400 users gain (53.5 %), 116 lose (29 %), 70 stay (17.5 %): rounded each, they make 101.
+
+    Reports of the first format rounded each.
+    """
+    gains = BASE + changes(0.02, wins=214, losses=116)
+    source = Table({"Popular": BASE, "ALS": gains})
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
+    result = recommend(source, compare(source, query))
+    tile = key_numbers(result.evidence)[-1]
+    assert (tile.value, tile.note) == ("53 of 100", "29 lose, 18 unchanged, n = 400")
+    assert "; better for 53 of 100 users, worse for 29)." in plain(result.offline.sentences[0])
+    part: Any = SimpleNamespace(evidence=result.evidence, query=SimpleNamespace(scope=Scope("a part")))
+    assert "; better for 54 of 100 users, worse for 29)." in first_lead(part).sentences[0]

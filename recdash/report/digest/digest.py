@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import relative
 from recdash.comparison.badges import Badge, badge_of
-from recdash.comparison.wording import plain
+from recdash.comparison.wording import FEW, plain, who_gains
 from recdash.errors import no_experiment
-from recdash.formatting import numbers
-from recdash.formatting.wording import day, listed, many
+from recdash.formatting.wording import capital, day, listed, many
 from recdash.metrics.naming import metric_row
 from recdash.service.catalog.history import HistoryEvent
 from recdash.service.catalog.overview import Card
@@ -172,12 +171,11 @@ def _in_plain_words(evidence: VerdictEvidence, leader: Pair) -> str:
     is_variant = comparison.query.metric != row.name  # a variant of a metric measures something else
     meaning = "" if is_variant else row.usage.in_words
     metric = f"{meaning} ({name})" if meaning else name
-    n, paired = leader.paired.n, leader.paired
-    better, worse = (numbers.of_100(count, n) for count in (paired.wins, paired.losses))
-    likely = _most_likely(leader, comparison.query.metric)
+    n, likely = leader.paired.n, _most_likely(leader, comparison.query.metric)
+    measured = f", of {many(n, 'user')} measured" if n >= FEW else ""
     return (
         f"{evidence.name} is {relative.relation_to(leader, evidence.base)} in {metric}{likely}. "
-        f"Better for {better} of 100 users, worse for {worse}, of {many(n, 'user')} measured."
+        f"{capital(who_gains(leader))}{measured}."
     )
 
 
