@@ -143,7 +143,8 @@ def metric_curve(
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
     font = {"size": 12, "color": palette.muted}
-    k_label = note(k, 1, f"k = {k}", yref="paper", xanchor="left", yanchor="top", xshift=4, font=font)
+    above = {"yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4}
+    k_label = note(k, 1, f"k = {k}", **above, font=font, bgcolor=palette.background)
     dotted = {"color": palette.faint, "width": 1, "dash": "dot"}
     k_line = straight((k, k), (0, 1), palette.faint, 1, yref="paper", layer="below") | {"line": dotted}
     layout = {

@@ -200,8 +200,8 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Tr
         if cutoff == k:
             text, size, colour = f"<b>{cutoff}</b>", 13, palette.ink
         text = f"k = {text}" if cutoff == 1 else text
-        font = {"size": size, "color": colour}
-        yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, font=font)
+        look = {"font": {"size": size, "color": colour}, "bgcolor": palette.background}
+        yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, **look)
 
 
 def _end_texts(last: Sequence[Row], marks: Marks, ends: Mapping[str, int | None]) -> list[str]:

@@ -294,6 +294,15 @@ def test_the_key_of_precision_and_recall_is_in_the_given_order_and_has_no_lines_
     assert not any(trace.name == "name" for trace in figure.data)
 
 
+def test_no_line_crosses_the_label_of_a_cutoff() -> None:
+    by_k = metric_curve(curve_of("a", 5), looks("a"), LIGHT, 3, {})
+    by_recall = precision_recall(path(PRECISION, RECALL), looks("a"), LIGHT, 2, {})
+    (label,) = [note for note in by_k.layout.annotations if note.text == "k = 3"]
+    labels = [note for note in by_recall.layout.annotations if note.text in ("k = 1", "<b>2</b>")]
+    assert len(labels) == 2
+    assert {note.bgcolor for note in (label, *labels)} == {LIGHT.background}
+
+
 def test_differences_stand_on_a_heavy_zero_that_is_the_baseline() -> None:
     gaps = pd.concat([curve_of("a", 5), curve_of("base", 5).assign(value=0.0, low=0.0, high=0.0)])
     figure = metric_curve(gaps, looks("a"), LIGHT, 1, {}, delta=True)

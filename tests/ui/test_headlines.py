@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 from verdict_table import BASE, CLEAR, Table
 
-from recdash.comparison import ComparisonQuery, compare, headlines
+from recdash.comparison import ComparisonQuery, compare, headlines, relative
 from recdash.comparison.evidence import SliceDifference
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
@@ -16,7 +17,7 @@ from recdash.comparison.wording import user_split
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
 from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_title
-from recdash.stats import Paired, judge
+from recdash.stats import Paired, judge, paired_difference
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
 from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of
@@ -149,6 +150,23 @@ def test_a_tile_that_decides_nothing_is_hollow() -> None:
     assert (tile.sign, tile.word) == ("=", "not settled")
     assert tile.strip is not None
     assert tile.strip.hollow
+
+
+def test_the_interval_of_equal_users_is_said_to_be_about_others() -> None:
+    """All 100 users are equal, yet a user who was not measured may differ by the largest value."""
+    same = paired_difference(np.full(100, 0.2), np.full(100, 0.2), bound=1.0)
+    (judged,) = judge([same], "off")
+    equal = Pair("p", "a", 0.2, 0.2, judged)
+    note = f"95 % CI {relative.bounds(equal, 'ndcg')}"
+    tile = of_pair("nDCG@10", "ndcg", equal, note)
+    assert tile.word == "equal for every user"
+    assert tile.note == f"{note}: users who were not measured may differ"
+    assert of_pair("nDCG@10", "ndcg", pair(0.01, 0.02), note).note == note
+    unknown = paired_difference(np.full(100, 0.2), np.full(100, 0.2))
+    (judged,) = judge([unknown], "off")
+    assert of_pair("nDCG@10", "ndcg", Pair("p", "a", 0.2, 0.2, judged), "95 % CI unknown").note == (
+        "95 % CI unknown"
+    )
 
 
 def test_a_guardrail_says_whether_it_holds_and_its_interval_or_why_there_is_none() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from app_pages import Open, said, store
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.service import Workspace
-from recdash.ui.leaderboard.table import page_of
+from recdash.ui.leaderboard.page import _order
+from recdash.ui.leaderboard.table import RankRange, page_of, ranks_are_in_order
 
 USERS = [f"u{n}" for n in range(100)]
 TRUTH = {user: [f"i{user}"] for user in USERS}
@@ -49,6 +53,20 @@ def test_runs_are_in_the_order_of_the_metric_whatever_the_order_of_the_link(
     text = said(open_page("precision_recall", m="recall", k="1", **link))
     table = text[text.index("At k = 1") :]
     assert table.index("bpr") < table.index("als") < table.index("twin")
+
+
+def test_rows_are_in_order_of_value_even_if_a_rank_is_not() -> None:
+    """b is behind six runs, c of lower value behind five; d has no rank, o is a reference candidate."""
+    known = {"o": 1.0, "a": 0.03, "d": 0.025, "b": 0.0222, "c": 0.0216}
+    ranks = {"a": 1, "b": 7, "c": 6}
+    places = {run: RankRange(rank, rank, rank, shared=True) for run, rank in ranks.items()}
+    runs = [SimpleNamespace(id=run, name=run, tags=()) for run in ("e", *known)]
+    view: Any = SimpleNamespace(
+        runs=runs, run_ids=[run.id for run in runs], is_reference=lambda run: run == "o"
+    )
+    assert _order(view, known, places, "") == ("a", "b", "c", "d", "e", "o")
+    assert ranks_are_in_order(("a", "b"), places)
+    assert not ranks_are_in_order(("a", "b", "d", "c", "o"), places)
 
 
 def test_the_baseline_stands_where_it_ranks_and_on_each_page() -> None:

@@ -42,7 +42,10 @@ class Tile:
 
 
 def of_pair(title: str, metric: str, pair: Pair, note: str) -> Tile:
-    """Returns the tile of a metric, whose corrected interval is ``note``."""
+    """Returns the tile of a metric, whose corrected interval is ``note``.
+
+    If all users are equal, the interval tells how much others may differ: it narrows with more users.
+    """
     interval, word = pair.judged.corrected, pair.judged.word
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
@@ -50,6 +53,8 @@ def of_pair(title: str, metric: str, pair: Pair, note: str) -> Tile:
     drawn = known and not relative.is_from_zero(pair)
     value = metric_value(metric, pair.value).shown
     said = pair.words if pair.is_identical else word
+    if pair.is_identical and isfinite(interval.low):
+        note = f"{note}: users who were not measured may differ"
     return Tile(title, value, pair.judged.sign, relative.change(pair), said, note, strip if drawn else None)
 
 

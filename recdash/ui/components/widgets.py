@@ -166,7 +166,7 @@ def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:
     return html(table, head=head, rows=join(list(rows)))
 
 
-def folding_row(name: str, state: Html, summary: object, question: str, rest: Html) -> Html:
+def folding_row(name: str, state: Html, summary: object, question: object, rest: Html) -> Html:
     """Returns a row with name, state and summary of a check, which opens to show its question and the
     ``rest``.
     """

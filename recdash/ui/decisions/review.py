@@ -11,7 +11,7 @@ from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital, day
-from recdash.ui.app import theme
+from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import table_html
@@ -21,6 +21,8 @@ from recdash.ui.decisions.card import ITEM_SIGNS
 from recdash.ui.decisions.wording import prose, signature, state_badge
 
 STEPS = ("proposed", "offline evidence", "online evidence")
+EXPLAINED = {"Split of users": ("srm", "sample ratio mismatch (SRM)")}
+"""The entry of the guide, and its title, that explains an item of the checklist."""
 
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
@@ -39,7 +41,7 @@ def show_list(view: View, reviews: Sequence[Review]) -> None:
 def show(view: View, review: Review) -> None:
     with st.container(border=True, key="review", gap="small"):
         st.html(_head(view, review))
-        st.html(checklist_html(review.checklist))
+        st.html(checklist_html(view, review.checklist))
         tiles = decision_tiles.show(view, review.offline, review.online)
         if tiles:
             st.html(tiles)
@@ -89,14 +91,16 @@ def _step(review: Review, name: str, entry: Entry | None) -> Html:
     return html(f'<li class="{kind}"{current}>{text}</li>', sign=sign, name=capital(name), by=by)
 
 
-def checklist_html(items: Sequence[ChecklistItem]) -> Html:
+def checklist_html(view: View, items: Sequence[ChecklistItem]) -> Html:
     """Returns the checklist with a row per check, which opens to show its numbers."""
-    return widgets.folding_rows(("Checklist", "State", "Why"), [_line(item) for item in items])
+    return widgets.folding_rows(("Checklist", "State", "Why"), [_line(view, item) for item in items])
 
 
-def _line(item: ChecklistItem) -> Html:
+def _line(view: View, item: ChecklistItem) -> Html:
     sign, tone = ITEM_SIGNS[item.state]
     marked = '<span><i class="rd-{tone}">{sign}</i> {state}</span>'
     state = html(marked, tone=tone, sign=sign, state=item.state)
     numbers = widgets.paragraphs(item.numbers)
-    return widgets.folding_row(item.title, state, item.reason, f"{item.question}.", numbers)
+    mark = links.explained(view, *EXPLAINED[item.name]) if item.name in EXPLAINED else ""
+    question = html("{question}. {mark}", question=item.question, mark=mark)
+    return widgets.folding_row(item.title, state, item.reason, question, numbers)

@@ -53,7 +53,7 @@ def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
-    """Returns the rows that match the search, by rank."""
+    """Returns the rows that match the search, by value."""
     standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
@@ -117,12 +117,9 @@ def _places(view: View, known: dict[str, float], correction: Correction) -> dict
 def _order(
     view: View, known: dict[str, float], places: dict[str, cells.RankRange], wanted: str
 ) -> tuple[str, ...]:
-    """Returns the ids of the rows by rank, then by value; runs without a rank and reference candidates come
-    last.
-    """
+    """Returns the ids of the rows by value; runs without a rank and reference candidates come last."""
     everyone = [*known, *(run for run in view.run_ids if run not in known)]
-    last = len(everyone) + 1
-    everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else last))
+    everyone.sort(key=lambda run: (view.is_reference(run), run not in places))
     matching = set(cells.matching(view, wanted))
     return tuple(run for run in everyone if run in matching)
 
@@ -234,6 +231,11 @@ def _how_to_read(view: View, board: Board) -> list[str]:
         "Rank: 1 + the number of significantly better runs; = marks a shared rank. "
         "Beside it: 95 % rank range (bootstrap, 1,000 resamples)."
     )
+    if not cells.ranks_are_in_order(board.order, board.places):
+        ranks += (
+            " Rows are sorted by value: a run can rank above one with a higher value if fewer runs are "
+            "significantly better than it."
+        )
     marks = f"Filled mark: significant. Hollow mark: not significant.{band}{others}"
     return [f"{ranks} {marks}", _family(board)]
 

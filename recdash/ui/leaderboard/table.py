@@ -117,6 +117,12 @@ def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
     }
 
 
+def ranks_are_in_order(order: Sequence[str], places: Mapping[str, RankRange]) -> bool:
+    """Returns whether no run has a better rank than one above it; runs without a rank do not count."""
+    ranks = [places[run_id].rank for run_id in order if run_id in places]
+    return ranks == sorted(ranks)
+
+
 def in_percent(pairs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Returns the rows with differences, intervals and margins in % of the baseline's value; NaN if that is
     0. No interval begins below −100 % unless the metric may be below 0.
@@ -135,7 +141,7 @@ def matching(view: View, wanted: str) -> tuple[str, ...]:
 
 
 def page_of(order: Sequence[str], baseline: str, page: int) -> tuple[str, ...]:
-    """Returns the runs of a page by rank. The baseline is on each page."""
+    """Returns the runs of a page in the given order. The baseline is on each page."""
     chosen = {baseline, *[run for run in order if run != baseline][page * PAGE : (page + 1) * PAGE]}
     return tuple(run for run in order if run in chosen)
 

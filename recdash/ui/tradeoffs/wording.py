@@ -88,7 +88,7 @@ def subtitle(tradeoff: TradeOff) -> str:
     by_value = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if not goal.has_user_values]
     rule = CORRECTIONS.get(tradeoff.terms.correction)
     corrected = f" ({rule}-corrected)" if rule else ""
-    crosses = f"Crosses: 95 % CI. Dominated: significantly worse on both{corrected}."
+    crosses = f"Crosses: uncorrected 95 % CI. Dominated: significantly worse on both{corrected}."
     plain = f"{listed(by_value)}: catalogue-level, no CI."
     dotted = "Dotted line: Pareto front."
     return " ".join([dotted, *([crosses] if paired else []), *([plain] if by_value else [])])
