@@ -9,6 +9,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
 from recdash.ingest.columns import (
     CLICK,
     EVENT,
@@ -41,6 +44,10 @@ ONE_EACH = 0.9
 """Smallest share of distinct ids among the rows for which each row is one item (or user)."""
 MOSTLY_ONE_EACH = 0.5
 """The same if each row has a title too, since some ids may be repeated by mistake."""
+FEWEST_STEPS = 10
+"""Smallest number of rows, besides the first of each list, from which positions are concluded."""
+CLEAR = 0.9
+"""Smallest share of lists whose rows a column must number."""
 NEVER_IDS = {
     name
     for role in (RANK, RELEVANCE, TIME, SCORE, RATING, PREDICTION, VARIANT, RUN, CLICK, EVENT)
@@ -171,7 +178,7 @@ def _by_rows(look: Look, own: IdColumns) -> IdColumns:
     """Returns ``own`` completed by the form of the rows: with the only column that fits, or with two columns.
 
     In files of lists and of interactions, the rows of one user are next to each other more often than those
-    of one item.
+    of one item. A column that numbers the rows of another one holds positions in the lists of users.
     """
     free = free_ids(look, own) if look.has_header and look.roles is None else []
     free = [column for column in free if column not in _titles(look)] or free
@@ -179,6 +186,9 @@ def _by_rows(look: Look, own: IdColumns) -> IdColumns:
         return own.with_column("item_id", free[0], by_place=True)
     if is_attributes(look, own):
         return own
+    numbered = None if not free or _is_key(look, free[0]) else _numbered(look, own, free)
+    if numbered is not None:
+        return _with_numbered(own, *numbered, free)
     if own.item is not None and own.user is None and free:
         return own.with_column("user_id", free[0], by_place=True)
     if own.user is None and own.item is None and len(free) >= 2 and not _is_key(look, free[0]):
@@ -186,6 +196,59 @@ def _by_rows(look: Look, own: IdColumns) -> IdColumns:
         own = own.with_column("user_id", grouped[0], by_place=True)
         return own.with_column("item_id", grouped[1], by_place=True)
     return own
+
+
+def _with_numbered(own: IdColumns, user: str, position: str, free: Sequence[str]) -> IdColumns:
+    """Returns ``own`` with the column of users that ``position`` numbers, and with the items beside it.
+
+    Beside users of a known name, only the single column that is left has the items.
+    """
+    free = [column for column in free if column not in (user, position)]
+    if own.item is None and free and (own.user is None or len(free) == 1):
+        own = own.with_column("item_id", free[0], by_place=True)
+    return own if own.user is not None else own.with_column("user_id", user, by_place=True)
+
+
+def _numbered(look: Look, own: IdColumns, free: Sequence[str]) -> tuple[str, str] | None:
+    """Returns the column of users and that of the positions in their lists; None if no column numbers rows.
+
+    A third column must have the items.
+    """
+    ids = [own.user] if own.user is not None else free
+    pairs = []
+    for column in look.columns if look.has_header and look.roles is None else ():
+        position = look.by_name[column]
+        if column in (own.user, own.item) or column in look.lists or not position.is_whole:
+            continue
+        numbers = position.numbers
+        first = np.nanmin(numbers)
+        n_lists = np.count_nonzero(numbers == first)
+        for user in ids if first in (0, 1) else ():
+            has_items = own.item is not None or any(other not in (user, column) for other in free)
+            values = look.by_name[user]
+            # as many users as first positions; a quick look that spares the comparison of all rows
+            if user == column or not has_items or not CLEAR <= len(values.distinct) / n_lists <= 1 / CLEAR:
+                continue
+            if are_positions(values.codes, numbers):
+                pairs.append((user, column))
+    return max(pairs, key=lambda pair: _run_length(look.by_name[pair[0]]), default=None)
+
+
+def are_positions(codes: Ints, numbers: Floats) -> bool:
+    """Returns True if the numbers of nearly every list are 1 to n, or 0 to n - 1, in any order.
+
+    ``codes`` [rows] are the lists. Lists of one row show nothing.
+    """
+    order = np.lexsort((numbers, codes))
+    codes, numbers = codes[order], numbers[order]
+    begins = np.flatnonzero(np.diff(codes, prepend=-1))
+    lengths = np.diff(begins, append=len(codes))
+    if np.isnan(numbers).any() or len(codes) - len(begins) < FEWEST_STEPS:
+        return False
+    place = np.arange(len(codes)) - np.repeat(begins, lengths)
+    is_wrong = numbers - numbers.min() != place
+    is_good = ~np.logical_or.reduceat(is_wrong, begins)
+    return numbers.min() in (0, 1) and bool(is_good[lengths > 1].mean() >= CLEAR)
 
 
 def is_attributes(look: Look, own: IdColumns) -> bool:

@@ -39,7 +39,7 @@ from recdash.ingest.columns import (
     plain,
     wide_families,
 )  # fmt: skip
-from recdash.ingest.id_columns import IdColumns, is_attributes
+from recdash.ingest.id_columns import IdColumns, are_positions, is_attributes
 from recdash.ingest.looks import Look
 
 Confidence = Literal["sure", "likely", "unsure"]
@@ -313,12 +313,15 @@ def _of_pairs(facts: FileFacts) -> SortedFile | None:
 def _rank(facts: FileFacts) -> tuple[str | None, bool]:
     """Returns the column of ranks and whether its name says so; (None, False) without one.
 
-    A column without such a name must count 1, 2, 3 … in each list.
+    A column without such a name must count 1, 2, 3 … in each list; the rows of a list may be in any order,
+    unless the column falls along all of them, as scores do.
     """
     named = facts.named(names_of(RANK))
     if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
         return named, True
-    counting = [column for column in facts.unnamed() if _counts_up(facts, column)]
+    counting = [
+        column for column in facts.unnamed() if _counts_up(facts, column) or _is_shuffled(facts, column)
+    ]
     return (counting[0], False) if counting else (None, False)
 
 
@@ -332,6 +335,16 @@ def _counts_up(facts: FileFacts, column: str) -> bool:
     place = np.arange(len(values)) - np.repeat(begins, np.diff(begins, append=len(values)))
     first = values[0]
     return first in (0, 1) and bool((values - first == place).mean() >= CLEAR)
+
+
+def _is_shuffled(facts: FileFacts, column: str) -> bool:
+    """Returns True if the column numbers the rows of each user, in another order than that of the file."""
+    return _numbers_rows(facts, column) and not _falls(facts, column)
+
+
+def _numbers_rows(facts: FileFacts, column: str) -> bool:
+    look = facts.look.by_name[column]
+    return look.is_whole and are_positions(facts.groups()[0], look.numbers)
 
 
 def _score(facts: FileFacts) -> tuple[str | None, bool]:
@@ -348,7 +361,11 @@ def _score(facts: FileFacts) -> tuple[str | None, bool]:
         may_be_grades = grades and not _falls(facts, named) and not facts.are_lists_alike
         return (None, False) if may_be_grades else (named, True)
     free = [column for column in facts.unnamed() if not facts.look.by_name[column].is_time]
-    falling = [column for column in free if len(facts.look.by_name[column].distinct) > MOST_GRADES]
+    falling = [
+        column
+        for column in free
+        if len(facts.look.by_name[column].distinct) > MOST_GRADES or _numbers_rows(facts, column)
+    ]
     return next((column for column in falling if _falls(facts, column)), None), False
 
 

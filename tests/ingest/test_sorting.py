@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -141,6 +143,52 @@ def test_a_user_with_grades_is_no_list_and_with_falling_scores_it_is() -> None:
 def test_ratings_that_happen_to_count_up_are_no_ranks() -> None:
     text = "user_id,item_id,{}\n" + "".join(f"u{n // 5},i{n},{1 + n % 5}\n" for n in range(40))
     assert (alone(text.format("rating")).kind, alone(text.format("folge")).kind) == ("truth", "run")
+
+
+def ranked(order: str, first: int = 1) -> list[tuple[str, str, int]]:
+    """The lists of twenty users, of one to five items, in file order, by item, by position or shuffled."""
+    chance = random.Random(1)
+    rows = [
+        (f"U{user}", f"B{item}", place)
+        for user in range(20)
+        for place, item in enumerate(chance.sample(range(30), 1 + user % 5), start=first)
+    ]
+    keys = {"item": lambda row: row[1], "position": lambda row: row[2], "any": lambda _: chance.random()}
+    return sorted(rows, key=keys[order]) if order in keys else rows
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations(("Kunde", "Artikel", "Platz"))))
+@pytest.mark.parametrize(("order", "first"), [("file", 1), ("item", 1), ("position", 0), ("any", 1)])
+def test_a_column_that_numbers_the_rows_of_another_tells_users_items_and_ranks(
+    names: tuple[str, ...], order: str, first: int
+) -> None:
+    place = {"Kunde": 0, "Artikel": 1, "Platz": 2}
+    rows = [[row[place[name]] for name in names] for row in ranked(order, first)]
+    found = alone(bookshop.csv(names, rows).decode())
+    assert (found.kind, found.confidence) == ("run", "likely")
+    assert found.mapping == {"user_id": "Kunde", "item_id": "Artikel", "rank": "Platz"}
+
+
+def test_beside_users_of_a_known_name_the_column_of_positions_is_not_the_items() -> None:
+    rows = [(place, user, item) for user, item, place in ranked("any")]
+    found = alone(bookshop.csv(("Platz", "user_id", "Artikel"), rows).decode())
+    assert (found.kind, dict(found.mapping)) == ("run", {"item_id": "Artikel", "rank": "Platz"})
+
+
+def test_numbers_that_fall_to_one_along_each_list_are_scores() -> None:
+    rows = [(f"U{user}", f"B{(user + n) % 7}", 5 - n) for user in range(8) for n in range(5)]
+    found = alone(bookshop.csv(("Kunde", "Artikel", "Wert"), rows).decode())
+    assert (found.kind, found.mapping.get("score")) == ("run", "Wert")
+
+
+def test_numbers_that_repeat_in_the_lists_of_users_are_no_positions() -> None:
+    rows = [(f"U{user}", f"B{(user + n) % 7}", 1 + (user + n) % 3) for user in range(8) for n in range(5)]
+    assert alone(bookshop.csv(("Kunde", "Artikel", "Menge"), rows).decode()).kind == "truth"
+
+
+def test_positions_of_items_in_their_category_leave_a_catalogue_one() -> None:
+    rows = [(f"B{n}", f"genre {n % 4}", 1 + n // 4) for n in range(40)]
+    assert alone(bookshop.csv(("item_id", "Regal", "Platz"), rows).decode()).kind == "catalogue"
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,20 @@ def test_runs_are_added_to_an_experiment(workspace: Workspace) -> None:
     assert "has-test-set" in problems(with_truth)
 
 
+def test_lists_in_any_order_with_columns_of_unknown_names_are_candidates(workspace: Workspace) -> None:
+    files = bookshop.files(bookshop.UNKNOWN)
+    stored = {name: data for name, data in files.items() if name not in ("als.csv", "ease.csv")}
+    experiment = workspace.intake.commit(planned(workspace, stored)).experiment
+    new = {}
+    for name in ("als.csv", "ease.csv"):
+        head, *lines = files[name].splitlines(keepends=True)
+        new[name] = b"".join([head, *sorted(lines, key=lambda line: line[::-1])])
+    plan = planned(workspace, new)
+    assert (len(plan.of_kind("run")), plan.of_kind("truth")) == (2, ())
+    plan = plan.with_experiment(experiment.id)
+    assert (plan.is_ready, plan.run_names) == (True, ("als", "ease"))
+
+
 def test_tags_note_and_params_belong_to_their_run(workspace: Workspace) -> None:
     plan = planned(workspace, bookshop.files()).with_choice("als.csv", tags=("new",), params={"dim": "64"})
     runs = {added.run.name: added.run for added in workspace.intake.commit(plan).runs}
