@@ -169,6 +169,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("views",): [FILMS, (*FILMS, "--format", "json")],
     ("audit",): [(), ("--format", "json")],
     ("check",): [(), ("--format", "json")],
+    ("verify",): [(), ("--format", "json")],
     ("gc",): [(), ("--dry-run",)],
     ("purge",): [("--user", HOSTILE, "--yes")],
     ("backup",): [(f"{RED}.tar",)],

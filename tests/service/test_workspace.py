@@ -25,6 +25,7 @@ from recdash.errors import Forbidden, InputError, NameTaken, NotFound, StoreErro
 from recdash.metrics import naming
 from recdash.service import Workspace
 from recdash.store import open_store
+from recdash.store.audit_key import NAME as AUDIT_KEY
 from recdash.store.ownership import DATABASES_FILE
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -55,9 +56,9 @@ def add(space: Workspace, films: Experiment, name: str, lists: Any, **more: Any)
 
 
 def stored_files(folder: Path) -> list[Path]:
-    """What was stored; a store's folder also says which databases use it."""
+    """What was stored; a store's folder also holds the key of its log and says which databases use it."""
     files = (path for path in (folder / "artifacts").rglob("*") if path.is_file())
-    return sorted(path for path in files if path.name != DATABASES_FILE)
+    return sorted(path for path in files if path.name not in (AUDIT_KEY, DATABASES_FILE))
 
 
 # ── experiments ──────────────────────────────────────────────────────────────────────────────

@@ -262,7 +262,7 @@ def test_files_that_cannot_be_used_store_nothing_and_say_what_to_do(app: AppTest
 
 def test_a_run_that_shares_no_user_with_the_test_set_is_told_before_it_is_evaluated(app: AppTest) -> None:
     drop(app, films__csv=TRUTH, strangers__csv=as_csv(STRANGERS), half__csv=as_csv(HALF))
-    assert "no user of this run is in the truth" in text_of(app)
+    assert "no user of this run is in the test set" in text_of(app)
     assert is_closed(app, "Evaluate 2 candidates")
     passed(kind_of(app, "strangers.csv").set_value("").run())
     finish(app, "Evaluate 1 candidate")
