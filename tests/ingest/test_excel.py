@@ -32,6 +32,11 @@ def refused(source: Any, **how: Any) -> str:
     return str(refusal.value)
 
 
+def test_a_workbook_without_sheets_is_refused_in_words() -> None:
+    assert "the workbook has no sheet" in refused(workbook({}), name="orders.xlsx")
+    assert "the workbook has no sheet" in refused(Sheet(workbook({}), "orders"), name="orders.xlsx")
+
+
 def test_ids_keep_their_digits_and_empty_rows_are_no_rows() -> None:
     # Excel has floats only: whole ones are ids again, and texts keep their zeros
     assert rows(ONE) == [("007", 9780306406157, 4.0), ("8", 12, 2.5), ("9", 3, 5.0)]

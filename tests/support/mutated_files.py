@@ -26,6 +26,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from workbook import workbook
 
 SECONDS, MEBIBYTES = 10, 1024
 """What reading one file may take: of processor time, and of memory beside what the process had before."""
@@ -119,6 +120,21 @@ def as_zip(data: bytes) -> bytes:
     return file.getvalue()
 
 
+def as_excel(rows: pd.DataFrame) -> bytes:
+    cells = [list(rows.columns), *rows.to_numpy(dtype=object).tolist()]
+    return repacked(workbook({"Sheet1": cells}))
+
+
+def repacked(book: bytes, change: Callable[[str, bytes], bytes] = lambda _name, part: part) -> bytes:
+    """Returns a workbook packed again without times, each part changed."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(file, "w") as archive:
+        for name in old.namelist():
+            info = zipfile.ZipInfo(name)
+            archive.writestr(info, change(name, old.read(name)), zipfile.ZIP_DEFLATED)
+    return file.getvalue()
+
+
 def as_lists() -> pd.DataFrame:
     return run_rows().groupby("user_id", as_index=False).agg({"item_id": list, "score": list})
 
@@ -170,6 +186,10 @@ def good_files() -> dict[str, list[Good]]:
         "trec": [Good("als.run", "run", as_trec()), Good("x.qrels", "truth", _qrels())],
         "gzip": [Good("run.csv.gz", "run", gzip.compress(text, mtime=0)) for text in texts],
         "zip": [Good("run.zip", "run", as_zip(text)) for text in texts],
+        "xlsx": [
+            Good("run.xlsx", "run", as_excel(run)), Good("truth.xlsx", "truth", as_excel(truth)),
+            Good("sessions.xlsx", "sessions", as_excel(session_rows())),
+        ],
         "logs": [
             Good("sessions.csv", "sessions", as_csv(session_rows())),
             Good("events.csv", "events", as_csv(event_rows())),
@@ -215,8 +235,14 @@ def mutants(kind: str, first: int, last: int, seed: int) -> Iterator[tuple[int, 
         yield number, Good(good.name, good.kind, mutant(good.data, rng, kind))
 
 
+SHEET = "xl/worksheets/sheet1.xml"
+
+
 def mutant(data: bytes, rng: random.Random, kind: str) -> bytes:
     """``data`` after one to four changes; half of the packed files are packed again after it."""
+    if kind == "xlsx" and rng.random() < 0.8:
+        chosen = rng.choice([*zipfile.ZipFile(io.BytesIO(data)).namelist(), SHEET, SHEET])
+        return repacked(data, lambda name, part: _changed(part, rng) if name == chosen else part)
     if kind in ("gzip", "zip") and rng.random() < 0.5:
         inner = gzip.decompress(data) if kind == "gzip" else zipfile.ZipFile(io.BytesIO(data)).read("run.csv")
         changed = _changed(inner, rng)

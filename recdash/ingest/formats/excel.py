@@ -136,6 +136,9 @@ def _chosen(
 ) -> tuple[str, list[Row]]:
     """Returns the name and the rows of the sheet to read."""
     names = book.sheet_names
+    if not names:
+        fix = "Upload a workbook with a table."
+        raise UploadError(Problem("no-rows", "file", "the workbook has no sheet", fix))
     if sheet is not None and sheet not in names:
         finding = f"no sheet is called '{sheet}'; found: {listed(names)}"
         raise UploadError(Problem("unknown-sheet", "file", finding, "Name one of the sheets found."))
