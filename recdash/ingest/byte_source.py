@@ -72,13 +72,24 @@ def is_folder(source: Any) -> bool:
 
 
 def rereadable(source: Any) -> Any:
-    """Returns a binary file as one in memory, which can be read again; other sources unchanged."""
+    """Returns a binary file or a pipe as a file in memory, to read it again; other sources unchanged."""
+    if _is_pipe(source):
+        copy = io.BytesIO(Path(source).read_bytes())
+        copy.name = Path(source).name
+        return copy
     if not hasattr(source, "read") or hasattr(source, "__arrow_c_stream__") or isinstance(source, type):
         return source
     copy = io.BytesIO(bytes_of(source))
     if own := getattr(source, "name", None):
         copy.name = own
     return copy
+
+
+def _is_pipe(source: Any) -> bool:
+    try:
+        return isinstance(source, str | Path) and Path(source).is_fifo()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def for_arrow(content: Content) -> Any:
