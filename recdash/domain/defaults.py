@@ -74,11 +74,6 @@ def default_baseline(experiment: Experiment, runs: Sequence[Run], served: Collec
     return next((references[name] for name in known if name in references), runs[0])
 
 
-def default_candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[Run, ...]:
-    """Returns the first eight runs that are neither the baseline nor a reference."""
-    return tuple([run for run in runs if run != baseline and not run.reference][:FIRST_CANDIDATES])
-
-
 def default_metric(offered: Sequence[str], wanted: str | None = None) -> str:
     """Returns the wanted metric if it is among those offered, else the usual one, else the first that is
     offered.

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recdash.comparison import ComparisonQuery, Terms
-from recdash.domain.defaults import default_baseline, default_candidates, default_k, default_metric
+from recdash.comparison.headlines import values
+from recdash.comparison.rules import DecisionRules
+from recdash.domain.defaults import FIRST_CANDIDATES, default_baseline, default_k, default_metric
 from recdash.domain.records import Experiment, Run
 from recdash.domain.results import WHOLE, Scope
-from recdash.errors import InputError, NotFound, Problem
+from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.metrics import check_k
 from recdash.metrics.naming import ordered_metrics
 from recdash.service.context import ServiceContext
@@ -23,6 +25,9 @@ class Queries:
 
     _context: ServiceContext
     _scores: Scores
+
+    def __post_init__(self) -> None:
+        self._best_first = self._context.cached(self._rank, most=256)
 
     def of(
         self,
@@ -49,7 +54,9 @@ class Queries:
             raise InputError(Problem("no-run", "comparison", "the experiment has no run", fix))
         rules = rules_of(experiment)
         base = known[baseline] if baseline else self.baseline(experiment, active)
-        candidates = tuple(runs) or tuple(run.id for run in default_candidates(active, base))
+        candidates = tuple(runs) or tuple(
+            run.id for run in self.candidates(experiment, [run.id for run in active], base.id)
+        )
         if not metric:
             scored = (base.id, *candidates) if runs else [run.id for run in active]
             metric = default_metric(ordered_metrics(self._scores.metrics_of(scored)), rules.metric)
@@ -64,6 +71,37 @@ class Queries:
         tests = self._context.store.online_tests.of_experiment(experiment.id)
         served = {test.links[test.control] for test in tests if test.control in test.links}
         return default_baseline(experiment, runs, served)
+
+    def candidates(
+        self,
+        experiment: Experiment,
+        run_ids: Sequence[str],
+        baseline_id: str | None,
+        rules: DecisionRules | None = None,
+    ) -> tuple[Run, ...]:
+        """Returns which of these runs are compared by default, in their given order: neither the baseline nor
+        a reference and, of more than eight, those with the best values of the experiment's metric at its k.
+
+        ``rules`` are decision rules that are not saved yet. If the values cannot be read, the first eight are
+        returned. Raises NotFound for an unknown run.
+        """
+        runs = self._context.runs_of(run_ids)
+        own = [run for run in runs if run.id != baseline_id and not run.reference]
+        if len(own) <= FIRST_CANDIDATES:
+            return tuple(own)
+        rules, ids = rules or rules_of(experiment), [run.id for run in own]
+        try:
+            metric = default_metric(ordered_metrics(self._scores.metrics_of(ids)), rules.metric)
+            k = default_k(experiment.settings["depth"], rules.k)
+            best = self._best_first(tuple(ids), metric, k)[:FIRST_CANDIDATES]
+        except RecdashError:  # a damaged run: the page says what cannot be computed
+            best = tuple(ids[:FIRST_CANDIDATES])
+        return tuple(run for run in own if run.id in best)
+
+    def _rank(self, run_ids: tuple[str, ...], metric: str, k: int) -> tuple[str, ...]:
+        """Returns the runs by their values of the metric at k, the best first; those without a value last."""
+        known = values(self._scores.scoreboard(run_ids, (metric,), k), metric)
+        return (*known, *(run_id for run_id in run_ids if run_id not in known))
 
     def check(self, experiment_id: str, query: ComparisonQuery) -> None:
         """Raises NotFound if the query has a run of another experiment, InputError if its k is beyond the

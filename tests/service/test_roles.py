@@ -50,7 +50,7 @@ READS = [
     "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.standing", "overview.today", "overview.verdict", "overview.cards",
-    "queries.baseline", "queries.check", "queries.of", "replicates.of",
+    "queries.baseline", "queries.candidates", "queries.check", "queries.of", "replicates.of",
     "replicates.spread",
     "reports.question", "reports.get", "reports.content", "reports.document",
     "reports.file", "reports.all", "reports.write", "reviews.tests_for", "rules.of", "runs.all",

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pandas as pd
 import pytest
-from app_pages import lists, store
+from app_pages import USERS, lists, store
 from decision_worlds import films as film_runs
 from decision_worlds import home_page
 from small_tables import sessions_of_two_variants
@@ -17,6 +17,7 @@ from small_tables import sessions_of_two_variants
 from recdash.comparison import Margin, Terms
 from recdash.comparison.rules import PRESETS, USUAL, DecisionRules, checked
 from recdash.domain.access import Person
+from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.domain.records import Experiment
 from recdash.errors import Forbidden, InputError, NotFound
 from recdash.report.reports import Reports
@@ -60,6 +61,20 @@ def test_rules_fill_what_a_query_leaves_open(space: Workspace, films: dict[str, 
 def test_a_metric_that_no_run_has_gives_way_to_the_default(space: Workspace, films: dict[str, str]) -> None:
     space.rules.set(films["films"], replace(OWN, metric="rmse"))
     assert space.queries.of(films["films"]).metric == "ndcg"
+
+
+def test_the_best_of_many_runs_are_compared_by_default(space: Workspace) -> None:
+    """Run n hits at rank 1 for n of 20 users (nDCG n / 20), late at rank 2 for all (0.63; 0 at k = 1)."""
+    tables = {f"run {n}": lists(1, USERS[:n]) for n in range(1, 13)}
+    ids = store(space, {"base": lists(9), "late": lists(2), **tables})
+    best = [ids[f"run {n}"] for n in range(5, 13)]
+    assert len(best) == FIRST_CANDIDATES
+    assert space.queries.of(ids["films"]).runs == (ids["late"], *best[1:])
+    space.rules.set(ids["films"], replace(USUAL, k=1))
+    assert space.queries.of(ids["films"]).runs == tuple(best)
+    experiment = space.experiments.get(ids.pop("films"))
+    not_saved = space.queries.candidates(experiment, list(ids.values()), ids["base"], USUAL)
+    assert [run.id for run in not_saved] == [ids["late"], *best[1:]]
 
 
 def test_a_decision_is_recorded_by_the_rules_of_its_time(space: Workspace, films: dict[str, str]) -> None:

@@ -23,7 +23,6 @@ from recdash.comparison.headlines import values
 from recdash.domain.access import Person
 from recdash.domain.defaults import (
     MOST_CANDIDATES,
-    default_candidates,
     default_k,
     default_metric,
 )
@@ -266,7 +265,7 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
         warn(unreadable)
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
-    candidates, candidates_missing = _candidates(runs, baseline)
+    candidates, candidates_missing = _candidates(experiment, runs, baseline)
     offered = ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
     rules = rules_of(experiment)
     metrics, metric, metric_missing = _metric(offered, rules.metric)
@@ -291,7 +290,8 @@ def _readable(
     sentences: list[str] = []
     while runs:
         baseline, _ = _baseline(experiment, runs)
-        run_ids = [run.id for run in (baseline, *_candidates(runs, baseline)[0]) if run is not None]
+        candidates, _ = _candidates(experiment, runs, baseline)
+        run_ids = [run.id for run in (baseline, *candidates) if run is not None]
         why = workspace().runs.unreadable(run_ids, with_lists=with_lists)
         for run in (run for run in runs if run.id in why):
             reason = why[run.id].rstrip(".")
@@ -326,14 +326,17 @@ def _baseline(experiment: Experiment, runs: Sequence[Run]) -> tuple[Run | None, 
     return default, [unavailable("baseline", _gone(experiment, wanted), default.name)]
 
 
-def _candidates(runs: Sequence[Run], baseline: Run | None) -> tuple[tuple[Run, ...], list[str]]:
+def _candidates(
+    experiment: Experiment, runs: Sequence[Run], baseline: Run | None
+) -> tuple[tuple[Run, ...], list[str]]:
     known = {run.id: run for run in runs if run != baseline}
     wanted = params().get("c")
     if wanted is None:
-        return default_candidates(runs, baseline), []
+        base = baseline.id if baseline else None
+        return workspace().queries.candidates(experiment, [run.id for run in runs], base), []
     ids = [run_id for run_id in dict.fromkeys(wanted.split(SEPARATOR)) if run_id]
     gone = [run_id for run_id in ids if run_id not in known and (baseline is None or run_id != baseline.id)]
-    names = [_gone(runs[0].experiment, run_id) for run_id in gone]
+    names = [_gone(experiment, run_id) for run_id in gone]
     missing = [unavailable("candidate", name, "the others") for name in names]
     chosen = [known[run_id] for run_id in ids if run_id in known]
     if len(chosen) > MOST_CANDIDATES:
@@ -356,10 +359,9 @@ def _best_first(candidates: tuple[Run, ...], metric: str, k: int, scope: Scope) 
     return tuple(sorted(candidates, key=lambda run: (bool(run.reference), places.get(run.id, last))))
 
 
-def _gone(experiment: Experiment | str, run_id: str) -> str:
+def _gone(experiment: Experiment, run_id: str) -> str:
     """Returns the name of an archived run with the word "archived"; the id of a run that no longer exists."""
-    experiment_id = experiment if isinstance(experiment, str) else experiment.id
-    archived = {run.id: run.name for run in workspace().runs.all(experiment_id, archived=True)}
+    archived = {run.id: run.name for run in workspace().runs.all(experiment.id, archived=True)}
     if run_id in archived:
         return f"{archived[run_id]} (archived)"
     return run_id

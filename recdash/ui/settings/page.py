@@ -11,7 +11,6 @@ import streamlit as st
 from recdash.comparison import relative
 from recdash.comparison.guardrails import ABOVE, BELOW, GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
-from recdash.domain.defaults import default_candidates
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import text_columns
@@ -110,11 +109,11 @@ def _by_preset(view: View, choice: Choice) -> str:
 def _query(view: View, choice: Choice) -> ComparisonQuery | None:
     """Returns the comparison with the rules in the form; None if there is no second run."""
     rules = checked(choice.rules, view.depth)
-    baseline = next(run for run in view.runs if run.id == choice.baseline)
-    candidates = [run.id for run in default_candidates(view.runs, baseline)]
+    queries, run_ids = state.workspace().queries, [run.id for run in view.runs]
+    candidates = [run.id for run in queries.candidates(view.experiment, run_ids, choice.baseline, rules)]
     if not candidates:
         return None
-    return state.workspace().queries.of(
+    return queries.of(
         view.experiment.id, candidates, choice.baseline, rules.metric, rules.k, terms=rules.terms
     )
 

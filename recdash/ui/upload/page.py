@@ -201,6 +201,8 @@ def _show_result(result: IntakeResult) -> None:
 
 def _show_experiment(result: IntakeResult) -> None:
     state.show_experiment(result.experiment.id)
-    if len(workspace().runs.all(result.experiment.id)) > FIRST_CANDIDATES + 1:
-        added = [added.run.id for added in result.runs][:FIRST_CANDIDATES]
-        state.choose(c=state.SEPARATOR.join(added))
+    runs, queries = workspace().runs.all(result.experiment.id), workspace().queries
+    if len(runs) > FIRST_CANDIDATES + 1:
+        added, baseline = [added.run.id for added in result.runs], queries.baseline(result.experiment, runs)
+        best = queries.candidates(result.experiment, added, baseline.id)
+        state.choose(c=state.SEPARATOR.join(run.id for run in best) or None)
