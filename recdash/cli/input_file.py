@@ -1,10 +1,11 @@
-"""The type of arguments and options that name a file to read; ``-`` is standard input."""
+"""The type of arguments and options that name a file to read; ``-`` is standard input. Pipes are copied."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -16,38 +17,60 @@ CHUNK = 1 << 20
 
 
 class InputFile(click.ParamType[Path]):
-    """The type of a file to read: its path, of ``-`` that of a temporary copy of standard input."""
+    """The type of a file to read: its path, or that of a copy of standard input or of a pipe."""
 
     name = "FILE"
 
     def convert(self, value: str | Path, _parameter: object, context: click.Context | None) -> Path:
-        return standard_input(context) if str(value) == STDIN else Path(value)
+        return readable(str(value), context)
 
 
-def standard_input(context: click.Context | None) -> Path:
-    """Returns a file with all of standard input, deleted when the command ends.
+def readable(value: str, context: click.Context | None) -> Path:
+    """Returns the path of a file that can be read more than once.
 
-    The limit of an upload holds for it. Raises InputError if it is read twice.
+    Standard input (``-``) and a pipe are copied; the copy is deleted when the command ends, and the limit of
+    an upload holds for it. Raises InputError if standard input is read twice.
     """
-    root = (context or click.get_current_context()).find_root()
+    if value == STDIN:
+        return _standard_input(context)
+    path = Path(value)
+    if not _is_pipe(path):
+        return path
+    with path.open("rb") as pipe:
+        return _copied(pipe, path.name, context)
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return path.is_fifo()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
+def _standard_input(context: click.Context | None) -> Path:
+    root = _root(context)
     if NAME in root.meta:
         raise InputError(Problem("stdin-twice", NAME, "given for two files", "Give '-' once."))
-    folder = root.with_resource(tempfile.TemporaryDirectory(prefix="recdash-"))
-    root.meta[NAME] = copy = Path(folder, NAME)
-    _copy_input(copy)
-    return copy
+    root.meta[NAME] = True
+    return _copied(sys.stdin.buffer, NAME, root)
 
 
-def _copy_input(copy: Path) -> None:
+def _root(context: click.Context | None) -> click.Context:
+    return (context or click.get_current_context()).find_root()
+
+
+def _copied(source: BinaryIO, name: str, context: click.Context | None) -> Path:
     from recdash.ingest.limits import Limits, keep_within
     from recdash.settings import settings
 
-    limits, size = Limits(upload_bytes=settings().max_upload_bytes), 0
+    folder = _root(context).with_resource(tempfile.TemporaryDirectory(prefix="recdash-"))
+    limits, size, copy = Limits(upload_bytes=settings().max_upload_bytes), 0, Path(folder, name)
     with copy.open("wb") as file:
-        while chunk := sys.stdin.buffer.read(CHUNK):
+        while chunk := source.read(CHUNK):
             size += len(chunk)
             try:
                 keep_within(limits, "upload_bytes", size)
             except UploadError as error:
-                raise UploadError(error.problems, NAME) from None
+                raise UploadError(error.problems, name) from None
             file.write(chunk)
+    return copy

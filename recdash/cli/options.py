@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.input_file import NAME, STDIN, standard_input
+from recdash.cli.input_file import NAME, STDIN, readable
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import CORRECTIONS
@@ -38,15 +38,15 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
         self, value: str, _parameter: object = None, context: click.Context | None = None
     ) -> tuple[str, Path]:
         if value == STDIN:
-            return Stem(NAME), standard_input(context)
+            return Stem(NAME), readable(value, context)
         name, equals, file = value.partition("=")
         if not equals or _exists(Path(value)):
-            return Stem(Path(value).name.split(".")[0]), Path(value)
+            return Stem(Path(value).name.split(".")[0]), readable(value, context)
         if not name.strip() or not file:
             raise InputError(
                 Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
             )
-        return name.strip(), standard_input(context) if file == STDIN else Path(file)
+        return name.strip(), readable(file, context)
 
 
 def _exists(file: Path) -> bool:

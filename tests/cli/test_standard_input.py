@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -59,5 +61,35 @@ def test_it_is_read_once(piped: Piped) -> None:
 def test_it_has_the_limit_of_an_upload(piped: Piped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECDASH_MAX_UPLOAD_BYTES", "20")
     refused = piped(RUN, "inspect", "-")
+    assert refused.exit_code != 0
+    assert f"{len(RUN)} bytes in the file, over the limit of 20" in refused.output
+
+
+# ── pipes ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[str]:
+    """The path of a pipe that gives the run once."""
+    path = tmp_path / "bpr.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(RUN,))
+    writer.start()
+    yield str(path)
+    writer.join(timeout=10)
+
+
+@pytest.mark.parametrize(
+    "words", [["inspect", "--truth", "truth.csv"], ["add", "--experiment", "Films", "truth.csv"]]
+)
+def test_a_pipe_can_be_read_as_often_as_a_file(piped: Piped, pipe: str, words: list[str]) -> None:
+    done = piped("", *words, pipe)
+    assert done.exit_code == 0, done.output
+    assert "bpr" in done.stdout
+
+
+def test_a_pipe_has_the_limit_of_an_upload(piped: Piped, pipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECDASH_MAX_UPLOAD_BYTES", "20")
+    refused = piped("", "evaluate", "--truth", "truth.csv", "--run", f"bpr={pipe}")
     assert refused.exit_code != 0
     assert f"{len(RUN)} bytes in the file, over the limit of 20" in refused.output
