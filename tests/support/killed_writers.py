@@ -123,8 +123,10 @@ def begin(act: str, folder: Path, empty: Path) -> None:
         delete(workspace)
     if act == "migrate":
         from alembic import command
+        from store_contract import with_older_log
 
         engine = create_engine(f"sqlite:///{folder / 'recdash.db'}")
+        with_older_log(engine)
         with engine.begin() as connection:
             command.downgrade(alembic_config(connection), FIRST)
         engine.dispose()
