@@ -104,7 +104,7 @@ class PresetsOfRun:
 
 
 def choose_run(view: View) -> Run:
-    """Draws the choice of a run and returns the chosen one, at first the first candidate."""
+    """Draws the choice of a run and returns the chosen one, at first the best candidate."""
     known = {run.id: run for run in view.shown}
     usual = (view.candidates or view.shown)[0]
     wanted = state.params().get("r", usual.id)
