@@ -349,7 +349,7 @@ def test_less_of_a_metric_can_be_better(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"), tables=tables, metrics=[metric])
     found = space.diagnosis.explain(test.id, "new", "recall", 2, "waiting")
     assert found.quadrant == "won both"
-    assert answer(found, "noise").statistic.startswith("online +")
+    assert answer(found, "noise").statistic.startswith("lift online +")
 
 
 def test_what_served_lists_tell_can_be_explained(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_a_lift_is_judged_by_the_interval_that_the_page_judges_it_by(tmp_path: P
     space.store.online_tests.update(test.id, results=rows)
     found = explain(space, test)
     assert found.quadrant == "undecided"
-    assert answer(found, "noise").statistic.startswith("online −9.00 to +1.00 %")
+    assert answer(found, "noise").statistic.startswith("lift online −9.00 to +1.00 %")
 
 
 def test_the_smallest_lift_that_is_found_is_that_of_the_page_of_the_test(tmp_path: Path) -> None:
