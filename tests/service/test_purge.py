@@ -220,6 +220,26 @@ def test_what_people_wrote_about_the_user_is_named(space: Workspace) -> None:
     assert space.purge.user(GONE).mentioned == places
 
 
+@pytest.mark.parametrize(
+    ("note", "is_named"),
+    [
+        ("u-7", True),
+        ("see (u-7), not u-70", True),
+        ("u-70, then u-7", True),
+        ("u-70", False),
+        ("au-7", False),
+        ("u-7_b", False),
+        ("éu-7", False),
+    ],
+)
+def test_an_id_is_named_only_as_a_whole_word(space: Workspace, note: str, is_named: bool) -> None:
+    (films,) = space.experiments.all()
+    space.runs.set_note(space.runs.all(films.id)[0].id, note)
+    numbered = pd.DataFrame({"unit_id": ["u-7", *"abcdef"], "variant": [*"ABABABA"], "clicks": 1})
+    space.online_tests.add(films.id, "numbered", {"sessions": numbered}, control="A")
+    assert space.purge.user("u-7", dry_run=True).mentioned == (("run 'als'",) if is_named else ())
+
+
 def test_without_any_other_user_nothing_is_changed(space: Workspace) -> None:
     alone = pd.DataFrame({"user_id": ["solo"], "item_id": ["a"]})
     space.experiments.create("alone", alone, depth=3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -177,7 +176,6 @@ class Purge:
 
     def _mentioned(self, user_id: str) -> Iterator[str]:
         """Yields the texts of people that hold the id as a word."""
-        word = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
         for experiment in self._store.experiments.all(archived=True):
             texts = {f"experiment '{experiment.name}'": f"{experiment.name} {experiment.note}"}
             for run in self._store.runs.of_experiment(experiment.id, archived=True):
@@ -191,7 +189,7 @@ class Purge:
                 texts[f"{entry.kind} {entry.id}"] = entry.text
             for report in self._store.reports.of_experiment(experiment.id, archived=True):
                 texts[f"report '{report.title}'"] = f"{report.title} {report.narrative}"
-            yield from (place for place, text in texts.items() if word.search(text))
+            yield from (place for place, text in texts.items() if _has_word(text, user_id))
 
     # ── without the user ─────────────────────────────────────────────────────────────────────
 
@@ -388,8 +386,23 @@ def _filtered(upload: Recommendations, user_id: str) -> Recommendations:
 
 def _quotes(notice: Mapping[str, Any], user_id: str) -> bool:
     """Returns whether a notice has the id as a word, such as an example of an unknown id."""
-    word = re.compile(rf"(?<!\w){re.escape(user_id)}(?!\w)")
-    return any(isinstance(text, str) and word.search(text) is not None for text in notice.values())
+    return any(isinstance(text, str) and _has_word(text, user_id) for text in notice.values())
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Returns whether a text has a word, which is not a part of a longer one."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not (_continues(text[start - 1 : start]) or _continues(text[end : end + 1])):
+            return True
+        start = text.find(word, start + 1)
+    return False
+
+
+def _continues(character: str) -> bool:
+    """Returns whether the character next to a word belongs to it; "" at the end of a text does not."""
+    return character.isalnum() or character == "_"
 
 
 def _removed(n_users: int) -> dict[str, Any]:
