@@ -61,6 +61,7 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "revoke": ("editor", ("LINK",)),
     "audit": ("admin", ()),
     "check": ("admin", ()),
+    "verify": ("admin", ()),
     "backup": ("admin", ("new.tar",)),
     "gc": ("admin", ()),
     "purge": ("admin", ("--user", "u", "--yes")),
