@@ -24,7 +24,7 @@ READINGS = LAYOUTS | {
 """Codes of notices that say how a file is read; any other notice is about its data."""
 NOTES = frozenset({"delimiter"})
 """Codes of notices that leave nothing to choose."""
-FORMATS = LAYOUTS | NOTES | {"encoding", "gzip"}
+FORMATS = LAYOUTS | NOTES | {"encoding", "gzip", "trailing-delimiter"}
 """Codes of notices on the format of a file, which matter only where files are added."""
 PLAIN_NAMES = frozenset({("relevance", "rating")})
 """Columns whose name is as usual as that of their role."""

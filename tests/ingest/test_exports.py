@@ -36,7 +36,7 @@ EXPORTS: dict[str, tuple[bytes, str, set[str]]] = {
     "a total at the end": (PLAIN + b"Total: 120,,,\n", "accept with warning", {"missing-item-id"}),
     "a delimiter at the end of rows": (
         table(",".join(NAMES), lambda *cells: joined(*cells) + ","),
-        "accept with mapping", {"unnamed-column"},
+        "accept with warning", {"trailing-delimiter"},
     ),
     "row names of R": (
         table(

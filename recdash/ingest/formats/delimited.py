@@ -57,22 +57,27 @@ def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTa
 def _with_unnamed_column(content: Content, dialect: Dialect) -> tuple[Dialect, tuple[Problem, ...]]:
     """Returns the dialect with the column that the header line does not name, and a notice of it.
 
-    R writes row names in front of the named columns; other programs end each row with a delimiter.
+    R writes row names in front of the named columns: their numbers show it. Other programs end each row with
+    a delimiter, which is a guess: the first column may be the one without a name, and the last one empty.
     """
     text = prepared(content, dialect)
     rows = fields_of(sample_lines(text.content), text.delimiter, dialect.quoted)[1:]
     names, rows = dialect.names, [row for row in rows if row != [""]]
-    if not rows or any(len(row) != len(names) + 1 for row in rows):
+    width = len(names) + 1
+    if not rows or any(len(row) != width for row in rows):
         return dialect, ()
-    unnamed = f"column {len(names) + 1}"
-    if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
-        finding, names = "each row begins with its number, which has no name", (ROW_NAMES, *names)
-    elif all(not row[-1] for row in rows) and unnamed not in names:
-        finding, names = "each row ends with a delimiter that the header line lacks", (*names, unnamed)
-    else:
-        return dialect, ()
+    unnamed = f"column {width}"
     fix = "Name all columns in the header line if this is wrong."
-    return replace(dialect, names=names), (Problem("unnamed-column", "header", finding, fix),)
+    if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
+        finding = "each row begins with its number, which has no name"
+        notice = Problem("unnamed-column", "header", finding, fix)
+        return replace(dialect, names=(ROW_NAMES, *names)), (notice,)
+    if all(not row[-1] for row in rows) and unnamed not in names:
+        finding = f"rows have {width} fields, the last one empty, under {width - 1} names: it is ignored"
+        example = f"'{rows[0][0]}' is read as '{names[0]}'"
+        notice = Problem("trailing-delimiter", "header", finding, fix, example=example)
+        return replace(dialect, names=(*names, unnamed)), (notice,)
+    return dialect, ()
 
 
 def _delimited(content: Content, dialect: Dialect) -> RawTable:
