@@ -77,8 +77,8 @@ GZIP = b"\x1f\x8b"
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
 ROLE_COLUMN = re.compile(rf"column '({'|'.join(CODES)})'|\b({'|'.join(CODES)}) column\b")
 ROLE_ALONE = re.compile(rf"\b({'|'.join(CODES)})\b(?!=)")
-READ_AS = re.compile(r"(\w+) = ('[^']*')")
-QUOTED = re.compile(r"((?<!\w)'[^']*'|\([^)]*\))")
+READ_AS = re.compile(r"\b(\w+) = ('[^']*')")
+QUOTED = re.compile(r"((?<!\w)'[^']*'|\([^)]*\)?)")
 ACCEPT_HERE = "If these ids are correct, accept them in the file's details."
 State = Literal["good", "bad", "open", "unused"]
 
