@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -35,7 +34,6 @@ _PLAIN: Headers = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 POLICY = b"content-security-policy"
-_INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 _HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 
 
@@ -45,8 +43,22 @@ def framed_by(origins: Sequence[str]) -> str:
 
 def policy_of(origins: Sequence[str], page: bytes = b"") -> str:
     """Returns the content security policy of a page, which runs no inline script but those it has now."""
-    scripts = (f"'sha256-{b64encode(sha256(script).digest()).decode()}' " for script in _INLINE.findall(page))
+    scripts = (f"'sha256-{b64encode(sha256(script).digest()).decode()}' " for script in _inline_scripts(page))
     return f"{_POLICY.format(scripts=''.join(scripts))}; {framed_by(origins)}"
+
+
+def _inline_scripts(page: bytes) -> Iterator[bytes]:
+    """Yields the scripts that stand in a page itself, without those that it loads."""
+    start = page.find(b"<script")
+    while start >= 0:
+        opened = page.find(b">", start)
+        closed = page.find(b"</script>", opened)
+        if opened < 0 or closed < 0:
+            return
+        attributes = page[start + len(b"<script") : opened].split()
+        if not any(attribute.startswith(b"src=") for attribute in attributes):
+            yield page[opened + 1 : closed]
+        start = page.find(b"<script", closed)
 
 
 def report_policy(origins: Sequence[str]) -> str:
