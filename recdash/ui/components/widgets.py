@@ -197,12 +197,16 @@ def problem_text(problem: Problem) -> str:
     return markdown(str(problem))
 
 
+def problem_list(problems: Iterable[Problem]) -> str:
+    """Returns the problems as a list in Markdown."""
+    return "\n".join(f"- {problem_text(problem)}" for problem in problems)
+
+
 def problems(error: RecdashError) -> None:
     """Shows an error: all its problems, one per line with place, finding and fix."""
     if isinstance(error, InputError):
-        lines = [f"- {problem_text(problem)}" for problem in error.problems]
         source = f"**{markdown(error.source)}**\n\n" if error.source else ""
-        st.error(source + "\n".join(lines))
+        st.error(source + problem_list(error.problems))
     else:
         st.error(markdown(str(error)))
 
@@ -210,7 +214,7 @@ def problems(error: RecdashError) -> None:
 def damaged(problems: Sequence[Problem]) -> None:
     """Shows what is left out because it is damaged; nothing if there is no damage."""
     if problems:
-        st.error("\n".join(f"- {problem_text(problem)}" for problem in problems))
+        st.error(problem_list(problems))
 
 
 P = ParamSpec("P")

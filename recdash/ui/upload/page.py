@@ -4,7 +4,6 @@ outcome.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import streamlit as st
@@ -136,7 +135,7 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
         _show_problems(together)
     first, notices = words.noticed(plan)
     if first:
-        st.warning("\n".join(f"- {widgets.problem_text(notice)}" for notice in first))
+        st.warning(widgets.problem_list(first))
     if notices:
         with st.expander(f"Notes ({len(notices)})"):
             widgets.notices(notices)
@@ -162,12 +161,7 @@ def _watch(upload: UploadState) -> None:
 
 
 def _show_problems(problems: tuple[Problem, ...]) -> None:
-    st.error(_lines(problems))
-
-
-def _lines(problems: Sequence[Problem]) -> str:
-    """Returns the problems as a list, in the words of the page."""
-    return "\n".join(f"- {widgets.problem_text(words.for_page(problem))}" for problem in problems)
+    st.error(widgets.problem_list(map(words.for_page, problems)))
 
 
 # ── the outcome ──────────────────────────────────────────────────────────────────────────────
@@ -178,8 +172,8 @@ def _show_result(result: IntakeResult) -> None:
     for name in words.archived(result):
         st.info(f"{markdown(name)} is archived; unarchive it under Settings, Runs.")
     for refused in result.refused:
-        name = markdown(refused.name)
-        st.error(f"**{name}** was refused. Nothing of it was stored.\n\n{_lines(refused.problems)}")
+        lines = widgets.problem_list(map(words.for_page, refused.problems))
+        st.error(f"**{markdown(refused.name)}** was refused. Nothing of it was stored.\n\n{lines}")
     with st.container(horizontal=True, gap="small"):
         if result.runs and st.button("View recommendation", type="primary", key="view-recommendation"):
             _show_experiment(result)

@@ -100,10 +100,9 @@ def _choose_kind(upload: UploadState, file: PlannedFile) -> None:
 
 
 def _show_problems(file: PlannedFile) -> None:
-    problems = [words.for_page(problem) for problem in file.problems[:MOST_PROBLEMS]]
-    lines = [f"- {widgets.problem_text(problem)}" for problem in problems]
+    lines = widgets.problem_list(map(words.for_page, file.problems[:MOST_PROBLEMS]))
     more = len(file.problems) - MOST_PROBLEMS
-    st.error("\n".join([*lines, *([f"- and {more} more: see Details"] if more > 0 else [])]))
+    st.error(lines + (f"\n- and {more} more: see Details" if more > 0 else ""))
 
 
 # ── details ──────────────────────────────────────────────────────────────────────────────────
@@ -119,8 +118,7 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
         _choose_columns(upload, file)
         _show_first_rows(file)
         if len(file.problems) > MOST_PROBLEMS:
-            problems = [words.for_page(problem) for problem in file.problems]
-            st.error("\n".join(f"- {widgets.problem_text(problem)}" for problem in problems))
+            st.error(widgets.problem_list(map(words.for_page, file.problems)))
         if notices := [words.for_page(notice) for notice in file.notices if notice.code != "columns-guessed"]:
             widgets.notices(notices)
         if file.kind is not None and not file.left_out and upload.plan is not None:
