@@ -24,7 +24,7 @@ with title:
     settings.show_change(ab_test)
     table.show_steps(ab_test)
     links.offer_to_reviews(view, test)
-    if view.runs and not ab_test.is_linked:
+    if view.runs and not test.served:
         offline_online.no_link()
 health.show(view, ab_test)
 table.show(view, ab_test)

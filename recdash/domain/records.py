@@ -158,6 +158,11 @@ class OnlineTest:
         return str((goals or self.results)[0]["metric"])
 
     @property
+    def served(self) -> set[str]:
+        """Returns the ids of the runs that variants other than control served."""
+        return {run for variant, run in self.links.items() if variant != self.control}
+
+    @property
     def counting(self) -> str:
         """Returns control, rules and metrics as one text, which changes exactly if the test's results can
         change.

@@ -25,7 +25,7 @@ from recdash.decisions.snapshot import Offline, Online
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import MOST_CHARS, Journal, prose
-from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, served_by, still_open
+from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, still_open
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
 from recdash.service.online.tests import OnlineTests
@@ -149,7 +149,7 @@ class Decisions:
         if review is not None:
             return Numbers(subject, offline, review.online, review.checklist, provenance)
         run, tests = subject.run, self._online_tests.all(experiment_id)
-        served = [test for test in tests if run is not None and served_by(test, run.id)]
+        served = [test for test in tests if run is not None and run.id in test.served]
         online = tuple(self._snapshots.frozen_online(test, subject) for test in served)
         items = checklist(offline, online) if run is not None and run != subject.baseline else ()
         return Numbers(subject, offline, online, items, provenance)

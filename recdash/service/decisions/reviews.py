@@ -10,7 +10,6 @@ from recdash.comparison import ComparisonQuery
 from recdash.decisions import Decision, Named, Review, Subject
 from recdash.decisions import review as fold
 from recdash.domain.journal import Entry, EntryKind
-from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import MOST_CHARS, Check, Journal, Writing
@@ -105,12 +104,7 @@ class Reviews:
         review = self._journal.review(proposal_id)
         run_id = review.subject.run.id if review.subject.run else ""
         tests = self._online_tests.all(review.entry.experiment)
-        return [Named(test.id, test.name) for test in tests if served_by(test, run_id)]
-
-
-def served_by(test: OnlineTest, run_id: str) -> bool:
-    """Returns whether a variant other than control served the run in this A/B test."""
-    return any(linked == run_id for variant, linked in test.links.items() if variant != test.control)
+        return [Named(test.id, test.name) for test in tests if run_id in test.served]
 
 
 def still_open(proposal_id: str, supersedes: str | None = None) -> Check:

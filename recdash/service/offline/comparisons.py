@@ -246,8 +246,7 @@ class Comparisons:
         return [
             test.name
             for test in self._tests_against(baseline_id)
-            if split_is_broken(test.notices)
-            and any(run == run_id for variant, run in test.links.items() if variant != test.control)
+            if split_is_broken(test.notices) and run_id in test.served
         ]
 
     def unlinked_tests(self, experiment_id: str) -> list[str]:
@@ -255,9 +254,7 @@ class Comparisons:
         run.
         """
         return [
-            test.name
-            for test in self._store.online_tests.of_experiment(experiment_id)
-            if not any(run for variant, run in test.links.items() if variant != test.control)
+            test.name for test in self._store.online_tests.of_experiment(experiment_id) if not test.served
         ]
 
     def _read_tests(self, baseline_id: str) -> Sequence[OnlineTest]:

@@ -64,11 +64,6 @@ class AbTest:
         return tuple(variant for variant in self.results.variants if variant != self.control)
 
     @property
-    def is_linked(self) -> bool:
-        """Returns whether a variant other than the control is linked to the run that it served."""
-        return any(self.test.links.get(variant) for variant in self.challengers)
-
-    @property
     def blocked(self) -> bool:
         return self.results.health.blocked
 

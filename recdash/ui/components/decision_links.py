@@ -12,7 +12,6 @@ from recdash.decisions import LABELS, Review, not_holding
 from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import Html, markdown
-from recdash.service.decisions.reviews import served_by
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
@@ -93,7 +92,7 @@ def offer_to_reviews(view: View, test: OnlineTest) -> None:
 def _awaits(review: Review, test: OnlineTest) -> bool:
     attached = {online.test.id for online in review.online}
     run = review.subject.run
-    return review.is_open and run is not None and served_by(test, run.id) and test.id not in attached
+    return review.is_open and run is not None and run.id in test.served and test.id not in attached
 
 
 SIGNS: Mapping[Outcome, tuple[str, str]] = {
