@@ -70,7 +70,7 @@ def checks_html(results: Sequence[HealthCheck], marks: Mapping[str, Html]) -> Ht
     cells = []
     for check in results:
         sign, tone = LOOKS[check.state]
-        mark = marks.get(check.title, Html(""))
+        mark = marks.get(check.title, widgets.NO_LINK)
         cells.append(html(template, **vars(check), sign=sign, tone=tone, mark=mark))
     group = '<div class="rd-checks" role="group" aria-label="Health of the test">{cells}</div>'
     return html(group, cells=join(cells))

@@ -14,6 +14,7 @@ from recdash.metrics.naming import metric_row, metric_title
 from recdash.ui.app import links
 from recdash.ui.components import widgets
 from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
+from recdash.ui.components.widgets import NO_LINK
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from recdash.ui.app.state import View
 
 SIGNS = {"better": "▲", "worse": "▼"}
-NO_MARK = Html("")
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
@@ -34,8 +34,8 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
-    first, *others = key_numbers(today.evidence) or (None,)
-    figures = [_first_figure(view, today, first), *map(_figure, others)] if first else []
+    known = key_numbers(today.evidence)
+    figures = [_first_figure(view, today, figure) for figure in known[:1]] + list(map(_figure, known[1:]))
     numbers = html(
         '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
         whose=whose_numbers(today),
@@ -95,11 +95,11 @@ def _first_figure(view: View, today: Recommendation, figure: KeyNumber) -> Html:
     query = today.evidence.comparison.query
     row = metric_row(query.metric)
     rule = CORRECTIONS.get(query.terms.correction)
-    correction = links.explained(view, "interval", rule) if rule and rule in figure.note else NO_MARK
+    correction = links.explained(view, "interval", rule) if rule and rule in figure.note else NO_LINK
     return _figure(figure, links.explained(view, row.name, metric_title(row.name)), correction)
 
 
-def _figure(figure: KeyNumber, metric: Html = NO_MARK, correction: Html = NO_MARK) -> Html:
+def _figure(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO_LINK) -> Html:
     """Returns the tile of a key number; ``metric`` and ``correction`` are links to the guide beside title and
     note.
     """

@@ -246,11 +246,11 @@ def notices(problems: Sequence[Problem], *, nothing: str = "") -> None:
 
 def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
     row = "<li>{sign}<span><b>{place}</b>: {found}. {fix}</span></li>"
-    warning, remark = html('<b class="rd-worse">!</b>'), html('<span class="rd-muted">i</span>')
+    warning = html('<b class="rd-worse">!</b>')
     rows = [
         html(
             row,
-            sign=remark if problem.code in REMARKS else warning,
+            sign=muted("i") if problem.code in REMARKS else warning,
             place=problem.place,
             found=problem.found.rstrip("."),
             fix=problem.fix,
