@@ -21,6 +21,8 @@ from recdash.ui.shell import first_run, header, iframe, scope_picker
 
 Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
+TWO_CANDIDATES = "the recommendations of two candidates to compare them"
+"""What most pages need beside a test set, and what for."""
 NAME_LENGTH, BASE_LENGTH = 36, 18
 """The maximum length of a name and of the baseline's on a button of the frame; a longer one is shortened in
 the middle.
@@ -36,7 +38,7 @@ def show(
     without_runs: bool = False,
     with_lists: bool = False,
     parts: Collection[Part] = PARTS,
-    needs_runs: str = "",
+    needs_runs: str = TWO_CANDIDATES,
 ) -> View:
     """Draws the frame and returns the view.
 
@@ -45,7 +47,7 @@ def show(
     ``scoped`` is whether the page follows the chosen part of the users and items. ``without_runs`` is whether
     the page can show an experiment without runs. ``with_lists`` is whether it reads stored uploads; runs
     whose upload is missing or damaged are then left out and named. ``parts`` are the choices that change the
-    page. ``needs_runs`` says for what the page needs a test set and runs.
+    page. ``needs_runs`` says which recommendations the page needs beside a test set, and what for.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
     widgets.damaged(state.workspace().damaged(experiment.id))
@@ -226,10 +228,9 @@ def _write(view: View) -> None:
         state.write(name, None)
 
 
-def no_runs(experiment: Experiment, needs_runs: str = "") -> None:
-    """Says what to do in an experiment without runs, or which people can do it.
-
-    ``needs_runs`` says for what the page needs them; "" for the comparison of candidates.
+def no_runs(experiment: Experiment, needs_runs: str = TWO_CANDIDATES) -> None:
+    """Says what to do in an experiment without runs, or which people can do it; ``needs_runs`` as in
+    :func:`show`.
     """
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
@@ -256,8 +257,7 @@ def no_runs(experiment: Experiment, needs_runs: str = "") -> None:
 def _no_test_set(experiment: Experiment, needs_runs: str, *, may_write: bool) -> None:
     """Says what an experiment with only A/B tests lacks, and links to what it has."""
     who = "Add a test set and" if may_write else "An editor adds a test set and"
-    what = needs_runs or "the recommendations of two candidates to compare them"
-    empty("This experiment has no test set yet", f"{who} {what}.")
+    empty("This experiment has no test set yet", f"{who} {needs_runs}.")
     with st.container(horizontal=True):
         if may_write and st.button("Add data", type="primary", key="go-upload"):
             state.choose(e=experiment.id)
