@@ -24,8 +24,7 @@ run_id = gains.run_id if gains else page.show_alone(view)
 st.html('<hr class="rd-rule">')
 if state.person().numbers_only:
     st.caption(NUMBERS_ONLY)
-picked = None if state.person().numbers_only else picker.pick(view, run_id)
-if picked:
+elif picked := picker.pick(view, run_id):
     heading, choice = st.columns([1, 1.75], vertical_alignment="bottom")
     with heading:
         lists.heading(picked.user)

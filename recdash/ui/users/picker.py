@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from recdash.evaluation.user_detail import OneUser
 
-PARAMETER = OF_A_USER
-
 
 @dataclass(frozen=True)
 class Picked:
@@ -37,11 +35,11 @@ def pick(view: View, run_id: str) -> Picked | None:
     show.
     """
     decisive = words(cached.decisive_users(view, run_id))
-    wanted = state.params().get(PARAMETER, "").strip()
+    wanted = state.params().get(OF_A_USER, "").strip()
     user = _find(view, wanted, list(decisive))
     if user is None:
         return None
-    state.write(PARAMETER, wanted or user.user_id)
+    state.write(OF_A_USER, wanted or user.user_id)
     return Picked(user, decisive)
 
 
@@ -114,4 +112,4 @@ def _step(label: str, ids: Sequence[str], place: int) -> None:
 
 
 def go_to(user_id: str) -> None:
-    state.choose(**{PARAMETER: user_id})
+    state.choose(**{OF_A_USER: user_id})
