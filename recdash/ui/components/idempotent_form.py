@@ -70,12 +70,10 @@ def text_area(form: str, label: str, *, name: str = "text", height: int = 110) -
 
 def author(form: str) -> None:
     """Draws a box for the person's name; nothing if people sign in."""
-    person = workspace().person
-    if not person.named:
-        known = _known_name()
+    if not workspace().person.named:
         st.text_input(
             "Your name",
-            known,
+            _known_name(),
             key=_author_key(form),
             max_chars=MOST_AUTHOR,
             placeholder="Others see it beside what you write",
