@@ -133,8 +133,9 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: 
         delta=delta,
         key=True,
     )
-    widgets.chart(chart, f"curve-{metric}", alt(view, rows, metric, delta=delta), narrowest=0)
     k, values = values_at_k(rows, view.k, percent=is_percent(metric), delta=delta)
+    text = alt(metric, k, [f"{view.name(run)} {value}" for run, value in values], delta=delta)
+    widgets.chart(chart, f"curve-{metric}", text, narrowest=0)
     st.html(key_below(view, f"At k = {k}", values))
 
 
@@ -149,14 +150,10 @@ def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Ht
     return html('<div class="rd-legend rd-key">{title}{rows}</div>', title=title, rows=join(rows))
 
 
-def alt(view: View, rows: pd.DataFrame, metric: str, *, delta: bool = False) -> str:
-    """Returns the chart's alternative text: the values at the frame's k, or at the nearest k that is
-    drawn.
-    """
-    k, values = values_at_k(rows, view.k, percent=is_percent(metric), delta=delta)
-    parts = [f"{view.name(run)} {value}" for run, value in values]
+def alt(metric: str, k: int, values: Sequence[str], *, delta: bool) -> str:
+    """Returns the chart's alternative text, with the runs' values at k."""
     title = f"Difference in {metric_title(metric)}" if delta else metric_title(metric)
-    return f"{title} against k. At k = {k}: {listed(parts)}."
+    return f"{title} against k. At k = {k}: {listed(values)}."
 
 
 def subtitle(view: View, *, delta: bool) -> str:

@@ -79,8 +79,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
     if curve == "points":
         chart = eleven_points(paths, view.marks, colours, view.shown_ids)
     else:
-        ends = page.last_k(view)
-        chart = precision_recall(paths, view.marks, colours, view.k, ends, view.shown_ids)
+        chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view), view.shown_ids)
     widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=0)
     known = set(paths["run_id"])
     st.html(page.key_below(view, "", [(run, "") for run in view.shown_ids if run in known]))
