@@ -38,7 +38,7 @@ from recdash.comparison.verdict import OfflineVerdict, decide
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, why_not
 from recdash.errors import Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed, many, named_number
+from recdash.formatting.wording import capital, listed, many, named_number
 
 Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -354,7 +354,7 @@ def _with_unused(chosen: Recommendation, tests: Sequence[str]) -> Recommendation
         )
     if chosen.risks == (UNTESTED,):
         return replace(chosen, risks=(_linked(f"But {text}", "offline-online"),))
-    sentence = _linked(f"{text[:1].upper()}{text[1:]}", "offline-online")
+    sentence = _linked(capital(text), "offline-online")
     return replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], sentence))
 
 

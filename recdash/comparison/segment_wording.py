@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recdash.formatting import numbers
 from recdash.formatting.names import shortened
-from recdash.formatting.wording import CORRECTIONS, capital, cut, listed, named_number
+from recdash.formatting.wording import CORRECTIONS, capital, cut, listed, named_number, small
 
 if TYPE_CHECKING:
     from recdash.comparison.segments import Flag, SegmentComparison
@@ -22,7 +22,7 @@ def segment_title(comparison: SegmentComparison, segment: str) -> str:
     rows)``.
     """
     title, _ = title_parts(comparison.titles[segment])
-    return cut(f"{title[:1].lower()}{title[1:]}", 60)
+    return cut(small(title), 60)
 
 
 def title_parts(title: str) -> tuple[str, str]:

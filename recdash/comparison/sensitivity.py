@@ -109,8 +109,7 @@ def brief(recommendation: Recommendation) -> str:
     """Returns the headline in lower case for use in a sentence: ``ship ALS`` · ``not enough data: about 1,900
     more users``.
     """
-    headline = recommendation.headline
-    return f"{headline[:1].lower()}{headline[1:]}"
+    return small(recommendation.headline)
 
 
 def _users_needed(pair: Pair) -> str:

@@ -15,7 +15,7 @@ from recdash.comparison.query import Terms
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, count_range, listed, lowered, many, plural
+from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, lowered, many, plural, small
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -78,7 +78,7 @@ def why_not(evidence: VerdictEvidence) -> list[RichText]:
     """
     if evidence.blocking:
         texts = [f"{problem.found}. {problem.fix}" for problem in evidence.blocking]
-        return [(Piece(f"{text[:1].upper()}{text[1:].rstrip('.')}.", "runs"),) for text in texts]
+        return [(Piece(f"{capital(text).rstrip('.')}.", "runs"),) for text in texts]
     apart = [f"{reason}." for reason in evidence.comparison.apart.values()]
     reasons = " ".join(apart[:MOST_NAMED]) or "There is no candidate to compare with the baseline."
     more = f" And {len(apart) - MOST_NAMED} more." if len(apart) > MOST_NAMED else ""
@@ -529,7 +529,7 @@ def slice_title(part: SliceDifference) -> str:
     as written there, ``users with country: NL``.
     """
     ours = ":" not in part.by
-    return f"{part.title[:1].lower()}{part.title[1:]}" if ours else f"users with {part.title}"
+    return small(part.title) if ours else f"users with {part.title}"
 
 
 def slice_words(part: SliceDifference) -> str:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from recdash.comparison.cells import from_to
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed, many, shown
+from recdash.formatting.wording import capital, listed, lowered, many, shown, small
 
 ItemState = Literal["holds", "fails", "not known yet"]
 HOLDS: ItemState = "holds"
@@ -87,7 +87,7 @@ def shortcomings(items: Sequence[ChecklistItem]) -> str:
         (FAILS, "fails", "fail"),
         (UNKNOWN, "is not known yet", "are not known yet"),
     ):
-        names = [_small(item.title) for item in items if item.state == state]
+        names = [lowered(item.title) for item in items if item.state == state]
         if names:
             is_plural = len(names) > 1 or names[0] in {"guardrails", "segments of users"}
             texts.append(f"{listed(names)} {plural if is_plural else singular}")
@@ -128,7 +128,7 @@ def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
         return UNKNOWN, "online unknown: no A/B test is attached."
     goals = [lift for test in online for lift in test.of_role("goal")]
     for word, state, does in (("worse", FAILS, "lost"), ("better", HOLDS, "won")):
-        titles = [_small(lift.title) for lift in goals if lift.word == word]
+        titles = [lowered(lift.title) for lift in goals if lift.word == word]
         if titles:
             return state, f"online it {does} {some(titles)}."
     return UNKNOWN, "online no goal is significant." if goals else "the A/B test has no goal."
@@ -141,11 +141,10 @@ def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistI
     rails = offline.guardrails if offline else ()
     lifts = [lift for test in online for lift in test.of_role("guardrail")]
     lines = (*map(rail_text, rails), *map(lift_text, lifts))
-    broken = [_small(rail.title) for rail in rails if rail.broken]
-    broken += [_small(lift.title) for lift in lifts if lift.word == "broken"]
+    broken = [lowered(rail.title) for rail in rails if rail.broken]
+    broken += [lowered(lift.title) for lift in lifts if lift.word == "broken"]
     if broken:
-        text = some(broken)
-        reason = f"{text[:1].upper()}{text[1:]} lost more than the guardrail allows."
+        reason = f"{capital(some(broken))} lost more than the guardrail allows."
         return ChecklistItem("Guardrails", FAILS, reason, lines)
     if unknown := _why_rails_unknown(offline, online, lifts):
         return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
@@ -164,8 +163,8 @@ def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts:
     within = f"Offline within {many(len(offline.guardrails), 'guardrail')}"
     held = within if offline.guardrails else "Offline no guardrail is set"
     if not online:
-        return f"{held}; {NO_TEST[:1].lower()}{NO_TEST[1:]}"
-    unsettled = [_small(lift.title) for lift in lifts if lift.word != HOLDS]
+        return f"{held}; {small(NO_TEST)}"
+    unsettled = [lowered(lift.title) for lift in lifts if lift.word != HOLDS]
     if unsettled:
         return f"{held}; online {some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} inconclusive."
     is_settled = bool(lifts) or not offline.has_guardrails
@@ -223,15 +222,15 @@ def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistIt
     sides = [side for test in online for side in test.sides]
     lines = tuple(side.sentence for side in sides)
     against = [side for side in sides if "offline" in side.quadrant]  # better on one side, worse on the other
-    unexplained = [_small(side.title) for side in against if not side.explained]
+    unexplained = [lowered(side.title) for side in against if not side.explained]
     if unexplained:
         reason = f"Offline and online contradict each other in {some(unexplained)} without an explanation."
         return ChecklistItem("Agreement", FAILS, reason, lines)
     if against:
-        titles = [_small(side.title) for side in against]
+        titles = [lowered(side.title) for side in against]
         reason = f"They contradict each other in {some(titles)}; explained: {against[0].explained}"
         return ChecklistItem("Agreement", HOLDS, reason, lines)
-    same = [_small(side.title) for side in sides if side.quadrant.endswith("both")]
+    same = [lowered(side.title) for side in sides if side.quadrant.endswith("both")]
     if same:
         return ChecklistItem("Agreement", HOLDS, f"Offline and online agree on {some(same)}.", lines)
     return ChecklistItem("Agreement", UNKNOWN, "No metric is significant both offline and online.", lines)
@@ -312,10 +311,3 @@ def split_text(test: Online) -> str:
     p = numbers.p_value(test.srm_p)
     srm = "no SRM check" if test.srm_p is None else f"SRM p {p}" if "<" in p else f"SRM p = {p}"
     return f"{test.test.name}: {users}; {srm}"
-
-
-def _small(title: str) -> str:
-    """Returns a title with a small first letter (``engagement rate``); a title such as nDCG or SRM stays as
-    it is.
-    """
-    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"

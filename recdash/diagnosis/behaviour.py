@@ -9,6 +9,7 @@ from recdash.diagnosis.answer import CheckAnswer, MissingEvidence, Result, betwe
 from recdash.diagnosis.evidence import Evidence, OnlineChange, SegmentEvidence
 from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.formatting import numbers
+from recdash.formatting.wording import small
 
 MIX_BELOW = 0.001
 """Segments are mixed differently in the variants if p is below this level. It is as strict as that of the SRM
@@ -93,7 +94,7 @@ def sessions(evidence: Evidence) -> CheckAnswer:
     turns = per_user_change * lift.value < 0
     if visits.sign and (abs(visits.value) >= MATTERS or turns):
         per_user = f"; per user the change is {change(per_user_change)}" if about.per == "sessions" else ""
-        title = f"{about.online[:1].lower()}{about.online[1:]}"
+        title = small(about.online)
         return result.supports(
             2 if turns else 1,
             f"sessions per user changed by {change(visits.value)}",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from recdash.domain.kinds import Floats
 from recdash.errors import Problem
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import capital, listed
 from recdash.online.metrics import Direction, OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -56,9 +56,9 @@ def _metric(name: str, values: Floats) -> OnlineMetric:
     is_rate = bool(((values == 0) | (values == 1)).all())
     return OnlineMetric(
         name=name,
-        title=f"{title[:1].upper()}{title[1:]}",
+        title=capital(title),
         unit="0..1" if is_rate else "per user",
-        meaning=f"Share of users with {title}." if is_rate else f"{title[:1].upper()}{title[1:]} per user.",
+        meaning=f"Share of users with {title}." if is_rate else f"{capital(title)} per user.",
         numerator=name,
         low=0.0 if is_rate or float(values.min(initial=0.0)) >= 0 else None,
         high=1.0 if is_rate else None,

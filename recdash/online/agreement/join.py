@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.errors import Problem
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import capital
+from recdash.formatting.wording import capital, small
 from recdash.online.agreement.agreement import UNDECIDED, quadrant
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _row(
         if online.get("direction") == "down":
             low, high = (None if end is None else -end for end in (high, low))
         corner = quadrant(offline[1], offline[2], low, high)
-        title = online["title"][:1].lower() + online["title"][1:]
+        title = small(online["title"])
         sentence = (
             f"{run} {'is inconclusive' if corner == UNDECIDED else corner}: {offline_title} "
             f"{_in_words(offline)} offline, {title} {_in_words(lift, 100, ' %')} online."

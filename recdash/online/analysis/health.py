@@ -9,6 +9,7 @@ import numpy as np
 
 from recdash.domain.kinds import Ints
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.formatting.wording import small
 from recdash.online import times
 from recdash.online.analysis import novelty_effect
 from recdash.online.analysis.novelty_effect import NoveltyEffect
@@ -256,7 +257,7 @@ def novelty_warnings(
 def _novelty(metric: OnlineMetric, effect: NoveltyEffect) -> Problem:
     early, late = (f"{100 * (lift or 0):+.3g} %" for lift in (effect.early_lift, effect.late_lift))
     lifts = f"{early} at first, {late} later".replace("-", "−")
-    title = metric.title[:1].lower() + metric.title[1:]
+    title = small(metric.title)
     course = "fades" if effect.course == "fades" else "reverses against the variant"
     message = f"Novelty effect: the lift in {title} {course} for the same users: {lifts}"
     fix = "Judge by the late days, or continue the test until the lift is steady."

@@ -19,6 +19,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import Problem
 from recdash.formatting import numbers
+from recdash.formatting.wording import capital
 from recdash.online.off_policy import reward_model
 from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
@@ -191,7 +192,7 @@ class OffPolicy:
         if self.dr.low is not None:
             interval = f"95 % CI {low} to {high}"
         return (
-            f"{self.target[:1].upper()}{self.target[1:]} {verb} the logging policy: {value} expected "
+            f"{capital(self.target)} {verb} the logging policy: {value} expected "
             f"per slot (doubly robust, {interval}), {observed} observed."
         )
 
