@@ -45,7 +45,6 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 MOST_TESTED, MOST_REASONS, FEW = 2, 2, 2
 TO_TEST: tuple[Case, ...] = ("sound", "invalid test", "inconclusive", "contested")
 """Cases in which an A/B test is recommended, the most promising first."""
-NOT_LINKED = "link its variants to the runs that they served"
 UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "ab-results"),)
 
 
@@ -346,12 +345,10 @@ def _left_out(left_out: Mapping[str, Problem], comparison: Comparison) -> RichTe
 
 def _with_unused(chosen: Recommendation, tests: Sequence[str]) -> Recommendation:
     """Returns the recommendation with a sentence on the A/B tests that are not used, and what to do."""
+    are, their = f"{many(len(tests), 'A/B test')} are", "their"
     if len(tests) == 1:
-        text = f"the A/B test {tests[0]} is not used: {NOT_LINKED}."
-    else:
-        text = (
-            f"{many(len(tests), 'A/B test')} are not used: link their variants to the runs that they served."
-        )
+        are, their = f"the A/B test {tests[0]} is", "its"
+    text = f"{are} not used: link {their} variants to the runs that they served."
     if chosen.risks == (UNTESTED,):
         return replace(chosen, risks=(_linked(f"But {text}", "offline-online"),))
     sentence = _linked(capital(text), "offline-online")
