@@ -61,17 +61,16 @@ def change(pair: Pair) -> str:
     return numbers.change(pair.paired.mean) if is_from_zero(pair) else share(_change(pair))
 
 
-def bounds(pair: Pair, metric: str, *, in_percent: bool = False) -> str:
+def bounds(pair: Pair, metric: str, *, former: bool = False) -> str:
     """Returns the ends of the corrected interval of a difference in ``metric`` in the form of ``change``, or
     why there is no interval.
 
-    ``in_percent`` writes them in % of any value but 0, however large they are, as reports of the first format
-    do.
+    ``former`` writes them in % of any value but 0, however large they are, as reports of the first format do.
     """
     low, high = pair.judged.corrected.low, pair.judged.corrected.high
     if not isfinite(low):
         return f"unknown: {why_unknown(pair)}"
-    if in_percent and pair.base_value:
+    if former and pair.base_value:
         low, high = pair.percent(low), pair.percent(high)
         return numbers.interval(low, high, numbers.places([low, high]), " %")
     if is_from_zero(pair):
@@ -88,18 +87,18 @@ def why_unknown(pair: Pair) -> str:
 
 
 def relation_to(
-    pair: Pair, base: str, digits: Callable[[float], str] = numbers.three, *, in_percent: bool = False
+    pair: Pair, base: str, digits: Callable[[float], str] = numbers.three, *, former: bool = False
 ) -> str:
     """Returns the difference in words, in the form of ``change``: ``14.9 % above Popular``, ``2.24 times that
     of Popular``, from nearly 0 ``0.134 above Popular``; ``equal to Popular`` for 0.
 
-    ``digits`` writes a percentage or a factor; ``in_percent``: see ``bounds``.
+    ``digits`` writes a percentage or a factor; ``former``: see ``bounds``.
     """
     mean = pair.paired.mean
     if mean == 0:
         return f"equal to {base}"
     side = "above" if mean > 0 else "below"
-    if is_in_percent(pair) or (in_percent and pair.base_value):
+    if is_in_percent(pair) or (former and pair.base_value):
         return f"{digits(pair.percent(abs(mean)))} % {side} {base}"
     if is_from_zero(pair):
         return f"{numbers.three(abs(mean))} {side} {base}"

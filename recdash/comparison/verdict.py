@@ -36,13 +36,7 @@ class OfflineVerdict:
         return {"state": self.state, "run": self.name, "text": self.text}
 
 
-def decide(
-    evidence: VerdictEvidence, *, in_percent: bool = False, shares_add_up: bool = True
-) -> OfflineVerdict:
-    """Returns the offline verdict that follows from the evidence.
-
-    ``in_percent`` writes all differences in %: see ``relative.bounds``; ``shares_add_up``: see ``who_gains``.
-    """
+def decide(evidence: VerdictEvidence, *, former: bool = False) -> OfflineVerdict:
+    """Returns the offline verdict that follows from the evidence; ``former``: see ``sentences_of``."""
     state, run = state_of(evidence)
-    sentences = sentences_of(state, evidence, in_percent=in_percent, shares_add_up=shares_add_up)
-    return OfflineVerdict(state, run, sentences, evidence)
+    return OfflineVerdict(state, run, sentences_of(state, evidence, former=former), evidence)

@@ -48,22 +48,21 @@ def plain(sentence: RichText) -> str:
     return "".join(piece.text for piece in sentence)
 
 
-def sentences_of(
-    state: State, evidence: VerdictEvidence, *, in_percent: bool = False, shares_add_up: bool = True
-) -> tuple[RichText, ...]:
+def sentences_of(state: State, evidence: VerdictEvidence, *, former: bool = False) -> tuple[RichText, ...]:
     """Returns the sentences of an offline verdict; the first gives the difference from the baseline.
 
-    ``in_percent`` writes all differences in %: see ``relative.bounds``; ``shares_add_up``: see ``who_gains``.
+    ``former`` writes numbers as reports of the first format do: all differences in % (``relative.bounds``),
+    and each share of users rounded by itself (``who_gains``).
     """
     if state == "not comparable" or evidence.leader is None:
         return tuple(why_not(evidence))
     leader = evidence.leader
     return (
-        evidence_sentence(evidence, leader, in_percent=in_percent, shares_add_up=shares_add_up),
+        evidence_sentence(evidence, leader, former=former),
         *([how_many_more(leader)] if leader.judged.word == "not settled" else []),
         *_over_replicates(evidence),
         *([too_small(evidence, leader)] if state == "tie" else []),
-        *_other_metrics(evidence, in_percent=in_percent),
+        *_other_metrics(evidence, former=former),
         *_online(evidence),
         *_rails(evidence),
         *_rivals(evidence),
@@ -88,20 +87,17 @@ def why_not(evidence: VerdictEvidence) -> list[RichText]:
 # ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def evidence_sentence(
-    evidence: VerdictEvidence, pair: Pair, *, in_percent: bool = False, shares_add_up: bool = True
-) -> RichText:
+def evidence_sentence(evidence: VerdictEvidence, pair: Pair, *, former: bool = False) -> RichText:
     """Returns a sentence such as ``nDCG@10 is 14.9 % above Popular (95 % CI +12.7 to +17.2 %, …; better for
     41 of 100 users …).``
     """
     comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.query.metric, comparison.query.k)
     subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
-    ends = relative.bounds(pair, comparison.query.metric, in_percent=in_percent)
-    in_family = interval(evidence, ends, n_tested(comparison.against))
+    in_family = interval(evidence, comparison.query.metric, pair, n_tested(comparison.against), former=former)
     return (
         Piece(f"{subject} is "),
-        Piece(relative.relation_to(pair, evidence.base, in_percent=in_percent), "leaderboard"),
+        Piece(relative.relation_to(pair, evidence.base, former=former), "leaderboard"),
         Piece(" ("),
         Piece(
             f"{in_family}, paired over {numbers.users(pair.paired.n)}",
@@ -109,15 +105,18 @@ def evidence_sentence(
             hint="" if isinstance(method, Unknown) else method.name,
         ),
         Piece("; "),
-        Piece(who_gains(pair, shares_add_up=shares_add_up), "users", {"of": pair.candidate}),
+        Piece(who_gains(pair, former=former), "users", {"of": pair.candidate}),
         Piece(")."),
     )
 
 
-def interval(evidence: VerdictEvidence, ends: str, n_family: int) -> str:
+def interval(
+    evidence: VerdictEvidence, metric: str, pair: Pair, n_family: int, *, former: bool = False
+) -> str:
     """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``.
     ``n_family`` is the number of differences that are corrected together.
     """
+    ends = relative.bounds(pair, metric, former=former)
     return f"{level(evidence)} {ends}{correction(evidence, n_family)}"
 
 
@@ -149,16 +148,16 @@ def short_interval(evidence: VerdictEvidence, metric: str, pair: Pair, n_family:
     return f"{level(evidence)} {relative.bounds(pair, metric)}{corrected}"
 
 
-def who_gains(pair: Pair, *, shares_add_up: bool = True) -> str:
+def who_gains(pair: Pair, *, former: bool = False) -> str:
     """Returns how many users gain and lose, such as ``better for 41 of 100 users, worse for 30``; as plain
     counts if there are fewer than 100 users.
 
-    ``shares_add_up=False`` rounds each share by itself, as older reports do.
+    ``former`` rounds each share by itself, so that they may add up to 99 or 101.
     """
     paired = pair.paired
     of, (gain, _, lose) = user_split(paired.wins, paired.ties, paired.losses)
     better, worse = gain.share, lose.share
-    if not shares_add_up and paired.n >= FEW:
+    if former and paired.n >= FEW:
         better, worse = (numbers.of_100(count, paired.n) for count in (paired.wins, paired.losses))
     return f"better for {better} of {numbers.users(of)}, worse for {worse}"
 
@@ -319,7 +318,7 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[int, list[SplitPart]]
 # ── caveats ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _other_metrics(evidence: VerdictEvidence, *, in_percent: bool) -> list[RichText]:
+def _other_metrics(evidence: VerdictEvidence, *, former: bool) -> list[RichText]:
     """Returns one sentence for each metric that contradicts the primary one, such as ``But Recall@10 is 3.1 %
     below Popular (95 % CI …).``
     """
@@ -329,10 +328,8 @@ def _other_metrics(evidence: VerdictEvidence, *, in_percent: bool) -> list[RichT
     k, sentences = evidence.comparison.query.k, list[RichText]()
     for metric, pair in evidence.metrics:
         if pair.judged.word == against:
-            relation = relative.relation_to(pair, evidence.base, in_percent=in_percent)
-            ends = interval(
-                evidence, relative.bounds(pair, metric, in_percent=in_percent), len(evidence.metrics)
-            )
+            relation = relative.relation_to(pair, evidence.base, former=former)
+            ends = interval(evidence, metric, pair, len(evidence.metrics), former=former)
             where = Piece(f"{metric_title(metric, k)} is {relation}", "metric-vs-k", {"m": metric})
             sentences.append((Piece("But "), where, Piece(f" ({ends}).")))
     return sentences

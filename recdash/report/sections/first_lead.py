@@ -39,7 +39,7 @@ def first_lead(context: ReportContext) -> Lead:
 
 
 def _judged(context: ReportContext, evidence: VerdictEvidence) -> Lead:
-    verdict = decide(evidence, in_percent=True, shares_add_up=False)
+    verdict = decide(evidence, former=True)
     is_kept = verdict.state == "ship" and verdict.run == evidence.comparison.query.baseline
     sign, name, tone, why, headline = KEEP if is_kept else STATES[verdict.state]
     sentences = [*map(plain, verdict.sentences), standing_of_best(context)]
