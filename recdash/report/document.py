@@ -38,18 +38,15 @@ LISTS_WORDING = 6
 have the users who count as code.
 """
 
-REPLACED_WORDING = 7
-"""The last wording in which a decision is superseded rather than replaced."""
-
 THRESHOLD_WORDING = 7
-"""The last wording in which *What would change it* does not try another relevance threshold, A/B tests do not
-count with one, A/B tests that are not linked are not mentioned, and the first page does not name a loss that
-a guardrail allows and gives the interval of a lift the level of the offline ones.
-"""
+"""The last wording of these differences:
 
-CAUSES_WORDING = 7
-"""The last wording in which causes quote a gain as what offline implies and thresholds that are no grade, and
-the section on an A/B test does not name the other metrics that disagree.
+- Relevance threshold: *What would change it* does not try another, and A/B tests do not count with another.
+- First page: it names neither A/B tests that are not linked nor a loss that a guardrail allows, and gives the
+  interval of a lift the level of the offline ones.
+- A/B test: causes quote a gain as what offline implies, and thresholds that are no grade; other metrics that
+  disagree are not named.
+- Decisions: one is superseded rather than replaced.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

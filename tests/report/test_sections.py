@@ -17,7 +17,7 @@ from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.document import REPLACED_WORDING, WORDING, Document, Figure, Paragraph, Section
+from recdash.report.document import THRESHOLD_WORDING, WORDING, Document, Figure, Paragraph, Section
 from recdash.report.reports import Reports
 from recdash.report.sections import BLOCKS, decisions, lead
 from recdash.report.sections.curves import means_note
@@ -288,10 +288,10 @@ def test_an_earlier_decision_is_replaced_and_superseded_in_the_words_of_older_re
     first = own.decisions.decide(question.experiment, "ship", run_id=question.query.runs[0], text="Yes.")
     own.decisions.decide(question.experiment, "do not ship", supersedes=first.id, text="It breaks search.")
     rule = {
-        REPLACED_WORDING: "Decisions are immutable: a later one supersedes an earlier one.",
+        THRESHOLD_WORDING: "Decisions are immutable: a later one supersedes an earlier one.",
         WORDING: "A decision cannot be edited; a new one replaces it.",
     }
-    for wording, word in ((REPLACED_WORDING, "Superseded since."), (WORDING, "Replaced since.")):
+    for wording, word in ((THRESHOLD_WORDING, "Superseded since."), (WORDING, "Replaced since.")):
         context: Any = SimpleNamespace(decisions=own.journal.decisions(question.experiment), wording=wording)
         found = decisions.decided(context)
         assert found is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.decisions import Decision
 from recdash.formatting.wording import long_day, named_number
 from recdash.report.context import ReportContext
-from recdash.report.document import REPLACED_WORDING, Paragraph, Part, Section
+from recdash.report.document import THRESHOLD_WORDING, Paragraph, Part, Section
 
 
 def decided(context: ReportContext) -> Section | None:
@@ -13,7 +13,7 @@ def decided(context: ReportContext) -> Section | None:
     made = context.decisions
     if not made:
         return None
-    is_old = context.wording <= REPLACED_WORDING
+    is_old = context.wording <= THRESHOLD_WORDING
     replaced = " Superseded since." if is_old else " Replaced since."
     parts: list[Part] = []
     for decision in made:

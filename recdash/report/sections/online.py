@@ -42,7 +42,7 @@ from recdash.online.agreement.join import (
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
-from recdash.report.document import AGREEMENT_WORDING, CAUSES_WORDING, Figure, Paragraph, Part, Section
+from recdash.report.document import AGREEMENT_WORDING, THRESHOLD_WORDING, Figure, Paragraph, Part, Section
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def online(context: ReportContext) -> Section | None:
     ]
     parts += _figures(context, sides)
     parts += [Paragraph(text) for text in rows["sentence"]]
-    if context.wording > CAUSES_WORDING:
+    if context.wording > THRESHOLD_WORDING:
         parts += _other_disagreements(context, sides)
     agreed = context.workspace.agreement.of(test.id, query.metric, query.k, metric)
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
@@ -232,7 +232,7 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
         )
     except RecdashError as error:
         return Paragraph(f"{variant} cannot be explained here: {error}", "muted")
-    causes = summary(answer.answers, former=context.wording <= CAUSES_WORDING)
+    causes = summary(answer.answers, former=context.wording <= THRESHOLD_WORDING)
     return Paragraph(f"{answer.question} {causes}")
 
 
