@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
 from random import Random
 from typing import Any
 
@@ -120,7 +119,7 @@ def _differences(
     name = _name(experiment, stored)
     if isinstance(stored, OnlineTest):
         results = workspace.online_tests.results_of(stored).records()
-        return list(_of_results(name, stored.results, _as_stored(results)))
+        return list(_of_results(name, stored.results, results))
     if stored.upload is None and not stored.hits.get("predictions"):
         return None
     memory = MemoryStore(workspace.store, experiment)
@@ -174,13 +173,6 @@ def _of_values(row: str, before: Curve, after: Curve) -> Iterator[Mismatch]:
             yield Mismatch("curve", row, actual, f"{new[place]:.6g}, as its upload gives")
 
 
-def _as_stored(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        {key: value.item() if isinstance(value, np.generic) else value for key, value in row.items()}
-        for row in results
-    ]
-
-
 def _of_results(
     name: str, stored: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mismatch]:
@@ -189,8 +181,8 @@ def _of_results(
         yield Mismatch("online_test", name, actual, expected)
         return
     for before, after in zip(stored, again, strict=True):
-        for key in before.keys() & after.keys():
-            if not _is_same(before[key], after[key]):
+        for key in after:
+            if key in before and not _is_same(before[key], after[key]):
                 where = f"{key} of {after.get('metric', '?')} for {after.get('variant', '?')}"
                 actual, expected = f"{where} is {before[key]}", f"{after[key]}, as its tables give"
                 yield Mismatch("online_test", name, actual, expected)
@@ -198,6 +190,5 @@ def _of_results(
 
 def _is_same(value: Any, other: Any) -> bool:
     if isinstance(value, int | float) and isinstance(other, int | float):
-        both_nan = value != value and other != other  # noqa: PLR0124 - NaN
-        return both_nan or isclose(value, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        return bool(np.isclose(value, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True))
     return bool(value == other)
