@@ -136,10 +136,7 @@ def metric_curve(
     if key:
         at, values = values_at_k(curves, k, percent=percent, delta=delta)
         traces += _at_k(drawn[drawn["k"] == at], marks, palette)
-        short = short_labels(marks, LONGEST_IN_KEY)
-        texts = [f"{short[run_id]}  {muted(palette, text)}" for run_id, text in values]
-        looks = [marks[run_id] for run_id, _ in values]
-        samples, names = run_key(palette, list(zip(looks, texts, strict=True)), f"k = {at}")
+        samples, names = run_key(palette, marks, values, LONGEST_IN_KEY, f"k = {at}")
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
     font = {"size": 12, "color": palette.muted}

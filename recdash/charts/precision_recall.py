@@ -155,9 +155,8 @@ def _figure(
     ties: list[Trace] = []
     samples: list[Trace] = []
     if key:
-        short, known = short_labels(marks, LONGEST_IN_KEY), set(points["run_id"])
-        rows = [(marks[run_id], short[run_id]) for run_id in key if run_id in known]
-        samples, names = run_key(palette, rows)
+        known = set(points["run_id"])
+        samples, names = run_key(palette, marks, [(run, "") for run in key if run in known], LONGEST_IN_KEY)
     else:
         last = last_of_run(points)
         ties, names = _names_in_margin(last, _end_texts(last, marks, ends), marks, area)

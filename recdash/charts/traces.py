@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from recdash.charts.layout import LABEL_PITCH, LINE, escape
-from recdash.charts.marks import Mark, Palette
+from recdash.charts.layout import LABEL_PITCH, LINE, escape, muted, short_labels
+from recdash.charts.marks import Marks, Palette
 from recdash.formatting.names import shortened
 
 Trace = dict[str, Any]
@@ -148,22 +148,24 @@ def panel_title(name: str, short: str, left: float) -> Trace:
 
 
 def run_key(
-    palette: Palette, runs: Sequence[tuple[Mark, str]], heading: str = ""
+    palette: Palette, marks: Marks, runs: Sequence[tuple[str, str]], longest: int, heading: str = ""
 ) -> tuple[list[Trace], list[Trace]]:
-    """Returns the shapes and annotations of a key in the right margin: below ``heading`` one row for each
-    run, with a piece of its line and its text, which must be escaped.
+    """Returns the shapes and annotations of a key in the right margin: below ``heading`` one row for each of
+    ``runs`` (run id, value as text), with a piece of its line and its name in at most ``longest`` characters.
     """
+    names = short_labels(marks, longest)
     font = {"size": 12.5, "color": palette.ink}
     look = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "middle", "font": font}
     in_px = {"xref": "paper", "xsizemode": "pixel", "xanchor": 1}
     in_px |= {"yref": "paper", "ysizemode": "pixel", "yanchor": 1}
     samples = []
     texts = [note(1, 1, f"<b>{heading}</b>", xshift=16, yshift=-6, **look)] if heading else []
-    for place, (mark, text) in enumerate(runs, start=len(texts)):
-        down = -6 - place * LABEL_PITCH
+    for place, (run_id, value) in enumerate(runs, start=len(texts)):
+        mark, down = marks[run_id], -6 - place * LABEL_PITCH
         sample = straight((16, 40), (down, down), mark.colour, LINE * mark.heft, **in_px)
         sample["line"]["dash"] = mark.dash
         samples.append(sample)
+        text = f"{names[run_id]}  {muted(palette, value)}" if value else names[run_id]
         texts.append(note(1, 1, text, xshift=46, yshift=down, **look))
     return samples, texts
 
