@@ -78,7 +78,7 @@ def _cross(point: Point, offline: str, mark: Mark, palette: Palette) -> list[Tra
     significant.
     """
     x, y, name = point.offline, point.online, escape(mark.name)
-    values = f"offline {offline}, online {_percent(y)}"
+    values = f"offline {offline}, online {numbers.change(y, ' %')}"
     hover = f"{escape(point.run)}<br>{escape(point.test)}, {escape(point.experiment)}<br>{values}"
     x_ends, y_ends = _ends(x, point.offline_error), _ends(y, point.online_error)
     look = marker(mark, palette, size=11, hollow=point.calls is None)
@@ -111,10 +111,6 @@ def _names(
         colour = marks[point.run_id].colour
         where = (point.offline, point.online)
         yield end_label(palette, text, where, offset, colour, bgcolor=CLEAR, standoff=8)
-
-
-def _percent(value: float) -> str:
-    return f"{numbers.signed(value, numbers.places([value]))} %"
 
 
 def _band(calibration: Calibration, x: tuple[float, float], palette: Palette) -> list[Trace]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, isfinite, log10
+from math import floor, log10
 from typing import Any, Literal
 
 from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
-from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, slice_words
+from recdash.comparison.wording import MANY, Piece, RichText, lift_name, n_tested, plain, slice_words
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
@@ -197,7 +197,7 @@ def correction_note(case: CandidateCase) -> str:
     correction removes the significance.
     """
     rule = CORRECTIONS.get(case.evidence.comparison.query.terms.correction)
-    n = sum(isfinite(pair.paired.p) for pair in case.evidence.comparison.against)
+    n = n_tested(case.evidence.comparison.against)
     if not rule or not case.decided_by_correction:
         return ""
     return f"Significant alone, not after {rule} over {n} candidates"

@@ -8,7 +8,7 @@ from math import isfinite, nan
 from recdash.comparison import relative
 from recdash.comparison.candidate_case import CandidateCase, Case, correction_note
 from recdash.comparison.recommendation import Recommendation
-from recdash.comparison.wording import plain
+from recdash.comparison.wording import level, plain
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.tables import (
@@ -51,7 +51,7 @@ def case_table(recommendation: Recommendation) -> Table:
         rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case)))
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
-        *number_columns(f"{query.where} vs {base}", f"{100 * query.terms.level:.3g} % CI{corrected_by}", "p"),
+        *number_columns(f"{query.where} vs {base}", f"{level(recommendation.evidence)}{corrected_by}", "p"),
         *number_columns(*([f"p, {rule}"] if rule else [])),
         *text_columns(*(["A/B test"] if has_lifts else []), "But"),
     ]

@@ -66,8 +66,6 @@ def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
     return f"Nothing here would change {what}"
 
 
-NO_THRESHOLDS: Mapping[str, float] = {}
-
 Recommend = Callable[[ComparisonQuery], Recommendation]
 """Returns the recommendation for a query. Raises InputError if its runs cannot be compared."""
 
@@ -80,7 +78,7 @@ def changes(
     *,
     recommendation: Recommend | None = None,
     same_users: bool = True,
-    thresholds: Mapping[str, float] = NO_THRESHOLDS,
+    thresholds: Mapping[str, float] | None = None,
 ) -> list[WhatIf]:
     """Returns up to seven alternative queries, each with what it would change; empty without a pair.
     ``today`` is the current recommendation, ``depth`` the largest k, ``thresholds`` {question: another
@@ -98,7 +96,7 @@ def changes(
         _other_metric(again, today),
         _other_definition(again, today),
         _other_users(source, today, users) if same_users else _other_rule(source, today, users),
-        *(_other_relevance(again, today, *other) for other in thresholds.items()),
+        *(_other_relevance(again, today, *other) for other in (thresholds or {}).items()),
         _no_guardrails(again, today),
         _most_unlike_slice(today),
     ]

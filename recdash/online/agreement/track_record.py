@@ -121,8 +121,7 @@ class TrackRecord:
 
     def offline_text(self, point: Point) -> str:
         """Returns the offline result of a shown point, in % or as a difference."""
-        text = numbers.signed(point.offline, numbers.places([point.offline]))
-        return text if self.in_units else f"{text} %"
+        return numbers.change(point.offline, "" if self.in_units else " %")
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -185,8 +185,7 @@ def _most_likely(pair: Pair, metric: str) -> str:
     """
     if not isfinite(pair.judged.corrected.low):
         return ""
-    low, _, high = relative.bounds(pair, metric).partition(" to ")
-    return f"; most likely between {low} and {high}"
+    return f"; most likely between {relative.bounds(pair, metric).replace(' to ', ' and ')}"
 
 
 # ── what was decided ─────────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recdash.comparison.cells import metric_values
 from recdash.formatting import numbers
 from recdash.formatting.tables import Cell, Number, Table, number_columns, number_of
-from recdash.formatting.wording import listed, users
+from recdash.formatting.wording import count_range, listed, users
 from recdash.metrics.naming import curve_metrics, is_percent, metric_and_unit, metric_at, metric_title
 from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Part, Section
@@ -38,8 +38,7 @@ def curves(context: ReportContext) -> Section | None:
 def means_note(base: str, n_users: Iterable[int]) -> str:
     """Returns a sentence on what the lines and bands of means show."""
     counts = {*n_users}
-    counted = users(counts)
-    over = counted if len(counts) < 2 else f"each run's own users ({counted.removesuffix(' users')})"
+    over = users(counts) if len(counts) < 2 else f"each run's own users ({count_range(counts)})"
     return (
         f"Mean over {over} with its 95 % CI (band). Overlapping bands do not mean a tie; see the "
         f"paired difference. Dashed: {base}."
