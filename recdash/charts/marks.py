@@ -66,8 +66,8 @@ DARK = Palette(
     baseline="#A3AEBA",
 )
 
-# Okabe and Ito's colours, those with a contrast of 3:1 on both backgrounds first; then the three with such a
-# contrast that are furthest from them, from each other and from the greys.
+# First Okabe and Ito's colours, of which those with a contrast of 3:1 on both backgrounds come first. Then
+# three others with this contrast, as different as possible from these, from each other and from the greys.
 RUN_COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#8030F0", "#A04080", "#9080F0",
 )  # fmt: skip

@@ -32,8 +32,8 @@ class DecisionRules:
     ``margin``: ``1%`` of the baseline's value or ``0.002`` in units of the metric; smaller differences do not
     matter. ``guardrails``: {metric: share of the baseline's value that it may lose}; other metrics are no
     guardrails. ``metric`` and ``k``: the first choice of comparisons; None for the usual one. ``owner``: who
-    is responsible for the decision. ``two_people``: a review is decided by another person than
-    proposed the candidate, and *ship* needs a review.
+    is responsible for the decision. ``two_people``: who proposed a candidate does not decide its review, and
+    *ship* needs a review.
     """
 
     margin: str = USUAL_MARGIN

@@ -76,8 +76,8 @@ class Source(Protocol):
         """Returns the names of A/B tests between the run and the baseline that have no valid result."""
 
     def unlinked_tests(self) -> Sequence[str]:
-        """Returns the names of A/B tests that say nothing of any candidate, because only control is linked to
-        a run, or nothing.
+        """Returns the names of A/B tests in which no variant beside control is linked to a run: they say
+        nothing of any candidate.
         """
 
     def known_ids(self, run: str) -> IdOverlap | None:

@@ -26,8 +26,8 @@ class CheckAnswer:
     cause as part of a sentence ("its gain sits in …"). ``strength`` orders supported causes: 3: the numbers
     of one side are invalid, or are not about this run; 2: the contradiction disappears if the cause is
     accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
-    inconclusive check lacks. ``former_cause`` is the cause in the words of
-    older reports.
+    inconclusive check lacks. ``former_cause`` is the cause in the words of older
+    reports.
     """
 
     check: str

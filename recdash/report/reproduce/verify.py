@@ -62,7 +62,8 @@ def verify(
         mismatch = Mismatch("deed", f"lines up to {head[0]}", actual, expected)
         audit = replace(audit, mismatches=(*audit.mismatches, mismatch))
     subjects = list(_subjects(workspace))
-    chosen = Random(seed or head[1])  # noqa: S311 - a sample, no secret
+    seed = seed or head[1]
+    chosen = Random(seed)  # noqa: S311 - a sample, no secret
     sample = subjects if everything else chosen.sample(subjects, min(SAMPLE, len(subjects)))
     recomputed, skipped, differing = [], [], []
     for experiment, stored in sample:
@@ -77,9 +78,7 @@ def verify(
         else:
             recomputed.append(name)
             differing += compared
-    return Verification(
-        audit, tuple(recomputed), tuple(skipped), len(subjects), seed or head[1], head, tuple(differing)
-    )
+    return Verification(audit, tuple(recomputed), tuple(skipped), len(subjects), seed, head, tuple(differing))
 
 
 def as_dict(verification: Verification) -> dict[str, Any]:
