@@ -41,10 +41,10 @@ def answer(
     scope: Scope | None = None,
     version: object = None,
 ) -> Answer:
-    """Returns what a service's method answers; cached by method, arguments, scope and ``version``, and apart
-    for guests who may see no data of single users.
+    """Returns what a service's method answers; cached by method, arguments, scope and ``version``.
 
-    ``version`` is anything else on which the answer depends, such as how an A/B test is counted.
+    ``version`` is anything else on which the answer depends, such as how an A/B test is counted. Guests who
+    may see no data of single users have answers of their own.
     """
     limit = person().numbers_only
     result: Answer = _kept(method, method.__qualname__, arguments, scope, version, limit)

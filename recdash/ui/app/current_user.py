@@ -43,6 +43,7 @@ def has_ended(session: str) -> bool:
 
 
 def end_session(session: str) -> None:
+    """Ends a sign-in session, also for a copied cookie."""
     full_workspace().sign_ins.end(session)
 
 
@@ -71,7 +72,7 @@ def link() -> ShareLink | None:
 
 
 def note_visit(link: ShareLink) -> None:
-    """Stores that a share link is used, in each session of a browser once an hour."""
+    """Stores that a share link is used, at most once an hour in each session of a browser."""
     now = full_workspace().now()
     noted = st.session_state.get(_NOTED)
     if noted is None or now - noted >= NOTED_EVERY:

@@ -65,8 +65,8 @@ class View:
     (``scope``).
 
     ``runs`` are all runs of the experiment, ``candidates`` the chosen ones, at most 20 and the best first;
-    ``chosen_ids`` are theirs in the order of the link. ``missing`` are sentences on what the link names and
-    does not exist.
+    ``chosen_ids`` are their ids in the order of the link. ``missing`` are sentences on what the link names
+    and does not exist.
     """
 
     experiment: Experiment

@@ -79,7 +79,7 @@ def choose_attribute(view: View) -> str | None:
     names = cached.attributes(view.experiment.id)
     if not names:
         return None
-    # segments of items have this prefix, and those of bands this end
+    # on Segments, attributes of items have this prefix, and bands this suffix
     wanted = state.params().get("by", names[0]).removeprefix("item:").removesuffix(BANDED)
     if wanted not in names and wanted not in cached.slices(view.experiment.id):
         st.warning(f"{unavailable('attribute', markdown(wanted), markdown(names[0]))}.")

@@ -79,7 +79,7 @@ changing the rules.
 | Margin | smaller differences do not matter: `1%` of the baseline's value, or `0.002` of the metric | 1 % |
 | Guardrails | how much of the baseline's value a gain may cost | *Usual*: 20 % |
 | Owner | the person who answers for the decision | – |
-| Two people | another person than proposed a candidate decides its review, and *Ship* needs a review | off |
+| Two people | who proposes a candidate does not decide its review, and *Ship* needs a review | off |
 
 **Baseline.** If you choose none, it is the run that an A/B test's control served; else a run whose name says
 *production*, *control*, *current* or *popular*; else the reference *Most popular*; else the run added first.

@@ -29,7 +29,7 @@ the middle.
 """
 
 COPY_LINK = '<button type="button" class="rd-copy-link"><span aria-live="polite">Copy link</span></button>'
-"""The button that page.js makes copy the address of the view."""
+"""A button; at a click page.js copies the address of the view."""
 
 
 def show(

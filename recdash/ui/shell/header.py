@@ -88,9 +88,7 @@ def _to_help() -> None:
 
 
 def _show_person(person: Person) -> None:
-    """Draws the person's name and role, and how to sign out; nothing for guests, and no name that was not
-    verified.
-    """
+    """Draws the person's name and role, if the name is verified, and how to sign out; nothing for guests."""
     if person.is_guest:
         return
     if settings().auth == "key":

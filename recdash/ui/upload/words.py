@@ -158,10 +158,10 @@ def about(file: PlannedFile, n_lines: int | None = None) -> str:
 
 
 def for_page(problem: Problem) -> Problem:
-    """Returns the problem in the words of the page, with a fix that the page offers, in place of those of
+    """Returns the problem in the words of the page and with a fix that the page offers; its own are those of
     files and the command line.
     """
-    finding, separator, columns = problem.found.partition("; found: ")  # which are written as in the file
+    finding, separator, columns = problem.found.partition("; found: ")  # columns are named as in the file
     fix = _in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE))
     if problem.code == "missing-column":
         fix = "Choose the column under Details, or choose what else the file is."
