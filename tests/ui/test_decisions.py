@@ -105,7 +105,7 @@ def test_the_whole_way_of_a_candidate_on_the_page(
     (review,) = workspace.journal.reviews(ids["films"])
     assert [evidence.test.name for evidence in review.online] == [test.name]
     assert "Next: Approve or reject it." in said(app)
-    page = " ".join(html.body for html in app.get("html"))
+    page = markup(app)
     assert re.search(r'\(SRM\)\. <a class="rd-help" href="[^"]*metric=srm', page)
     app = write(app, "Why?", "Roll it out.")  # the first one is the review's
     app = passed(next(element for element in app.button if element.label == "Decide").click().run())
