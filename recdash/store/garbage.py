@@ -96,30 +96,44 @@ def deleting(transactions: Transactions, *, has_files: bool = True) -> Iterator[
 
     Nothing of what was deleted stays in the write-ahead log.
     """
-    gone: list[str] = []
-    used: frozenset[str] | None = None
-
-    def finish() -> None:
-        transactions.files.remove(gone)
-        if used is not None:
-            transactions.files.remove_unused(used, UNUSED_FOR)
-        transactions.database.truncate_wal()
-
-    with transactions.write(then=finish) as session:
+    removal = Removal(transactions)
+    with transactions.write(then=removal.finish) as session:
         yield session
         session.flush()
-        if not has_files:
-            return
-        used, _ = _used(session, transactions, named_files)
-        if used is not None:
-            gone += _forget(session, used)
+        if has_files:
+            removal.prepare(session)
 
 
 def remove_replaced(transactions: Transactions) -> Garbage:
     """Removes the files that were needed once and that nothing needs any more, and says if it cannot."""
-    with deleting(transactions) as session:
-        used, why = _used(session, transactions, named_files)
-    return Garbage(refused="" if used is not None else why)
+    removal = Removal(transactions)
+    with transactions.write(then=removal.finish) as session:
+        why = removal.prepare(session)
+    return Garbage(refused=why)
+
+
+class Removal:
+    """The removal of files that nothing needs any more, with all traces of deleted rows."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._gone: list[str] = []
+        self._used: frozenset[str] | None = None
+
+    def prepare(self, session: Session) -> str:
+        """Deletes the rows of these files, and returns why that is impossible; "" if it is not."""
+        self._used, why = _used(session, self._transactions, named_files)
+        if self._used is not None:
+            self._gone = _forget(session, self._used)
+        return why
+
+    def finish(self) -> None:
+        """Removes the files and empties the write-ahead log; to be called after the commit."""
+        files = self._transactions.files
+        files.remove(self._gone)
+        if self._used is not None:
+            files.remove_unused(self._used, UNUSED_FOR)
+        self._transactions.database.truncate_wal()
 
 
 def _used(
