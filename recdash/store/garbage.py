@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
@@ -36,32 +35,19 @@ def named_files(session: Session) -> frozenset[str]:
 
     Raises ``EvidenceDamaged`` if they name none that was ever stored: every needed file is registered.
     """
-    registered = frozenset(session.scalars(select(ArtifactRow.sha256)))
     named: set[str] = set()
     for kind in KINDS:
         for field in kind.files:
             column = getattr(kind.row, field)
-            as_stored = column.type.read if isinstance(column.type, Json) else _one_file
-            for text in session.scalars(select(column).where(column.is_not(None)).distinct()):
-                named |= _registered(text, as_stored, registered)
-    return frozenset(named)
-
-
-def _one_file(sha256: str) -> dict[str, str]:
-    return {"": sha256}
-
-
-def _registered(
-    text: Any, read: Callable[[str], Mapping[str, str]], registered: frozenset[str]
-) -> frozenset[str]:
-    """Returns the files in a column that names them, of which ``read`` makes {name: sha256}."""
-    try:
-        named = frozenset(read(text).values())
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        raise EvidenceDamaged(DAMAGED) from None
-    if not named <= registered:
+            is_mapping = isinstance(column.type, Json)
+            for stored in session.scalars(select(column).where(column.is_not(None)).distinct()):
+                try:
+                    named.update(column.type.read(stored).values() if is_mapping else [stored])
+                except (ValueError, TypeError, AttributeError, RecursionError):
+                    raise EvidenceDamaged(DAMAGED) from None
+    if not named <= set(session.scalars(select(ArtifactRow.sha256))):
         raise EvidenceDamaged(DAMAGED)
-    return named
+    return frozenset(named)
 
 
 def collect(transactions: Transactions, older_than: timedelta, *, dry_run: bool = False) -> Garbage:
