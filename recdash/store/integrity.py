@@ -141,8 +141,9 @@ def _curves(session: Session) -> Iterator[Problem]:
 
 
 def _log(session: Session, key: AuditKey | None) -> Iterator[Problem]:
-    for number in audit.breaks(audit.events(session, None), key):
+    log = audit.events(session, None)
+    for number in audit.breaks(log, key):
         yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
-    for mismatch in replay(session, key).mismatches:
+    for mismatch in replay(session, log, key).mismatches:
         if not mismatch.is_damaged:
             yield Problem("altered", mismatch.record, "it is not what was written", RESTORE)

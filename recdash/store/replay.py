@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -24,10 +24,8 @@ from recdash.store.tables import (
     EXPERIMENT,
     KINDS,
     RUN,
-    AuditEventRow,
     CurveRow,
     Kind,
-    audit_event_of,
     curve_of,
     curve_row_columns,
     is_intact,
@@ -76,28 +74,28 @@ Records = dict[str, Recorded]
 
 def log_state(session: Session) -> LogState:
     """Returns the last line of the log, and the rows that no line says were added."""
-    last = session.scalar(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(1))
+    log = audit.events(session, None)
     ids = {f"{kind.word} {key}" for kind in KINDS for key in session.scalars(select(kind.row.id))}
-    unlogged = tuple(sorted(ids - _recorded(_log(session)).keys())) if ids else ()
-    return LogState(last.number, last.hash, unlogged) if last else LogState(unlogged=unlogged)
+    unlogged = tuple(sorted(ids - _recorded(log).keys()))
+    return LogState(log[-1].number, log[-1].hash, unlogged) if log else LogState(unlogged=unlogged)
 
 
 def audited(session: Session, key: AuditKey | None) -> AuditResult:
     """Returns all that is wrong with the log itself and with the rows, and what the log cannot say."""
     log = audit.events(session, None)
     chain = [mismatch for _, mismatch in audit.broken_lines(log, key)]
-    of_rows = replay(session, key)
+    compared = replay(session, log, key)
     plain = len(log) if key is None else min(len(log), key.since.last)
-    return AuditResult((*chain, *of_rows.mismatches), of_rows.unsealed, plain)
+    return AuditResult((*chain, *compared.mismatches), tuple(compared.unsealed), plain)
 
 
-def replay(session: Session, key: AuditKey | None) -> AuditResult:
-    """Returns the rows that differ from what the log says, and those of which it says too little.
+def replay(session: Session, log: Sequence[AuditEvent], key: AuditKey | None) -> Comparison:
+    """Returns the stored rows, compared with what the complete log says of them.
 
     A row may have another content than was written, be missing although no line says that it was deleted, or
     be there although no line says that it was added.
     """
-    records = _recorded(_log(session))
+    records = _recorded(log)
     unlogged = None if key is None else frozenset(key.since.unlogged)
     names = _experiment_names(session, records)
     comparison = Comparison(records, unlogged, names)
@@ -107,14 +105,10 @@ def replay(session: Session, key: AuditKey | None) -> AuditResult:
         session.expunge_all()
     comparison.add_missing()
     comparison.add_curves(_stored_curves(session))
-    return AuditResult(tuple(comparison.mismatches), tuple(comparison.unsealed), 0)
+    return comparison
 
 
-def _log(session: Session) -> Iterator[AuditEvent]:
-    return map(audit_event_of, session.scalars(select(AuditEventRow).order_by(AuditEventRow.number)))
-
-
-def _recorded(log: Iterator[AuditEvent]) -> Records:
+def _recorded(log: Sequence[AuditEvent]) -> Records:
     words = {kind.word for kind in KINDS}
     records: Records = {}
     for line in log:

@@ -299,8 +299,8 @@ class SqlAudit:
 
     def altered(self) -> list[str]:
         with self._transactions.read() as session:
-            mismatches = replay(session, self._transactions.key).mismatches
-            return list(dict.fromkeys(mismatch.record for mismatch in mismatches))
+            compared = replay(session, audit.events(session, None), self._transactions.key)
+            return list(dict.fromkeys(mismatch.record for mismatch in compared.mismatches))
 
     def audited(self) -> AuditResult:
         with self._transactions.read() as session:
