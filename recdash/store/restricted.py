@@ -68,17 +68,10 @@ class OneExperiment(Narrowed):
     def __init__(self, store: Store, experiment_id: str, *, numbers_only: bool = False) -> None:
         super().__init__(store, experiment_id)
         self.experiments = NarrowedExperiments(store, experiment_id, numbers_only=numbers_only)
-        self.runs = NarrowedRuns(
-            store, experiment_id, store.runs, "run", noticed_without_ids if numbers_only else None
-        )
+        as_seen = noticed_without_ids if numbers_only else None
+        self.runs = NarrowedRuns(store, experiment_id, store.runs, "run", as_seen)
         self.curves = NarrowedCurves(store, experiment_id)
-        self.online_tests = NarrowedValues(
-            store,
-            experiment_id,
-            store.online_tests,
-            "online test",
-            noticed_without_ids if numbers_only else None,
-        )
+        self.online_tests = NarrowedValues(store, experiment_id, store.online_tests, "online test", as_seen)
         self.journal = NarrowedValues(store, experiment_id, store.journal, "entry")
         self.reports = NarrowedValues(store, experiment_id, store.reports, "report")
         self.saved_views = NarrowedViews(store, experiment_id, store.saved_views, "saved view")
@@ -186,7 +179,7 @@ class NarrowedArtifacts(Narrowed):
         store, experiment = self._store, self._store.experiments.get(self._experiment_id)
         runs = store.runs.of_experiment(experiment.id, archived=True)
         replicates = store.runs.replicates([run.id for run in runs])
-        files = {experiment.truth, experiment.train, experiment.catalogue, *experiment.tables.values()}
+        files: set[str | None] = {*experiment.files}
         for run in [*runs, *(replicate for below in replicates.values() for replicate in below)]:
             files.update((run.upload, *run.hits.values()))
         for test in store.online_tests.of_experiment(experiment.id, archived=True):
