@@ -34,6 +34,8 @@ from recdash.store.tables import (
 
 AT_ONCE = 256
 """How many curves are in memory at the same time."""
+InTable = tuple[str, Problem]
+"""The name of a table, and what is wrong in it."""
 MOST_FAULTS = 10
 """How many faults in the structure of the database are listed at most."""
 
@@ -43,13 +45,14 @@ def everything_wrong(session: Session, artifacts: Artifacts, key: AuditKey | Non
     intact.
     """
     log = partial(_log, session, key)
-    return [*everything_damaged(session, artifacts), *_until_unreadable(log)]
+    wrong = [*everything_damaged(session, artifacts), *_until_unreadable(log)]
+    return [problem for _, problem in wrong]
 
 
-def everything_damaged(session: Session, artifacts: Artifacts) -> list[Problem]:
+def everything_damaged(session: Session, artifacts: Artifacts) -> list[InTable]:
     """Returns the rows and files that do not match their own checksums, without the audit log."""
-    parts: tuple[Callable[[], Iterator[Problem]], ...] = (
-        partial(structure, session),
+    parts: tuple[Callable[[], Iterator[InTable]], ...] = (
+        partial(_structure, session),
         partial(_references, session),
         partial(_rows, session, artifacts),
         partial(_curves, session),
@@ -57,25 +60,19 @@ def everything_damaged(session: Session, artifacts: Artifacts) -> list[Problem]:
     return [problem for part in parts for problem in _until_unreadable(part)]
 
 
-def mismatch_of(problem: Problem) -> Mismatch:
-    """Returns a problem of ``everything_damaged`` as a mismatch, with the table that it is in."""
-    if problem.code in ("damaged-file", "lost-file"):
-        table = "artifact"
-    else:
-        tables = [str(kind.row.__tablename__) for kind in KINDS if problem.place.startswith(kind.word)]
-        named = problem.place.removeprefix("table ") if problem.place.startswith("table ") else "curve"
-        table = "database" if problem.place == "database" else next(iter(tables), named)
+def mismatch_of(table: str, problem: Problem) -> Mismatch:
+    """Returns a problem of ``everything_damaged`` as a mismatch."""
     return Mismatch(table, problem.place, problem.found, f"what was written. {problem.fix}".strip())
 
 
-def _until_unreadable(part: Callable[[], Iterator[Problem]]) -> Iterator[Problem]:
+def _until_unreadable(part: Callable[[], Iterator[InTable]]) -> Iterator[InTable]:
     """Yields the problems that a check finds; if the database becomes unreadable, yields that as the last
     problem.
     """
     try:
         yield from part()
     except DBAPIError as error:
-        yield Problem("damaged", "database", f"cannot be read further: {error.orig}", RESTORE)
+        yield "database", Problem("damaged", "database", f"cannot be read further: {error.orig}", RESTORE)
 
 
 def structure(session: Session) -> Iterator[Problem]:
@@ -90,13 +87,18 @@ def structure(session: Session) -> Iterator[Problem]:
             yield Problem("damaged", "database", f"its structure is damaged: {fault}", RESTORE)
 
 
-def _references(session: Session) -> Iterator[Problem]:
+def _structure(session: Session) -> Iterator[InTable]:
+    for problem in structure(session):
+        yield "database", problem
+
+
+def _references(session: Session) -> Iterator[InTable]:
     if session.get_bind().dialect.name == "sqlite":
         for table, *_ in session.execute(text("PRAGMA foreign_key_check")).all():
-            yield Problem("damaged", f"table {table}", "a row refers to a missing one", RESTORE)
+            yield table, Problem("damaged", f"table {table}", "a row refers to a missing one", RESTORE)
 
 
-def _rows(session: Session, artifacts: Artifacts) -> Iterator[Problem]:
+def _rows(session: Session, artifacts: Artifacts) -> Iterator[InTable]:
     names: dict[str, str] = {row.id: row.name for row in session.scalars(select(ExperimentRow))}
     for kind in KINDS:
         for row in session.scalars(select(kind.row)):
@@ -105,29 +107,29 @@ def _rows(session: Session, artifacts: Artifacts) -> Iterator[Problem]:
         session.expunge_all()
 
 
-def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[Problem]:
+def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[InTable]:
     damage = kind.damage(row)
     place = f"{damage.place}{home}"
     try:
         value = kind.to_value(row)
     except EvidenceDamaged:
-        yield replace(damage, place=place)
+        yield kind.row.__tablename__, replace(damage, place=place)
         return
     for sha256 in sorted(kind.needs(value)):
         yield from _file(sha256, place, artifacts)
 
 
-def _file(sha256: str, place: str, artifacts: Artifacts) -> Iterator[Problem]:
+def _file(sha256: str, place: str, artifacts: Artifacts) -> Iterator[InTable]:
     try:
         artifacts.path(sha256)
     except EvidenceDamaged as error:
-        yield Problem("damaged-file", place, f"a file is damaged: {error.problem.found}", "")
+        yield "artifact", Problem("damaged-file", place, f"a file is damaged: {error.problem.found}", "")
     except NotFound:
         fix = "Upload the same file again, or restore it from a backup."
-        yield Problem("lost-file", place, f"its file {sha256} is missing", fix)
+        yield "artifact", Problem("lost-file", place, f"its file {sha256} is missing", fix)
 
 
-def _curves(session: Session) -> Iterator[Problem]:
+def _curves(session: Session) -> Iterator[InTable]:
     names = {row.id: row.name for row in session.scalars(select(RunRow))}
     session.expunge_all()
     query = select(CurveRow).order_by(CurveRow.run, CurveRow.metric).execution_options(yield_per=AT_ONCE)
@@ -135,15 +137,16 @@ def _curves(session: Session) -> Iterator[Problem]:
         place = f"{row.metric} of run '{names.get(row.run, row.run)}'"
         if not has_its_key(row.run, row.metric, row.checksum):
             what = "its run or metric is not what was written"
-            yield Problem("damaged", place, what, UPLOAD_AGAIN)
+            yield "curve", Problem("damaged", place, what, UPLOAD_AGAIN)
         elif isinstance(curve_of(row), Unavailable):
-            yield Problem("damaged", place, CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip(), UPLOAD_AGAIN)
+            what = CURVE_DAMAGED.removesuffix(UPLOAD_AGAIN).strip()
+            yield "curve", Problem("damaged", place, what, UPLOAD_AGAIN)
 
 
-def _log(session: Session, key: AuditKey | None) -> Iterator[Problem]:
+def _log(session: Session, key: AuditKey | None) -> Iterator[InTable]:
     log = audit.events(session, None)
     for number in audit.breaks(log, key):
-        yield Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
+        yield "deed", Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
     for mismatch in replay(session, log, key).mismatches:
         if not mismatch.is_damaged:
-            yield Problem("altered", mismatch.record, "it is not what was written", RESTORE)
+            yield mismatch.table, Problem("altered", mismatch.record, "it is not what was written", RESTORE)

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -304,7 +305,7 @@ class SqlAudit:
 
     def audited(self) -> AuditResult:
         with self._transactions.read() as session:
-            damaged = map(mismatch_of, everything_damaged(session, self._transactions.files))
+            damaged = starmap(mismatch_of, everything_damaged(session, self._transactions.files))
             result = audited(session, self._transactions.key)
             altered = (mismatch for mismatch in result.mismatches if not mismatch.is_damaged)
             return replace(result, mismatches=(*damaged, *altered))
