@@ -17,7 +17,7 @@ from recdash.errors import EvidenceDamaged, NotFound, Problem
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
 from recdash.store.audit_key import AuditKey
-from recdash.store.replay import replay
+from recdash.store.replay import AT_ONCE, replay
 from recdash.store.tables import (
     CURVE_DAMAGED,
     EXPERIMENT,
@@ -32,8 +32,6 @@ from recdash.store.tables import (
     has_its_key,
 )
 
-AT_ONCE = 256
-"""How many curves are in memory at the same time."""
 InTable = tuple[str, Problem]
 """The name of a table, and what is wrong in it."""
 MOST_FAULTS = 10

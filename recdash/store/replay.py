@@ -26,8 +26,8 @@ from recdash.store.tables import (
     RUN,
     CurveRow,
     Kind,
+    columns_of,
     curve_of,
-    curve_row_columns,
     is_intact,
     seal_of,
     seal_of_curves,
@@ -195,7 +195,7 @@ def _stored_curves(session: Session) -> dict[str, StoredCurves]:
     damaged = set()
     for row in session.scalars(query):
         try:
-            seals[str(row.run)][str(row.metric)] = seal(curve_row_columns(row))
+            seals[str(row.run)][str(row.metric)] = seal(columns_of(row))
         except (TypeError, UnicodeError):
             seals[str(row.run)][str(row.metric)] = "unreadable"
         if isinstance(curve_of(row), Unavailable):

@@ -160,10 +160,11 @@ class WithChecksum:
 @event.listens_for(WithChecksum, "before_insert", propagate=True)
 @event.listens_for(WithChecksum, "before_update", propagate=True)
 def _seal(_mapper: Any, _connection: Any, row: Any) -> None:
-    row.checksum = checksum(_columns(row))
+    row.checksum = checksum(columns_of(row))
 
 
-def _columns(row: Any) -> dict[str, Any]:
+def columns_of(row: Any) -> dict[str, Any]:
+    """Returns all columns of a row as they are stored."""
     return {column.key: getattr(row, column.key) for column in row.__table__.columns}
 
 
@@ -504,15 +505,10 @@ def seal_of_curves(rows: Iterable[Mapping[str, Any]]) -> str:
     return seal({str(columns["metric"]): seal(columns) for columns in rows})
 
 
-def curve_row_columns(row: CurveRow) -> dict[str, Any]:
-    """Returns the columns of a stored curve."""
-    return _columns(row)
-
-
 def _checksum_of(row: Any) -> str | None:
     """Returns the checksum of a row's current columns; None if recdash cannot have written the values."""
     try:
-        return checksum(_columns(row))
+        return checksum(columns_of(row))
     except (TypeError, UnicodeError):
         return None
 
