@@ -331,15 +331,14 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
     for left in file.parent.glob(f".{file.name}.*.restore"):  # by a restore that was killed
         left.unlink()
     mark = secrets.token_hex(4)
-    fresh, fresh_secret = file.with_name(f".{file.name}.{mark}.restore"), root / f".{SECRET}.{mark}"
-    fresh_key: Path | None = None
+    fresh = file.with_name(f".{file.name}.{mark}.restore")
+    fresh_secret, fresh_key = root / f".{SECRET}.{mark}", root / f".{AUDIT_KEY}.{mark}"
     try:
         with backup.open(DATABASE) as stream:
             _expect(_copy(stream, fresh), backup.files[DATABASE]["sha256"])
         schema, store_id = _identity(fresh)
         refuse_newer(schema, str(backup.path))
         artifacts = Artifacts(root / f"store-{store_id}")
-        fresh_key = artifacts.folder / f".{AUDIT_KEY}.{mark}"
         for name, entry in backup.files.items():
             if name.startswith(ARTIFACTS):
                 with backup.open(name) as stream:
@@ -366,8 +365,7 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
     finally:
         fresh.unlink(missing_ok=True)
         fresh_secret.unlink(missing_ok=True)
-        if fresh_key is not None:
-            fresh_key.unlink(missing_ok=True)
+        fresh_key.unlink(missing_ok=True)
     n_bytes = sum(int(entry.get("bytes", 0)) for entry in backup.files.values())
     created = datetime.fromisoformat(str(backup.manifest["created"]))
     missing = tuple(map(str, backup.manifest.get("missing", ())))
