@@ -12,7 +12,7 @@ from recdash.store.secret import NAME as SECRET
 
 logger = logging.getLogger(__name__)
 OF_OTHERS = 0o077
-BESIDE_DATABASE = ("", "-wal", "-shm", "-journal", ".lock")
+BESIDE_DATABASE = ("", "-wal", "-shm", "-journal", ".lock", ".lock.queue")
 
 
 def tighten(database: Path | None, root: Path, folder: Path) -> None:
