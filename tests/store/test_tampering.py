@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from alembic import command
 from sqlalchemy import create_engine
-from store_contract import NOON, a_curve, a_run, a_test, add_experiment, put_table
+from store_contract import NOON, a_curve, a_run, a_test, add_experiment, put_table, with_older_log
 
 from recdash.domain.journal import AuditEvent, Entry, Mismatch, Report, SavedView, ShareLink
-from recdash.store import Store, audit, open_store, restore_store
+from recdash.store import Store, open_store, restore_store
 from recdash.store.audit import hash_of
 from recdash.store.checksums import checksum, key_checksum
 from recdash.store.schema import alembic_config
@@ -234,16 +234,10 @@ def older(folder: Path, revision: str) -> None:
         key.unlink()
     with sqlite3.connect(folder / "recdash.db") as database:
         database.row_factory = sqlite3.Row
-        for line in database.execute("SELECT * FROM deed").fetchall():
-            details = json.loads(line["details"])
-            details.pop(audit.SEALS, None)
-            database.execute(
-                "UPDATE deed SET details = ? WHERE number = ?", (json.dumps(details), line["number"])
-            )
         _add_old_seals(database)
-        _plain_hashes(database)
     database.close()
     engine = create_engine(url(folder))
+    with_older_log(engine)
     with engine.begin() as connection:
         command.downgrade(alembic_config(connection), revision)
     engine.dispose()
@@ -262,18 +256,6 @@ def _add_old_seals(database: sqlite3.Connection) -> None:
             made = hashlib.sha256(json.dumps(facts | more, sort_keys=True).encode()).hexdigest()
             query = "UPDATE deed SET details = json_set(details, '$.sha256', ?) WHERE target = ?"
             database.execute(query, (made, row["id"]))
-
-
-def _plain_hashes(database: sqlite3.Connection) -> None:
-    before = ""
-    for line in database.execute("SELECT * FROM deed ORDER BY number").fetchall():
-        at = datetime.fromisoformat(line["at"]).replace(tzinfo=UTC)
-        event = AuditEvent(
-            line["number"], at, line["who"], line["role"], line["action"], line["target"],
-            json.loads(line["details"]), "",
-        )  # fmt: skip
-        before = hash_of(event, before)
-        database.execute("UPDATE deed SET hash = ? WHERE number = ?", (before, line["number"]))
 
 
 @pytest.fixture
@@ -309,10 +291,11 @@ def test_rows_of_an_older_release_are_called_unsealed_and_not_altered(old_folder
 def test_lines_of_an_older_release_cannot_be_hashed_again_once_the_key_is_there(old_folder: Path) -> None:
     open_store(url(old_folder)).close()
     with sqlite3.connect(old_folder / "recdash.db") as database:
-        database.row_factory = sqlite3.Row
         database.execute("UPDATE deed SET who = 'eve' WHERE number = 2")
-        _plain_hashes(database)
     database.close()
+    engine = create_engine(url(old_folder))
+    with_older_log(engine)
+    engine.dispose()
     (mismatch,) = audited(old_folder)
     assert (mismatch.row, "recorded beside the store's key" in mismatch.expected) == ("line 6", True)
 
