@@ -53,8 +53,8 @@ def hash_of(event: AuditEvent, before: str, key: AuditKey | None = None) -> str:
 def breaks(log: Iterable[AuditEvent], key: AuditKey | None = None) -> list[int]:
     """Returns the numbers of the lines at which the chain is broken; empty if it is intact.
 
-    ``log`` must be the complete log, the first line first. Lines that were cut off at its end are not missed:
-    compare the last hash with one that was noted elsewhere.
+    ``log`` must be the complete log, the first line first. It is not noticed that lines were cut off at its
+    end: compare the last hash with one that was noted elsewhere.
     """
     return [number for number, _ in broken_lines(log, key)]
 
