@@ -243,11 +243,13 @@ class Comparison:
         """Returns how a row is called in a message, such as ``run 'als' of 'Films'``."""
         word = str(getattr(row, "kind", kind.word)) if kind.word == "entry" else kind.word
         title = getattr(row, "name", None) or getattr(row, "title", None)
-        named = f"{WORDS.get(word, word)} '{title}'" if title else f"{word} {row.id}"
-        return named if kind is EXPERIMENT else f"{named} of {self._home(row.experiment)}"
+        return self._called(kind, word, title, row.id, getattr(row, "experiment", None))
 
-    def _home(self, experiment: Any) -> str:
-        return f"'{self._experiments.get(str(experiment), experiment)}'"
+    def _called(self, kind: Kind, word: str, title: Any, key: str, experiment: Any) -> str:
+        word = WORDS.get(word, word)
+        named = f"{word} '{title}'" if title else f"{word} {key}"
+        home = self._experiments.get(str(experiment), experiment)
+        return named if kind is EXPERIMENT else f"{named} of '{home}'"
 
     def _note(
         self, kind: Kind, shown: str, actual: str, expected: str, record: str, *, is_damaged: bool = False
@@ -291,12 +293,10 @@ class Comparison:
             if word == RUN.word and record.seal is None:
                 continue
             title = record.told.get("name") or record.told.get("title")
-            shown = WORDS.get(record.name, record.name)
-            shown = f"{shown} '{title}'" if title else f"{shown} {key}"
-            home = "" if word == EXPERIMENT.word else f" of {self._home(record.told.get('experiment'))}"
+            shown = self._called(kinds[word], record.name, title, key, record.told.get("experiment"))
             expected = f"the row that {_by(record.line)} stored; no line says that it was deleted"
             record_name = f"{record.name} {key} (missing)"
-            self._note(kinds[word], f"{shown}{home}", f"no row has the id {key}", expected, record_name)
+            self._note(kinds[word], shown, f"no row has the id {key}", expected, record_name)
 
     def add_curves(self, stored: Mapping[str, StoredCurves]) -> None:
         """Notes the runs whose curves are not those that were stored with them."""
@@ -332,14 +332,12 @@ def _changed_fields(kind: Kind, row: Any, told: Mapping[str, Any]) -> list[tuple
         return []
     differing = []
     for name in kind.names:
-        now = audit.shortened(getattr(value, name))
-        then = told.get(name)
-        if name not in told:
-            if not (kind.changes is not None and name in kind.changes):
-                continue
-        elif isinstance(then, dict) and isinstance(getattr(value, name), Mapping):
-            full = getattr(value, name)
-            now = {entry: audit.shortened(full.get(entry)) for entry in then}
+        if name not in told and name not in (kind.changes or ()):
+            continue
+        stored, then = getattr(value, name), told.get(name)
+        now = audit.shortened(stored)
+        if isinstance(then, dict) and isinstance(stored, Mapping):
+            now = {entry: audit.shortened(stored.get(entry)) for entry in then}
         if now != then:
             differing.append((name, now, then))
     return differing
