@@ -48,13 +48,13 @@ WORDS = {"online test": "A/B test"}
 """How the kinds of rows are called where the word in the log is not the one that people read."""
 AT_ONCE = 256
 """How many curves are in memory at the same time."""
-MOST_TOLD = 80
+MOST_SHOWN = 80
 """The number of characters to which a value in a message is cut."""
 
 
 @dataclass
 class Recorded:
-    """What the log says of a row: its newest ``line``, its ``seal``, and the fields that the log tells.
+    """What the log says of a row: its newest ``line``, its ``seal``, and the values of its ``fields``.
 
     ``old_seal`` is that of an older release. ``seal`` and ``curves`` are None if no line has them.
     """
@@ -65,7 +65,7 @@ class Recorded:
     old_seal: str | None
     seal: str | None = None
     curves: tuple[str, AuditEvent] | None = None
-    told: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 Records = dict[str, Recorded]
@@ -131,14 +131,14 @@ def _follow(records: Records, line: AuditEvent, verb: str, word: str) -> None:
     if verb == "add":
         called = str(details.get("kind", word)) if word == "entry" else word
         held_by = tuple(details.get(holder) for holder in ("experiment", "report", "replicate_of"))
-        records[name] = Recorded(called, line, held_by, details.get("sha256"), told=details)
+        records[name] = Recorded(called, line, held_by, details.get("sha256"), fields=details)
     elif verb == "change" and name in records:
         record = records[name]
         record.line = line
         for changed, value in details.items():
-            known = record.told.get(changed)
+            known = record.fields.get(changed)
             merges = isinstance(known, dict) and isinstance(value, dict)
-            record.told[changed] = (known | value) if merges else value
+            record.fields[changed] = (known | value) if merges else value
     elif verb in ("delete", "replace"):
         records.pop(name, None)
         _forget_held(records, line.target)
@@ -161,17 +161,17 @@ def _take_seal(records: Records, line: AuditEvent, name: str, sealed: Any) -> No
         record.seal, record.line = str(sealed), line
         if key != line.target:
             for other in BY_OTHERS:
-                record.told.pop(other, None)
+                record.fields.pop(other, None)
 
 
 def _experiment_names(session: Session, records: Records) -> dict[str, str]:
-    told = {
-        name.removeprefix(f"{EXPERIMENT.word} "): str(record.told.get("name", ""))
+    logged = {
+        name.removeprefix(f"{EXPERIMENT.word} "): str(record.fields.get("name", ""))
         for name, record in records.items()
         if name.startswith(f"{EXPERIMENT.word} ")
     }
     columns = select(EXPERIMENT.row.id, EXPERIMENT.row.name)
-    return {key: name for key, name in told.items() if name} | {
+    return {key: name for key, name in logged.items() if name} | {
         str(key): str(name) for key, name in session.execute(columns)
     }
 
@@ -258,10 +258,10 @@ class Comparison:
         self.mismatches.append(Mismatch(table, shown, actual, expected, record, is_damaged))
 
     def _note_changes(self, kind: Kind, row: Any, record: Recorded, shown: str) -> None:
-        """Notes each field that differs from what the log tells; else that the content differs."""
+        """Notes each field whose value differs from that in the log; else that the content differs."""
         by = _by(record.line)
         is_damaged = kind.changes is None and not is_intact(row)
-        changed = _changed_fields(kind, row, record.told)
+        changed = _changed_fields(kind, row, record.fields)
         for name, now, then in changed:
             actual, expected = f"{name} is {_text(now)}", f"{_text(then)}, as {by} wrote"
             record_name = f"{_record(kind, row)} ({name})"
@@ -277,7 +277,7 @@ class Comparison:
             self._note(kind, shown, actual, f"as {_by(record.line)} wrote it", _record(kind, row))
             return
         for name in sorted(kind.changeable):
-            now, then = audit.shortened(getattr(row, name)), record.told.get(name)
+            now, then = audit.shortened(getattr(row, name)), record.fields.get(name)
             if now != then:
                 actual, expected = f"{name} is {_text(now)}", f"{_text(then)}, as the audit log says"
                 self._note(kind, shown, actual, expected, f"{_record(kind, row)} ({name})")
@@ -292,8 +292,8 @@ class Comparison:
             # Older releases did not log of which run a replicate is, with which it is deleted.
             if word == RUN.word and record.seal is None:
                 continue
-            title = record.told.get("name") or record.told.get("title")
-            shown = self._called(kinds[word], record.name, title, key, record.told.get("experiment"))
+            title = record.fields.get("name") or record.fields.get("title")
+            shown = self._called(kinds[word], record.name, title, key, record.fields.get("experiment"))
             expected = f"the row that {_by(record.line)} stored; no line says that it was deleted"
             record_name = f"{record.name} {key} (missing)"
             self._note(kinds[word], shown, f"no row has the id {key}", expected, record_name)
@@ -324,17 +324,17 @@ def _by(line: AuditEvent) -> str:
     return f"line {line.number} ({line.who}, {line.at:%Y-%m-%d %H:%M} UTC)"
 
 
-def _changed_fields(kind: Kind, row: Any, told: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Returns (name, value now, value in the log) of the fields that differ from what the log tells."""
+def _changed_fields(kind: Kind, row: Any, logged: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Returns (name, value now, value in the log) of the fields that differ from those in the log."""
     try:
         value = kind.unchecked(row)
     except EvidenceDamaged:
         return []
     differing = []
     for name in kind.names:
-        if name not in told and name not in (kind.changes or ()):
+        if name not in logged and name not in (kind.changes or ()):
             continue
-        stored, then = getattr(value, name), told.get(name)
+        stored, then = getattr(value, name), logged.get(name)
         now = audit.shortened(stored)
         if isinstance(then, dict) and isinstance(stored, Mapping):
             now = {entry: audit.shortened(stored.get(entry)) for entry in then}
@@ -344,11 +344,11 @@ def _changed_fields(kind: Kind, row: Any, told: Mapping[str, Any]) -> list[tuple
 
 
 def _text(value: Any) -> str:
-    """Returns a value in a message, cut to ``MOST_TOLD`` characters."""
+    """Returns a value in a message, cut to ``MOST_SHOWN`` characters."""
     if value is None:
         return "empty"
     text = f"'{value}'" if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= MOST_TOLD else f"{text[:MOST_TOLD]}…"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def _old_seal(kind: Kind, row: Any) -> str | None:
