@@ -71,21 +71,8 @@ def is_folder(source: Any) -> bool:
         return False
 
 
-def rereadable(source: Any) -> Any:
-    """Returns a binary file or a pipe as a file in memory, to read it again; other sources unchanged."""
-    if _is_pipe(source):
-        copy = io.BytesIO(Path(source).read_bytes())
-        copy.name = Path(source).name
-        return copy
-    if not hasattr(source, "read") or hasattr(source, "__arrow_c_stream__") or isinstance(source, type):
-        return source
-    copy = io.BytesIO(bytes_of(source))
-    if own := getattr(source, "name", None):
-        copy.name = own
-    return copy
-
-
-def _is_pipe(source: Any) -> bool:
+def is_pipe(source: Any) -> bool:
+    """Returns whether the source is the path of a pipe, which can be read only once."""
     try:
         return isinstance(source, str | Path) and Path(source).is_fifo()
     except (OSError, ValueError):  # a name that no file can have
@@ -174,7 +161,7 @@ def of_open_file(file: OpenFile) -> Content:
     def read_at(n_bytes: int, position: int) -> bytes:
         return os.pread(file.number, n_bytes, position)
 
-    name = file.name or "upload"
+    name = file.name or ""
     return Content(name, size, read_at(HEAD, 0), lambda: io.BufferedReader(_Reader(read_at, size), CHUNK))
 
 

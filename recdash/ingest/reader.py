@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -137,11 +136,16 @@ def read_recommendations(
     problem. The header and the first rows are checked now, the values while ``batches()`` is read. Raises
     ``UploadError`` with all problems.
     """
-    source = contents.rereadable(source)
-    if names := members(source, limits=limits):
+    request = TableRequest("run", source, name, mapping, limits, known_order=KnownOrder(order, checked))
+    try:
+        request = replace(request, source=_reopenable(source, name))
+        tables = _runs_in(request)
+    except UploadError as error:
+        raise UploadError(error.problems, _names(request)[0]) from error
+    if tables:
         how: dict[str, Any] = {"mapping": mapping, "limits": limits, "order": order, "checked": checked}
-        return [run for member in _runs_in(source, names, limits) for run in _of_member(member, name, how)]
-    opened = _open(TableRequest("run", source, name, mapping, limits, known_order=KnownOrder(order, checked)))
+        return [run for own, table in tables for run in read_recommendations(table, name=own, **how)]
+    opened = _open(request)
     try:
         several = [_split(of_model) for of_model in _by_model(opened)]
     except UploadError as error:
@@ -159,29 +163,30 @@ def read_recommendations(
 def members(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
     """Returns the names of the tables in a zip archive of several; an empty tuple for any other source.
 
-    Raises ``UploadError`` for a damaged archive, and for tables that exceed the limits together.
+    Raises ``UploadError`` for a file that cannot be read, a damaged archive, and tables that exceed the
+    limits together.
     """
-    if isinstance(source, io.BytesIO):
-        source = source.getvalue()
-    if not _is_file(source):
-        return ()
-    names = tables_of(_content(source, None), limits or UNLIMITED)
+    return _members(_reopenable(source, None), limits)
+
+
+def _members(source: Source, limits: Limits | None) -> tuple[str, ...]:
+    names = tables_of(source, limits or UNLIMITED) if isinstance(source, contents.Content) else ()
     return names if len(names) > 1 and not are_parts(names) else ()
 
 
-def _runs_in(
-    source: Source, names: Sequence[str], limits: Limits | None
-) -> list[tuple[contents.Member, str]]:
-    """Returns each table of an archive with the name to show.
+def _runs_in(request: TableRequest) -> list[tuple[str, contents.Content]]:
+    """Returns each table of an archive of several, with the name of its candidate; none for other sources.
 
     Raises ``UploadError`` if some are clearly no runs.
     """
+    names = _members(request.source, request.limits)
+    if not names:
+        return []
     from recdash.ingest.sorting import Context, sort_files
 
-    source = source.getvalue() if isinstance(source, io.BytesIO) else source
-    tables = [contents.Member(source, name) for name in names]
+    tables = [replace(request.source, member=name) for name in names]
     shown = names_shown(names)
-    looks = [look(table, name=name, limits=limits) for table, name in zip(tables, shown, strict=True)]
+    looks = [look(table, name=name, limits=request.limits) for table, name in zip(tables, shown, strict=True)]
     kinds = sort_files(looks, Context(has_truth=True))
     other = [
         f"'{name}' ({table.kind})"
@@ -193,23 +198,10 @@ def _runs_in(
     if other:
         finding = f"the zip archive holds other tables than runs: {', '.join(other[:5])}"
         fix = "Add the archive without saying that it is a run, so that each table is recognised."
-        raise UploadError(Problem("zip-members", "file", finding, fix), _names_of(source, None, "run")[0])
-    return list(zip(tables, shown, strict=True))
-
-
-def _of_member(
-    member: tuple[contents.Member, str], name: str | None, how: Mapping[str, Any]
-) -> list[Recommendations]:
-    """Returns the candidates in one table of an archive, named after it."""
-    source, shown = member
-    own = without_suffixes(shown) or shown
-    return read_recommendations(source, name=f"{name}: {own}" if name else own, **how)
-
-
-def _is_file(source: Source) -> bool:
-    source = contents.innermost(source)
-    is_file = isinstance(source, str | Path | bytes | bytearray | memoryview | contents.OpenFile)
-    return is_file and bool(source) and not contents.is_folder(source)
+        raise UploadError(Problem("zip-members", "file", finding, fix))
+    own = [without_suffixes(name) or name for name in shown]
+    own = [f"{request.name}: {name}" for name in own] if request.name else own
+    return list(zip(own, tables, strict=True))
 
 
 def _by_model(opened: Opened) -> Iterator[Opened]:
@@ -527,12 +519,17 @@ def _columns(
 
 
 def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
-    is_arrow = hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
-    if not isinstance(source, Mapping) and not is_arrow:
+    if not _is_in_memory(source):
         return _raw_of_file(source, name, kind, limits)[0]
     if kind == "run":
         refuse_sets(source)
     return read_document(dict(source), kind) if isinstance(source, Mapping) else read_arrow(source)
+
+
+def _is_in_memory(source: Source) -> bool:
+    """Returns whether the source is a table in memory, not a file."""
+    is_arrow = hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
+    return is_arrow or isinstance(source, Mapping)
 
 
 def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limits) -> tuple[RawTable, int]:
@@ -552,9 +549,17 @@ def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limi
     return joined([(file.name, read_raw(file, kind, limits)) for file in filled]), size
 
 
+def _reopenable(source: Source, name: str | None) -> Source:
+    """Returns the content of a file, a stream or a pipe, to read it repeatedly; other sources unchanged."""
+    return source if _is_in_memory(source) or contents.is_folder(source) else _content(source, name)
+
+
 def _content(source: Source, name: str | None) -> contents.Content:
+    """Returns the content of a file; its name is empty if none is known."""
+    if isinstance(source, contents.Content):
+        return source
     if isinstance(source, contents.Member):
-        return replace(_content(source.file, name), member=source.name)
+        return replace(_content(source.file, name), name=Path(source.name).name, member=source.name)
     if isinstance(source, contents.Sheet):
         return replace(_content(source.file, name), sheet=source.name)
     if isinstance(source, str) and not source:
@@ -564,9 +569,10 @@ def _content(source: Source, name: str | None) -> contents.Content:
     if isinstance(source, contents.OpenFile):
         return contents.of_open_file(replace(source, name=name or source.name))
     if hasattr(source, "read"):
-        return contents.of_bytes(contents.bytes_of(source), name or str(getattr(source, "name", "upload")))
+        name = name or str(getattr(source, "name", None) or "")
+        source = contents.bytes_of(source)
     if isinstance(source, bytes | bytearray | memoryview):
-        return contents.of_bytes(bytes(source), name or "upload")
+        return contents.of_bytes(bytes(source), name or "")
     finding = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"
     fix = "Give a path, bytes, a file opened with 'rb', a pandas, polars or Arrow table, or a dict by user."
     raise UploadError(Problem("bad-source", "source", finding, fix))
@@ -577,19 +583,15 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
 
     A file's own name is shown without its suffixes.
     """
-    return _names_of(request.source, request.name, request.kind)
-
-
-def _names_of(source: Source, name: str | None, kind: TableKind) -> tuple[str, str | None]:
-    if name:
-        return name, name
-    source = source.file if isinstance(source, contents.Sheet) else source
+    if request.name:
+        return request.name, request.name
+    source = request.source.file if isinstance(request.source, contents.Sheet) else request.source
     source = Path(source.name) if isinstance(source, contents.Member) else source
     # only files have names: on a data frame .name would be a column
     own = source if isinstance(source, str | Path) else getattr(source, "name", None)
-    is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile)
+    is_open = hasattr(source, "read") or isinstance(source, contents.OpenFile | contents.Content)
     is_file = isinstance(source, str | Path) or (is_open and own)
-    file_name = Path(str(own)).name if is_file else kind
+    file_name = Path(str(own)).name if is_file else request.kind
     return without_suffixes(file_name) or file_name or "upload", None
 
 

@@ -64,6 +64,27 @@ def test_an_archive_that_also_holds_a_test_set_is_no_run() -> None:
         read_recommendations(data)
 
 
+@pytest.mark.parametrize("limits", [None, CHILD])
+@pytest.mark.parametrize(("name", "source"), [(None, "week"), ("als", "als")])
+@pytest.mark.parametrize(
+    "data", [zipped({"als.csv": run(1), "truth.csv": TRUTH}), RUNS[:200], None], ids=["kinds", "cut", "none"]
+)
+def test_the_source_of_a_refused_archive_is_its_name(
+    data: bytes | None, name: str | None, source: str, limits: Limits | None, tmp_path: Path
+) -> None:
+    if data is not None:
+        (tmp_path / "week.zip").write_bytes(data)
+    with pytest.raises(UploadError) as refused:
+        read_recommendations(tmp_path / "week.zip", name=name, limits=limits)
+    assert refused.value.source == source
+
+
+@pytest.mark.parametrize("limits", [None, CHILD])
+def test_a_path_that_no_file_can_have_is_one_problem(limits: Limits | None) -> None:
+    with pytest.raises(UploadError, match="cannot be opened"):
+        read_recommendations("a" * 5000, limits=limits)
+
+
 def test_a_table_that_must_be_one_is_not_chosen_from_several() -> None:
     with pytest.raises(UploadError, match=r"holds 2 files: 'a.csv', 'b.csv'"):
         read_upload("truth", zipped({"a.csv": TRUTH, "b.csv": TRUTH}))

@@ -353,10 +353,10 @@ def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, st
 
     Either the path or the temporary file is None.
     """
-    if isinstance(source, str | Path) and not Path(source).is_fifo():
-        return source, None, None
-    if isinstance(source, str | Path):
+    if byte_source.is_pipe(source):
         return None, _on_disk(Path(source).read_bytes()), Path(source).name
+    if isinstance(source, str | Path):
+        return source, None, None
     if not hasattr(source, "read"):
         return None, _on_disk(source), None
     own = getattr(source, "name", None)
