@@ -108,8 +108,8 @@ def slices_of(reference: Reference, by: str) -> list[Slice]:
 
 
 def user_slices(reference: Reference, most_rules: int = MOST_USER_RULES) -> list[Slice]:
-    """Returns all slices of users by the first ``most_rules`` rules whose table is given."""
-    rules = [rule.by for rule in rules_of(reference) if rule.of == "users" and not rule.by.endswith(BANDED)]
+    """Returns all slices of users by the first ``most_rules`` rules whose table is given, without bands."""
+    rules = [rule.by for rule in _rules_without_bands(reference) if rule.of == "users"]
     return [part for by in rules[:most_rules] for part in slices_of(reference, by)]
 
 
@@ -118,25 +118,30 @@ def known_slices(reference: Reference) -> list[str]:
     return [rule.by for rule in rules_of(reference)]
 
 
-def rules_of(reference: Reference) -> list[SliceRule]:
-    """Returns the rules whose table is given, including one for each column of the attribute tables."""
-    rules = [rule for rule in SLICE_RULES if _has(reference, rule.needs)]
-    columns = [rule for family in FAMILIES for rule in _rules_of_columns(reference, family)]
-    banded = [rule for family in FAMILIES for rule in _rules_of_bands(reference, family)]
-    return [*rules, *columns, *banded]
+def rules_of(reference: Reference) -> Iterator[SliceRule]:
+    """Yields the rules whose table is given; those of bands, which take longest to find, come last."""
+    yield from _rules_without_bands(reference)
+    for family in FAMILIES:
+        yield from _rules_of_bands(reference, family)
+
+
+def _rules_without_bands(reference: Reference) -> Iterator[SliceRule]:
+    yield from (rule for rule in SLICE_RULES if _has(reference, rule.needs))
+    for family in FAMILIES:
+        yield from _rules_of_columns(reference, family)
 
 
 def _rule(reference: Reference, by: str) -> SliceRule:
-    rules = {rule.by: rule for rule in rules_of(reference)}
-    if by in rules:
-        return rules[by]
+    rule = next((rule for rule in rules_of(reference) if rule.by == by), None)
+    if rule is not None:
+        return rule
     tables = [rule.needs for rule in SLICE_RULES if rule.by == by]
     tables += [family.table for family in FAMILIES if by.startswith(family.prefix)]
     if tables and not _has(reference, tables[0]):
         text = f"needs {TABLE_WORDS[tables[0]]}, and none was given"
         fix = "Add that table, or choose another slice."
         raise InputError(Problem("slice-lacks-table", f"slice '{by}'", text, fix))
-    raise UnknownName("slice", by, list(rules))
+    raise UnknownName("slice", by, known_slices(reference))
 
 
 def _has(reference: Reference, kind: TableKind) -> bool:
@@ -243,11 +248,14 @@ def _rules_of_columns(reference: Reference, family: Family) -> Iterator[SliceRul
 
 
 def _rules_of_bands(reference: Reference, family: Family) -> Iterator[SliceRule]:
-    for column in _columns(reference, family):
-        numbers = _numbers_of(reference.tables[family.table], column)
-        if numbers is None:
+    columns = _columns(reference, family)
+    numbers_of = {column: _numbers_of(reference.tables[family.table], column) for column in columns}
+    if all(numbers is None for numbers in numbers_of.values()):
+        return
+    owner, weight = _described(reference, family)
+    for column, numbers in numbers_of.items():
+        if numbers is None or column + BANDED in columns:  # the table's own column of that name counts
             continue
-        owner, weight = _described(reference, family)
         of_owner = _by_owner(numbers, owner, len(weight))
         distinct = np.unique(of_owner[np.isfinite(of_owner) & (weight > 0)])
         if _needs_bands(distinct, is_text=not has_numbers(reference.tables[family.table], column)):

@@ -236,6 +236,16 @@ def test_bands_are_no_further_segments_of_a_recommendation() -> None:
     assert {one.by for one in user_slices(known)} == {"user:price"}
 
 
+def test_a_column_named_like_bands_stays_that_column() -> None:
+    known = many_users(12, **{"price": np.repeat(PRICES, 2), "price (bands)": ["low", "high"] * 6})
+    assert known_slices(known) == ["user:price", "user:price (bands)"]
+    assert {value: len(users) for value, users in users_in("user:price (bands)", known).items()} == {
+        "high": 6,
+        "low": 6,
+    }
+    assert {one.by for one in user_slices(known)} == {"user:price", "user:price (bands)"}
+
+
 def test_rare_values_are_pooled_so_that_no_column_makes_more_than_twelve_slices() -> None:
     plans = [f"p{place:02}" for place in range(14) for _ in range(14 - place)] + [None]
     result = users_in("user:plan", many_users(len(plans), plan=plans))
