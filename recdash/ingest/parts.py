@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -13,13 +14,22 @@ import pyarrow as pa
 from recdash.errors import Problem, UploadError
 from recdash.ingest.formats.raw_table import RawTable
 
-PART = re.compile(r"part-(?:[rm]-)?\d{4,}\b.*|\d{6}_\d+\b.*|.*?\d{12}(?:\.\w+)*")
+PART = re.compile(r"part-(?:[rm]-)?\d{4,}\b.*|\d{6}_\d+\b.*|(?P<table>.*?)(?<!\d)0{6}\d{6}(?:\.\w+)*")
 """Names of parts: part-00000-….csv of Spark, 000000_0 of Hive, recs-000000000001.csv of BigQuery."""
 
 
 def are_parts(names: Sequence[str]) -> bool:
     """Returns whether files of these names are the parts of one table."""
-    return len(names) > 1 and all(PART.fullmatch(PurePosixPath(name).name) for name in names)
+    return len(names) > 1 and _have_one_table(names)
+
+
+def _have_one_table(names: Sequence[str]) -> bool:
+    """Returns whether all names are those of parts, in one folder and with the same beginning."""
+    tables = set()
+    for path in map(PurePosixPath, names):
+        part = PART.fullmatch(path.name)
+        tables.add((path.parent, part["table"]) if part else None)
+    return len(tables) == 1 and None not in tables
 
 
 def parts_in(folder: Path) -> list[Path]:
@@ -30,7 +40,7 @@ def parts_in(folder: Path) -> list[Path]:
     files = sorted(
         path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))
     )
-    if not files or not all(PART.fullmatch(path.name) for path in files):
+    if not _have_one_table([str(path) for path in files]):
         fix = "Name its files. A folder is read as one table if Spark wrote it as part-00000 … files."
         raise UploadError(Problem("no-file", str(folder), "is a folder", fix))
     return [path for path in files if path.stat().st_size]
@@ -71,7 +81,7 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
             rows_before.append(n_rows)
 
     def where(row: int) -> str:
-        place = max(number for number, before in enumerate(rows_before[: len(tables)]) if before <= row)
+        place = bisect_right(rows_before[: len(tables)], row) - 1
         return f"'{parts[place][0]}', {tables[place].where(row - rows_before[place])}"
 
     def sample() -> list[dict[str, str]]:

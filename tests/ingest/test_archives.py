@@ -151,6 +151,29 @@ def test_parts_of_other_columns_are_refused() -> None:
         read_recommendations(zipped({"part-00000.csv": run(1), "part-00001.csv": TRUTH}))
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("als/part-00000.csv", "pop/part-00000.csv"),
+        ("als-000000000000.csv", "pop-000000000000.csv"),
+        ("als-202611260900.csv", "als-202611270900.csv"),
+        ("als_20261126093000.csv", "als_20261127093000.csv"),
+    ],
+    ids=["folders", "beginnings", "minutes", "seconds"],
+)
+def test_files_of_several_tables_are_no_parts_of_one(names: tuple[str, str]) -> None:
+    data = zipped(dict(zip(names, (run(1), run(0)), strict=True)))
+    assert members(data) == names
+    assert len(read_recommendations(data)) == 2
+
+
+def test_numbered_files_of_one_beginning_are_parts_of_one_table() -> None:
+    data = zipped({"recs-000000000000.csv": run(1), "recs-000000000001.csv": run(0)})
+    assert members(data) == ()
+    (one,) = read_recommendations(data)
+    assert sum(batch.num_rows for batch in one.batches()) == 60
+
+
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "als.csv").write_text(run(1))
     with pytest.raises(InputError, match="is a folder"):
