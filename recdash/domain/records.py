@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from recdash.domain.hits import IdOverlap
-from recdash.domain.kinds import OnlineKind, Replication
+from recdash.domain.kinds import OnlineKind, Replication, TableKind
 from recdash.errors import Problem
 
 
@@ -37,8 +37,13 @@ class Experiment:
     @property
     def files(self) -> frozenset[str]:
         """Returns the sha256 of all its tables."""
-        tables = (self.truth, self.train, self.catalogue, *self.tables.values())
-        return frozenset(sha256 for sha256 in tables if sha256 is not None)
+        return frozenset(filter(None, self.all_tables.values()))
+
+    @property
+    def all_tables(self) -> dict[TableKind, str | None]:
+        """Returns {kind: sha256} of all its tables, with None for those of the first three that it lacks."""
+        further = cast("Mapping[TableKind, str]", self.tables)
+        return {"truth": self.truth, "train": self.train, "catalogue": self.catalogue, **further}
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,6 @@ CHANGES: tuple[DefinitionChange, ...] = ()
 def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) -> Basis:
     """Returns what the numbers of a stored run depend on; ``ids`` are problems of its ids."""
     made, ledger = run.provenance, run.ledger
-    main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
     return Basis(
         run.name,
         users=str(made.get("users")),
@@ -87,7 +86,7 @@ def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) ->
         threshold=experiment.settings.get("relevance_threshold"),
         served=made.get("served"),
         computed=run.reference is not None,
-        tables={**main, **experiment.tables},
+        tables=dict(experiment.all_tables.items()),
         ids=ids,
     )
 

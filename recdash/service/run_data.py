@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.domain.hits import Hits
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import TableKind
-from recdash.domain.records import Run
+from recdash.domain.records import Experiment, Run
 from recdash.domain.results import Scope, Slice, Unavailable
 from recdash.engines import Reference, hits_from_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
@@ -72,7 +72,7 @@ class RunData:
                     raise EvidenceDamaged(Problem("damaged", place, curve.reason, ""))
         files: list[str | None] = []
         for experiment in map(store.experiments.get, {run.experiment for run in runs}):
-            files += [experiment.truth, experiment.train, experiment.catalogue, *experiment.tables.values()]
+            files += experiment.files
         for run in runs:
             files += [run.upload, *run.hits.values()]
         if test_id:
@@ -180,14 +180,14 @@ class RunData:
 
         Raises InputError without a test set.
         """
-        experiment = self._store.experiments.get(experiment_id)
+        return self.tables_of(self._store.experiments.get(experiment_id))
+
+    def tables_of(self, experiment: Experiment) -> dict[TableKind, Upload]:
+        """Returns the tables as ``tables`` does, of an experiment whose row need not be stored."""
         if experiment.truth is None:
             raise InputError(no_test_set(experiment.name))
-        main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
-        stored = {**main, **experiment.tables}
-        kinds: tuple[TableKind, ...] = ("truth", "train", "catalogue", *reading.OTHER_TABLES)
         return {
             kind: Upload(kind, experiment.name, self._store.artifacts.table(sha), {})
-            for kind in kinds
-            if (sha := stored.get(kind)) is not None
+            for kind, sha in experiment.all_tables.items()
+            if sha is not None
         }

@@ -56,9 +56,9 @@ def _command(context: ReportContext) -> str:
 def _tables(context: ReportContext) -> Table:
     """Returns a table with the hash of every table from which numbers were computed."""
     experiment, test = context.experiment, context.test
-    main = {"truth": experiment.truth, "train": experiment.train, "catalogue": experiment.catalogue}
-    tables = main | dict(experiment.tables)
-    rows: list[tuple[Cell, ...]] = [(kind, experiment.name, sha) for kind, sha in tables.items() if sha]
+    rows: list[tuple[Cell, ...]] = [
+        (kind, experiment.name, sha) for kind, sha in experiment.all_tables.items() if sha
+    ]
     for run in context.all_runs.values():
         if run.id in context.query.shown:
             upload: Cell = run.upload or Number(None, why="its upload was not kept")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from recdash.domain.inputs import Recommendations, Upload
 from recdash.domain.kinds import TableKind
@@ -152,7 +152,7 @@ class Purge:
             n_rows += count
             return count > 0
 
-        tables = tuple(kind for kind, sha in _tables_of(experiment).items() if has(sha))
+        tables = tuple(kind for kind, sha in experiment.all_tables.items() if has(sha))
         runs = self._store.runs.of_experiment(experiment.id, archived=True)
         own = tuple(run for run in runs if sum(map(has, (run.upload, run.hits.get("predictions")))))
         tests = tuple(
@@ -221,7 +221,7 @@ class Purge:
         experiment = affected.experiment
         fields: dict[str, Any] = {}
         for kind in affected.tables:
-            sha256 = self._without(str(_tables_of(experiment)[kind]), user_id)
+            sha256 = self._without(str(experiment.all_tables[kind]), user_id)
             if kind in experiment.tables:
                 fields["tables"] = {**fields.get("tables", experiment.tables), kind: sha256}
             else:
@@ -238,11 +238,7 @@ class Purge:
     def _setup(self, experiment: Experiment, fields: Mapping[str, Any]) -> Setup:
         """Returns the experiment's set-up with the changed tables. Raises InputError if nothing is left."""
         changed = replace(experiment, **fields)
-        tables: dict[TableKind, Upload] = {
-            kind: Upload(kind, experiment.name, self._store.artifacts.table(sha), {})
-            for kind, sha in _tables_of(changed).items()
-            if sha is not None
-        }
+        tables = self._data.tables_of(changed)
         if not tables["truth"].table.num_rows:
             fix = "Delete the experiment."
             place = f"experiment '{experiment.name}'"
@@ -336,16 +332,6 @@ def _noted(scored: Run, before: Run | None, user_id: str, noun: str = "") -> Run
     read = before.notices if before is not None else ()
     kept = [notice for notice in read if notice.code not in codes and not _quotes(asdict(notice), user_id)]
     return replace(scored, notices=(*kept, *notices))
-
-
-def _tables_of(experiment: Experiment) -> dict[TableKind, str | None]:
-    main: dict[TableKind, str | None] = {
-        "truth": experiment.truth,
-        "train": experiment.train,
-        "catalogue": experiment.catalogue,
-    }
-    further = cast("Mapping[TableKind, str | None]", experiment.tables)
-    return {**main, **further}
 
 
 def _rows_of(table: pa.Table, user_id: str) -> int:
