@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -11,6 +11,8 @@ from recdash.domain.access import Person
 
 EntryKind = Literal["proposal", "offline evidence", "online evidence", "decision", "comment"]
 Outcome = Literal["ship", "do not ship", "inconclusive", "needs A/B"]
+USER_PARAM = "u"
+"""The URL parameter with the id of a single user."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,16 @@ class SavedView:
     author: str
     page: str
     params: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def user(self) -> str:
+        """Returns the id of the single user that the view shows; "" if it shows none."""
+        return self.params.get(USER_PARAM, "").strip()
+
+    def without_user(self) -> SavedView:
+        """Returns the view without the single user that it shows."""
+        params = {name: value for name, value in self.params.items() if name != USER_PARAM}
+        return replace(self, params=params)
 
 
 @dataclass(frozen=True)

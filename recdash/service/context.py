@@ -89,7 +89,7 @@ class ServiceContext:
     def narrowed_to(self, experiment_id: str, numbers_only: bool) -> ServiceContext:
         """Returns a context that sees one experiment only and has its own cache.
 
-        Ids of other experiments are not found in it. With ``numbers_only`` notices quote no ids of users.
+        Ids of other experiments are not found in it. ``numbers_only`` is as in ``OneExperiment``.
         """
         store = OneExperiment(self.store, experiment_id, numbers_only=numbers_only)
         return replace(self, store=store, _caches={})

@@ -60,7 +60,8 @@ class Narrowed:
 class OneExperiment(Narrowed):
     """The read methods of a :class:`Store` for one experiment.
 
-    Others are not found, and all else is forbidden. With ``numbers_only`` notices quote no ids of users.
+    Others are not found, and all else is forbidden. With ``numbers_only`` notices quote no ids of users, and
+    saved views show no single user.
     """
 
     read_only = True
@@ -68,13 +69,14 @@ class OneExperiment(Narrowed):
     def __init__(self, store: Store, experiment_id: str, *, numbers_only: bool = False) -> None:
         super().__init__(store, experiment_id)
         self.experiments = NarrowedExperiments(store, experiment_id, numbers_only=numbers_only)
-        as_seen = noticed_without_ids if numbers_only else None
-        self.runs = NarrowedRuns(store, experiment_id, store.runs, "run", as_seen)
+        noticed = noticed_without_ids if numbers_only else None
+        viewed = SavedView.without_user if numbers_only else None
+        self.runs = NarrowedRuns(store, experiment_id, store.runs, "run", noticed)
         self.curves = NarrowedCurves(store, experiment_id)
-        self.online_tests = NarrowedValues(store, experiment_id, store.online_tests, "online test", as_seen)
+        self.online_tests = NarrowedValues(store, experiment_id, store.online_tests, "online test", noticed)
         self.journal = NarrowedValues(store, experiment_id, store.journal, "entry")
         self.reports = NarrowedValues(store, experiment_id, store.reports, "report")
-        self.saved_views = NarrowedViews(store, experiment_id, store.saved_views, "saved view")
+        self.saved_views = NarrowedViews(store, experiment_id, store.saved_views, "saved view", viewed)
         self.artifacts = NarrowedArtifacts(store, experiment_id)
 
     @property
@@ -164,7 +166,9 @@ class NarrowedCurves(Narrowed):
 class NarrowedViews(NarrowedValues[SavedView]):
     def named(self, name: str) -> SavedView | None:
         view = self._store.saved_views.named(name)
-        return view if view is not None and view.experiment == self._experiment_id else None
+        if view is None or view.experiment != self._experiment_id:
+            return None
+        return self._as_seen(view)
 
 
 class NarrowedArtifacts(Narrowed):

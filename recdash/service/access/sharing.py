@@ -8,7 +8,7 @@ import logging
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Literal
@@ -29,8 +29,6 @@ ID_BYTES = 16
 SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 LONGEST_TOKEN = 200
 NOTED_EVERY = timedelta(hours=1)
-OF_A_USER = "u"
-"""The parameter of a page's address with the id of a single user."""
 State = Literal["alive", "expired", "revoked"]
 Reason = Literal["unknown", "expired", "revoked", "archived"]
 
@@ -230,20 +228,14 @@ class Sharing:
         )
 
     def saved_views(self, experiment_id: str) -> list[SavedView]:
-        return [self._as_seen(view) for view in self._store.saved_views.of_experiment(experiment_id)]
-
-    def _as_seen(self, view: SavedView) -> SavedView:
-        """Returns a view as the person may open it: for guests of numbers only without the user it shows."""
-        if not self._context.person.numbers_only:
-            return view
-        return replace(view, params={name: view.params[name] for name in view.params if name != OF_A_USER})
+        return self._store.saved_views.of_experiment(experiment_id)
 
     def saved_view(self, name: str) -> SavedView:
         """Returns the saved view of this name. Raises NotFound if there is none."""
         view = self._store.saved_views.named(name)
         if view is None:
             raise NotFound(f"No saved view is called '{name}'.")
-        return self._as_seen(view)
+        return view
 
     def forget_view(self, view_id: str) -> None:
         self._context.writable_store().saved_views.delete(view_id)

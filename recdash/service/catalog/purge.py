@@ -12,7 +12,6 @@ from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, Problem, StoreBusy
 from recdash.evaluation import reading, replicate_merge
 from recdash.evaluation.candidates import PreparedRun, prepare_predictions, prepare_runs
-from recdash.service.access.sharing import OF_A_USER
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import Runs, StagedRun
 from recdash.service.context import ServiceContext
@@ -110,7 +109,7 @@ class Purge:
             version = self._context.version()
             tell(0.0, "Looking for the user")
             affected = self._all_affected(user_id)
-            views = [view for view in self._views() if view.params.get(OF_A_USER, "").strip() == user_id]
+            views = [view for view in self._views() if view.user == user_id]
             if dry_run:
                 return self._summary(user_id, affected, views)
             rewritten = []

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from recdash.domain.journal import USER_PARAM
 from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.records import records
-from recdash.service.access.sharing import OF_A_USER
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -35,11 +35,11 @@ def pick(view: View, run_id: str) -> Picked | None:
     show.
     """
     decisive = words(cached.decisive_users(view, run_id))
-    wanted = state.params().get(OF_A_USER, "").strip()
+    wanted = state.params().get(USER_PARAM, "").strip()
     user = _find(view, wanted, list(decisive))
     if user is None:
         return None
-    state.write(OF_A_USER, wanted or user.user_id)
+    state.write(USER_PARAM, wanted or user.user_id)
     return Picked(user, decisive)
 
 
@@ -112,4 +112,4 @@ def _step(label: str, ids: Sequence[str], place: int) -> None:
 
 
 def go_to(user_id: str) -> None:
-    state.choose(**{OF_A_USER: user_id})
+    state.choose(**{USER_PARAM: user_id})
