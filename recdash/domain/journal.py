@@ -102,9 +102,9 @@ class SavedView:
     params: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def user(self) -> str:
-        """Returns the id of the single user that the view shows; "" if it shows none."""
-        return self.params.get(USER_PARAM, "").strip()
+    def user(self) -> str | None:
+        """Returns the id of the single user that the view shows; None if it shows none."""
+        return self.params.get(USER_PARAM, "").strip() or None
 
     def without_user(self) -> SavedView:
         """Returns the view without the single user that it shows."""

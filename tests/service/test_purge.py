@@ -276,6 +276,13 @@ def test_a_dashboard_that_had_read_the_user_forgets_them(space: Workspace, tmp_p
         space.seen_by(replace(space.person, name="kim")).users.values(GONE, query)
 
 
+def test_without_an_id_no_view_is_deleted(space: Workspace) -> None:
+    (films,) = space.experiments.all()
+    space.sharing.save_view(films.id, "weekly", "overview", {"k": "2"})
+    assert space.purge.user("").is_empty
+    assert [view.name for view in space.sharing.saved_views(films.id)] == ["weekly"]
+
+
 def test_a_view_of_something_else_that_is_written_alike_stays(space: Workspace) -> None:
     (films,) = space.experiments.all()
     space.sharing.save_view(films.id, "two-items", "overview", {"k": "2"})
