@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 UNNAMED, KEY_HOLDER = "local user", "key holder"
-"""The names of people who have given none: on their own computer, and with the dashboard's key."""
+"""The names of a local user and of a user with the dashboard's key, if their own names are unknown."""
 SYSTEM_ACCOUNTS = frozenset({"admin", "administrator", "daemon", "nobody", "root", "system"})
-"""Login names that several people use, and that say nothing about who they are."""
+"""Login names that do not say who the person is."""
 FORGET_SECONDS = 60.0
-"""How long after a user was removed a page that began before may still be drawn."""
+"""How long pages that began before a user was removed may still store old answers in a cache."""
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -39,7 +39,7 @@ def local_person() -> Person:
 
 @cache
 def login_name() -> str:
-    """Returns the login name; ``UNNAMED`` if there is none, or it is an account of the system."""
+    """Returns the login name; ``UNNAMED`` if there is none, and for a system account."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError, ImportError):
@@ -59,6 +59,16 @@ def now_in_utc() -> datetime:
 
 
 @dataclass
+class PurgesSeen:
+    """How many users had been removed at the last call (None before the first), and the time until which
+    cached answers are forgotten.
+    """
+
+    count: int | None = None
+    forget_until: float = 0.0
+
+
+@dataclass
 class ServiceContext:
     """A store as one person sees it, with the limits of uploads and the clock.
 
@@ -71,8 +81,7 @@ class ServiceContext:
     limits: Limits | None = None
     now: Callable[[], datetime] = now_in_utc
     _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
-    _purges: list[float] = field(default_factory=lambda: [-1, 0.0])
-    """How often users were removed when that was last read, and until when answers are forgotten."""
+    _purges: PurgesSeen = field(default_factory=PurgesSeen)
     _forgotten_too: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -155,18 +164,19 @@ class ServiceContext:
         self._forgotten_too.append(clear)
 
     def forget_what_was_purged(self) -> None:
-        """Forgets all cached answers if a user was removed from the stored data since the last call.
+        """Forgets all cached answers if a user was removed from the stored data in the last minute.
 
-        It does so again for a minute: a page that is drawn meanwhile may have read the data before. For a
-        guest, who cannot read the audit log, it does nothing.
+        The minute begins when a call first sees the removal: pages that began before may still store old
+        answers. Removals before the first call do not count. For a guest, who cannot read the audit log, it
+        does nothing.
         """
         if self.person.is_guest:
             return
-        now, count = monotonic(), self.store.audit.n_purges()
-        known = self._purges[0]
-        if count != known:
-            self._purges[:] = [count, now + FORGET_SECONDS if known >= 0 else 0.0]
-        if now < self._purges[1]:
+        now, count, seen = monotonic(), self.store.audit.n_purges(), self._purges
+        if seen.count is not None and seen.count != count:
+            seen.forget_until = now + FORGET_SECONDS
+        seen.count = count
+        if now < seen.forget_until:
             self.forget()
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:

@@ -72,7 +72,7 @@ class Workspace:
     ) -> None:
         person = person or local_person()
         self._wire(ServiceContext(store, person, limits, clock).seen_by(person))
-        self._context.forget_what_was_purged()  # begins to count
+        self._context.forget_what_was_purged()  # earlier removals do not count
 
     def _wire(self, context: ServiceContext) -> None:
         self._context = context

@@ -22,7 +22,7 @@ def _asked_anew() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("account", "name"), [("mara", "mara"), ("root", UNNAMED), ("Administrator", UNNAMED)]
 )
-def test_an_account_of_the_system_is_no_persons_name(
+def test_a_system_account_is_not_the_name_of_a_person(
     monkeypatch: pytest.MonkeyPatch, account: str, name: str
 ) -> None:
     monkeypatch.delenv("RECDASH_USER", raising=False)
