@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
@@ -38,9 +38,6 @@ from recdash.service.run_data import RunData
 from recdash.service.staging import store_with_files
 from recdash.service.validation import LONGEST_NAME, Progress, check_typed, clean_name, quiet
 from recdash.store import new_id
-
-if TYPE_CHECKING:
-    pass
 
 REFERENCE_TAG = "reference"
 FALLBACK_NAME = " + popular for the rest"
