@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.inputs import Recommendations, Upload
+from recdash.domain.journal import SavedView
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, Problem, StoreBusy
@@ -54,10 +55,6 @@ class Purged:
         return not (self.experiments or self.runs or self.tests or self.views)
 
 
-Completable = tuple[Run, PreparedRun]
-"""A run that was scored again: its row, and what was read."""
-
-
 @dataclass(frozen=True)
 class Affected:
     """The parts of an experiment that have rows of the user; ``tables`` are those of its set-up."""
@@ -80,7 +77,7 @@ class Rewritten:
 
 
 class Purge:
-    """The service that removes users from stored data."""
+    """The service that removes a user from stored data."""
 
     def __init__(
         self,
@@ -109,7 +106,7 @@ class Purge:
             version = self._context.version()
             tell(0.0, "Looking for the user")
             affected = self._all_affected(user_id)
-            views = [view for view in self._views() if view.user == user_id]
+            views = self._views_of(user_id)
             if dry_run:
                 return self._summary(user_id, affected, views)
             rewritten = []
@@ -136,34 +133,38 @@ class Purge:
         parts = [self._affected(experiment, user_id) for experiment in experiments]
         return [part for part in parts if part is not None]
 
-    def _views(self) -> Iterator[Any]:
-        for experiment in self._store.experiments.all(archived=True):
-            yield from self._store.saved_views.of_experiment(experiment.id)
+    def _views_of(self, user_id: str) -> list[SavedView]:
+        """Returns the saved views that show the user."""
+        experiments = self._store.experiments.all(archived=True)
+        views = [view for known in experiments for view in self._store.saved_views.of_experiment(known.id)]
+        return [view for view in views if view.user == user_id]
 
     # ── what has the user ────────────────────────────────────────────────────────────────────
 
     def _affected(self, experiment: Experiment, user_id: str) -> Affected | None:
-        n_rows = 0
+        """Returns what has rows of the user, None for nothing. Tables of the set-up affect all runs."""
 
-        def has(sha256: str | None) -> bool:
-            nonlocal n_rows
-            count = 0 if sha256 is None else _rows_of(self._store.artifacts.table(sha256), user_id)
-            n_rows += count
-            return count > 0
+        def rows_in(*files: str | None) -> int:
+            return sum(_rows_of(self._store.artifacts.table(sha), user_id) for sha in files if sha)
 
-        tables = tuple(kind for kind, sha in experiment.all_tables.items() if has(sha))
         runs = self._store.runs.of_experiment(experiment.id, archived=True)
-        own = tuple(run for run in runs if sum(map(has, (run.upload, run.hits.get("predictions")))))
-        tests = tuple(
-            test
-            for test in self._store.online_tests.of_experiment(experiment.id, archived=True)
-            if sum(map(has, (test.upload, *test.tables.values())))
-        )
-        if not (tables or own or tests):
+        tests = self._store.online_tests.of_experiment(experiment.id, archived=True)
+        in_tables = {kind: rows_in(sha) for kind, sha in experiment.all_tables.items()}
+        in_runs = {run.id: rows_in(run.upload, run.hits.get("predictions")) for run in runs}
+        in_tests = {test.id: rows_in(test.upload, *test.tables.values()) for test in tests}
+        n_rows = sum((*in_tables.values(), *in_runs.values(), *in_tests.values()))
+        if not n_rows:
             return None
-        return Affected(experiment, tables, tuple(runs) if tables else own, tests, n_rows)
+        tables = tuple(kind for kind, count in in_tables.items() if count)
+        return Affected(
+            experiment,
+            tables,
+            tuple(run for run in runs if tables or in_runs[run.id]),
+            tuple(test for test in tests if in_tests[test.id]),
+            n_rows,
+        )
 
-    def _summary(self, user_id: str, affected: Sequence[Affected], views: Sequence[Any]) -> Purged:
+    def _summary(self, user_id: str, affected: Sequence[Affected], views: Sequence[SavedView]) -> Purged:
         return Purged(
             tuple(part.experiment.name for part in affected),
             tuple(run.name for part in affected for run in part.runs),
@@ -198,7 +199,7 @@ class Purge:
         runs: list[tuple[str, StagedRun]] = []
         if affected.runs or "truth" in affected.tables:
             setup = self._setup(experiment, fields)
-            known: dict[str, Completable] = {}
+            known: dict[str, tuple[Run, PreparedRun]] = {}
             for run in sorted(affected.runs, key=lambda run: run.fallback is not None):
                 try:
                     prepared = self._prepared_again(run, setup, user_id, known)
@@ -246,10 +247,12 @@ class Purge:
         return Setup(experiment.name, tables, reference, changed.settings)
 
     def _prepared_again(
-        self, run: Run, setup: Setup, user_id: str, known: Mapping[str, Completable]
+        self, run: Run, setup: Setup, user_id: str, known: Mapping[str, tuple[Run, PreparedRun]]
     ) -> PreparedRun:
         """Returns a run scored again without the user. Lists that were computed are computed again, those of
         a completed run from the run that it completes, if ``known`` has it.
+
+        ``known`` has the runs that were scored again before: {id: the run to store, and what was read}.
         """
         if run.reference:
             return self._runs.prepare_references(setup, run.reference)[0]
