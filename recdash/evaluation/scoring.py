@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Hits, PopulationCounts
 from recdash.domain.inputs import Recommendations
-from recdash.domain.kinds import Users
+from recdash.domain.kinds import Order, Users
 from recdash.domain.records import Replicated
 from recdash.domain.results import Curve
 from recdash.engines import Reference, list_metrics, match
@@ -46,6 +46,11 @@ class Scoring:
     @property
     def definitions(self) -> list[Definition]:
         return [request.definition for request in self.requests]
+
+    def in_order(self, order: Order | None) -> Scoring:
+        """Returns it for lists that are ordered by this column; for the order of the file there is none."""
+        column = order if order in ("rank", "score") else None
+        return replace(self, rules=replace(self.rules, order=column))
 
 
 @dataclass(frozen=True)

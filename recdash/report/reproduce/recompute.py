@@ -151,9 +151,7 @@ class FromUploads:
         candidates = group_by_candidate(
             [replace(run, reference=facts.get("reference"), noun=noun) for run in read]
         )
-        # for lists in the order of the file, there is no such column
-        order = facts["order"] if facts["order"] in {"rank", "score"} else None
-        scoring = replace(scoring, rules=replace(scoring.rules, order=order))
+        scoring = scoring.in_order(facts["order"])
         rated = facts.get("predictions")
         predictions = None if rated is None else ingest.read_upload("predictions", path(rated))
         (prepared,) = prepare_runs(candidates, scoring, quiet, kind, predictions)

@@ -277,9 +277,8 @@ class Purge:
             assert predictions is not None  # noqa: S101 a run has lists or predictions
             return prepare_predictions(run.name, predictions, scoring)
         uploads = [_filtered(upload, user_id) for upload in self._uploads(run)]
-        order = run.provenance.get("order")
-        if order in {"rank", "score"} and not run.replicated:
-            scoring = replace(scoring, rules=replace(scoring.rules, order=order))
+        if not run.replicated:
+            scoring = scoring.in_order(run.provenance.get("order"))
         kind = run.replicated.kind if run.replicated else None
         (prepared,) = prepare_runs([uploads], scoring, quiet, kind, predictions)
         return replace(prepared, run=replace(prepared.run, fallback=run.fallback))

@@ -410,9 +410,7 @@ class Runs:
         scoring = self.how_scored(where, accept_unknown_ids=True)
         inputs = RankerInputs(scoring.reference, tables, longest)
         candidate = completed(self._data.lists_of(run), name, has_list, inputs, facts)
-        order = hits.order if hits.order in {"rank", "score"} else None
-        scoring = replace(scoring, rules=replace(scoring.rules, order=order))
-        return prepare_runs([(candidate,)], scoring, progress or quiet)[0]
+        return prepare_runs([(candidate,)], scoring.in_order(hits.order), progress or quiet)[0]
 
     def fallback_offer(self, run_ids: Sequence[str]) -> list[FallbackOffer]:
         """Returns those of the runs that ``add_fallback`` can complete and has not completed yet."""
