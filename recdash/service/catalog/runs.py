@@ -365,21 +365,16 @@ class Runs:
         self._context.must_be_editor()
         if not names:
             return []
-        known = where if isinstance(where, str) else self._id_of(where)
-        by_name: dict[str, tuple[Run, PreparedRun | None]] = {}
-        if known:
-            by_name |= {run.name: (run, None) for run in self.all(known)}
+        experiments = self._store.experiments
+        experiment = experiments.get(where) if isinstance(where, str) else experiments.named(where.name)
+        stored = [] if experiment is None else self.all(experiment.id)
+        by_name: dict[str, tuple[Run, PreparedRun | None]] = {run.name: (run, None) for run in stored}
         by_name |= {new.run.name: (done.run, new) for new, done in zip(prepared, staged, strict=True)}
         for name in names:
             if name not in by_name:
                 raise UnknownName("run", name, list(by_name))
         completed = [self.prepare_completed(where, *by_name[name], progress) for name in names]
         return self.stage(where, completed, [{}] * len(completed), progress)
-
-    def _id_of(self, setup: Setup) -> str | None:
-        """Returns the id of the stored experiment with the name of a set-up; None if there is none."""
-        experiment = self._store.experiments.named(setup.name)
-        return experiment.id if experiment is not None else None
 
     def prepare_completed(
         self,
