@@ -19,11 +19,11 @@ logger = logging.getLogger("recdash.access")
 LONGEST = 200
 """The number of characters to which a logged text is cut."""
 LINK_CHARS = 12
-"""How much of a share link's id is logged; ``recdash links`` and ``recdash revoke`` take the same part."""
+"""How many characters of a share link's id are logged; ``recdash revoke`` finds a link by them."""
 
 _SECRET = re.compile(r"/(s|key)/.*", re.DOTALL | re.IGNORECASE)
-"""The end of a path from a share link's token or the key on, also behind a prefix that a proxy left, or
-written in capitals, which opens nothing.
+"""The end of a path that has a share link's token or the key. It may follow a prefix that a proxy left; one
+in capitals opens nothing, but has the same secret.
 """
 
 

@@ -13,12 +13,13 @@ ADDRESS = (
     b"</script>\n    "
 )
 NOT_PASSED_ON = {b"accept-encoding", b"if-none-match", b"if-modified-since"}
-"""Headers of requests for pages: a page is read as it is, and always sent whole, as hashes belong to it."""
+"""Headers dropped from requests for pages: the answer must be uncompressed and whole to hash its scripts."""
 BEFORE = b'<script type="module"'
 
 
 class TellAddress:
-    """The ASGI middleware that adds the server's base URL to HTML pages, and their hashes to the policy.
+    """The ASGI middleware that adds the server's base URL to HTML pages, and to their policy the hashes of
+    their scripts.
 
     Only pages of these ``origins`` may show them in a frame.
     """
@@ -57,10 +58,10 @@ def with_address(send: Send, origins: Sequence[str] = ()) -> Send:
             if not message.get("more_body"):
                 page = bytes(body).replace(BEFORE, ADDRESS + BEFORE, 1)
                 headers = [header for header in start["headers"] if header[0].lower() != b"content-length"]
-                length = (b"content-length", str(len(page)).encode())
-                bodiless = start["status"] in {204, 304}
-                policy = (POLICY, policy_of(origins, page).encode())
-                await send({**start, "headers": headers if bodiless else [*headers, length, policy]})
+                if start["status"] not in {204, 304}:  # these have no body
+                    headers.append((b"content-length", str(len(page)).encode()))
+                    headers.append((POLICY, policy_of(origins, page).encode()))
+                await send({**start, "headers": headers})
                 await send({"type": "http.response.body", "body": page})
         else:
             await send(message)

@@ -42,13 +42,13 @@ def framed_by(origins: Sequence[str]) -> str:
 
 
 def policy_of(origins: Sequence[str], page: bytes = b"") -> str:
-    """Returns the content security policy of a page, which runs no inline script but those it has now."""
+    """Returns the content security policy of a page: of inline scripts, it allows those in ``page`` only."""
     scripts = (f"'sha256-{b64encode(sha256(script).digest()).decode()}' " for script in _inline_scripts(page))
     return f"{_POLICY.format(scripts=''.join(scripts))}; {framed_by(origins)}"
 
 
 def _inline_scripts(page: bytes) -> Iterator[bytes]:
-    """Yields the scripts that stand in a page itself, without those that it loads."""
+    """Yields the scripts in the text of a page; those that it loads by ``src`` are not inline."""
     start = page.find(b"<script")
     while start >= 0:
         opened = page.find(b">", start)

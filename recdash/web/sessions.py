@@ -28,9 +28,9 @@ def session_in(cookie: str, key: str) -> str | None:
 
 
 def session_of(claims: Mapping[str, Any]) -> str:
-    """Returns the id of the session that an identity provider confirmed with these claims.
+    """Returns the id of the session of a sign-in with an identity provider: a hash of its claims.
 
-    Claims hold the time of the sign-in (``iat``), so that the next sign-in is another session.
+    Claims include the time of the sign-in (``iat``), so each sign-in is another session.
     """
     return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()
 
