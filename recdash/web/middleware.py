@@ -101,12 +101,13 @@ class AuthMiddleware:
         await self.app(with_visitor(request.scope, visitor), receive, send)
 
     def refuse_foreign_file(self, request: HTTPConnection, visitor: Visitor) -> None:
-        """Raises Refused for a file of a page, unless a page offered it to this visitor."""
-        path, is_read = request.scope["path"], request.scope.get("method") != "OPTIONS"
-        if path.startswith("/media/") and is_read and not self.offered.is_offered(visitor, path):
+        """Logs that a file of a page is read. Raises Refused unless a page offered it to this visitor."""
+        path = request.scope["path"]
+        if not path.startswith("/media/") or request.scope.get("method") == "OPTIONS":
+            return
+        if not self.offered.is_offered(visitor, path):
             raise Refused(404, "Not found", "This file is not on any page you have open.")
-        if path.startswith("/media/") and is_read:
-            access_log.record("file read", request, path=path, **access_log.reader(visitor))
+        access_log.record("file read", request, path=path, **access_log.reader(visitor))
 
     async def serve_websocket(
         self, request: HTTPConnection, visitor: Visitor, receive: Receive, send: Send

@@ -79,11 +79,6 @@ class ShareLinks:
         token = request.path_params["token"]
         try:
             link = await run_in_threadpool(lambda: self.workspace().sharing.shared(token))
-            facts = {
-                "link": access_log.short_id(link.id),
-                "experiment": link.experiment,
-                "report": link.report,
-            }
             if link.report is None:
                 answer = self.to_experiment(request, token, link)
             else:
@@ -95,7 +90,8 @@ class ShareLinks:
             return closed_link(why).response(request.headers)
         except RecdashError as why:
             raise report_refusal(why) from None  # the middleware logs and answers it
-        access_log.record("link opened", request, **facts)
+        facts = {"experiment": link.experiment, "report": link.report}
+        access_log.record("link opened", request, link=access_log.short_id(link.id), **facts)
         await run_in_threadpool(lambda: self.workspace().sharing.note_use(link, opened=True))
         return answer
 
@@ -105,9 +101,7 @@ class ShareLinks:
         return with_cookie(onwards, request, SHARE, token, max(seconds, 1))
 
     def leave(self, request: Request) -> Response:
-        onwards = RedirectResponse("../", 303)
-        onwards.delete_cookie(cookie(SHARE, request), httponly=True, samesite="lax")
-        return onwards
+        return without_cookie(request, SHARE)
 
 
 class KeyRoute:
@@ -130,9 +124,7 @@ class KeyRoute:
     async def sign_out(self, request: Request) -> Response:
         """Ends the session for everyone who has its cookie, and deletes the cookie."""
         await end_session(request, self.config)
-        onwards = RedirectResponse("../", 303)
-        onwards.delete_cookie(cookie(KEY, request), httponly=True, samesite="lax")
-        return onwards
+        return without_cookie(request, KEY)
 
 
 class ReportRoute:
@@ -194,9 +186,16 @@ def report_download(file: ReportFile) -> Response:
 
 
 def with_cookie(answer: Response, request: Request, name: str, value: str, seconds: int) -> Response:
-    """Returns the response with a cookie that scripts cannot read, and that is not sent with requests from
-    other sites. The middleware marks it as Secure where visitors use HTTPS.
+    """Returns the response with a cookie that scripts cannot read, and that browsers do not send from other
+    sites. The middleware marks it as Secure where visitors use HTTPS.
     """
     answer.set_cookie(cookie(name, request), value, seconds, httponly=True, samesite="lax")
     answer.headers["cache-control"] = "no-store"
     return answer
+
+
+def without_cookie(request: Request, name: str) -> Response:
+    """Returns the redirect to the first page that deletes a cookie."""
+    onwards = RedirectResponse("../", 303)
+    onwards.delete_cookie(cookie(name, request), httponly=True, samesite="lax")
+    return onwards
