@@ -64,13 +64,12 @@ def _copied(source: BinaryIO, name: str, context: click.Context | None) -> Path:
     from recdash.settings import settings
 
     folder = _root(context).with_resource(tempfile.TemporaryDirectory(prefix="recdash-"))
-    limits, size, copy = Limits(upload_bytes=settings().max_upload_bytes), 0, Path(folder, name)
-    with copy.open("wb") as file:
-        while chunk := source.read(CHUNK):
-            size += len(chunk)
-            try:
-                keep_within(limits, "upload_bytes", size)
-            except UploadError as error:
-                raise UploadError(error.problems, name) from None
-            file.write(chunk)
+    limits, copy = Limits(upload_bytes=settings().max_upload_bytes), Path(folder, name)
+    try:
+        with copy.open("wb") as file:
+            while chunk := source.read(CHUNK):
+                keep_within(limits, "upload_bytes", file.tell() + len(chunk))
+                file.write(chunk)
+    except UploadError as error:
+        raise UploadError(error.problems, name) from None
     return copy

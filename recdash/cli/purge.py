@@ -32,13 +32,9 @@ def purge(context: click.Context, user: str, *, dry_run: bool, yes: bool) -> Non
     if done.is_empty:
         say("No stored table has a row of this user. Ids are compared as text: '007' is not '7'.")
     else:
-        what = ", ".join(
-            (
-                f"{many(done.n_rows, 'row')} in {many(len(done.experiments), 'experiment')}",
-                many(len(done.views), "saved view"),
-            )
-        )
-        say(f"{'Would remove' if dry_run else 'Removed'} {what}.")
+        rows = f"{many(done.n_rows, 'row')} in {many(len(done.experiments), 'experiment')}"
+        views = many(len(done.views), "saved view")
+        say(f"{'Would remove' if dry_run else 'Removed'} {rows}, {views}.")
         for noun, names in (("run", done.runs), ("A/B test", done.tests)):
             if names:
                 verb = "Would compute again" if dry_run else "Computed again"
