@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recdash.web.headers import POLICY, Application, Message, Receive, Scope, Send, policy_of
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recdash.web.headers import POLICY, policy_of
 
 # Pages have one path segment, so the server's base is where that segment begins. Without this, the browser
 # tries the page's own address first and writes two 404s to its console.
@@ -24,7 +26,7 @@ class TellAddress:
     Only pages of these ``origins`` may show them in a frame.
     """
 
-    def __init__(self, app: Application, origins: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, origins: Sequence[str] = ()) -> None:
         self.app, self.origins = app, origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from recdash.formatting.html import html
-from recdash.web.headers import Receive, Scope, Send
 
 _STYLE = """<style>
 :root{color-scheme:light dark;--ink:#18212b;--muted:#5f6b78;--bg:#fff;--line:#dfe4ea;--link:#24405e}

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any
 
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.types import Message, Send
+
 Headers = tuple[tuple[bytes, bytes], ...]
 
 # Streamlit's page has inline styles, and inline scripts, each of which is allowed by its hash.

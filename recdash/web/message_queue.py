@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from recdash.web.headers import Message, Receive
+from starlette.types import Message, Receive
 
 MOST_WAITING = 40
 """The maximum number of waiting messages. A page sends one for each click, and for a slider one in 0.2 s."""

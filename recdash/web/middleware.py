@@ -6,6 +6,7 @@ from http.cookies import SimpleCookie
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recdash.domain.access import DEAD_LINK, LEAVE_LINK, Person
 from recdash.errors import Forbidden, RecdashError
@@ -14,16 +15,7 @@ from recdash.web import access_log, upload_quota
 from recdash.web import visitor as identity
 from recdash.web.auth import AuthConfig, signed_in, visitor_of
 from recdash.web.error_pages import Refused
-from recdash.web.headers import (
-    Application,
-    Message,
-    Receive,
-    Scope,
-    Send,
-    security_headers,
-    with_headers,
-    with_secure_cookies,
-)
+from recdash.web.headers import security_headers, with_headers, with_secure_cookies
 from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.login_redirect import return_cookie, wanted, way_back
 from recdash.web.offered_files import OfferedFiles
@@ -50,7 +42,7 @@ class AuthMiddleware:
     """
 
     def __init__(
-        self, app: Application, config: AuthConfig, quota: upload_quota.UploadQuota = upload_quota.quota
+        self, app: ASGIApp, config: AuthConfig, quota: upload_quota.UploadQuota = upload_quota.quota
     ) -> None:
         self.app, self.config, self.quota = app, config, quota
         self.hosts = config.rules.hosts()

@@ -8,7 +8,8 @@ import re
 from collections import OrderedDict
 from typing import TypeVar
 
-from recdash.web.headers import Message, Send
+from starlette.types import Message, Send
+
 from recdash.web.visitor import Visitor
 
 Key = TypeVar("Key")

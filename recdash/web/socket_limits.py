@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Send
 
 from recdash.settings import Settings
 from recdash.web.error_pages import Refused
-from recdash.web.headers import Application, Receive, Send
 from recdash.web.hosts import address_of
 from recdash.web.message_queue import Inbox
 from recdash.web.visitor import Visitor
@@ -58,7 +58,7 @@ class Sockets:
 
 
 async def run_with_inbox(
-    app: Application,
+    app: ASGIApp,
     request: HTTPConnection,
     receive: Receive,
     send: Send,

@@ -7,10 +7,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from starlette.types import Message, Receive
+
 from recdash.domain.access import Person
 from recdash.settings import Settings
 from recdash.web.error_pages import Refused
-from recdash.web.headers import Message, Receive
 
 _PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 FRAMING = 2**20

@@ -13,13 +13,13 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recdash.domain.access import Person
 from recdash.errors import RecdashError
 from recdash.service import Workspace
 from recdash.settings import Settings
 from recdash.web.auth import AuthConfig
-from recdash.web.headers import Application, Receive, Scope, Send
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import routes
 from recdash.web.upload_quota import UploadQuota
@@ -67,7 +67,7 @@ class Answer:
         return read_visitor(self.told[0].get(VISITOR)).person(guest)
 
 
-def behind(answer: Answer) -> Application:
+def behind(answer: Answer) -> ASGIApp:
     """An application that takes in all of what is sent to it, and notes the headers."""
 
     async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,7 +101,7 @@ def door(guest: Callable[[str], Person] = no_guest, **given: Any) -> AuthConfig:
 
 
 def request(
-    app: Application,
+    app: ASGIApp,
     path: str,
     *,
     headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
@@ -152,7 +152,7 @@ def ask(
 class Browser:
     """Keeps the cookies that an application gives it, and goes nowhere by itself."""
 
-    app: Application
+    app: ASGIApp
     cookies: dict[str, str] = field(default_factory=dict)
 
     def get(self, path: str, **more: Any) -> Answer:

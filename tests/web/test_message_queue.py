@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from starlette.types import Message
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from web_requests import rules
 
@@ -14,7 +15,6 @@ from recdash.ui.shell.browser_messages import MOST_FILES, is_needed
 from recdash.web import message_queue as inboxes
 from recdash.web import socket_limits
 from recdash.web.error_pages import Refused
-from recdash.web.headers import Message
 from recdash.web.message_queue import MOST_BYTES, MOST_WAITING, NOT_BINARY, TOO_MUCH, Inbox
 from recdash.web.visitor import Visitor
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from starlette.types import Message
 from web_requests import ask, door
 
 from recdash.web import offered_files as offers
-from recdash.web.headers import Message
 from recdash.web.offered_files import OfferedFiles
 from recdash.web.visitor import Visitor
 
