@@ -43,7 +43,7 @@ class SizedCache(Generic[P, R]):
             self._keep((args, tuple(named.items())), answer)
 
     def cache_clear(self) -> None:
-        """Forgets all answers."""
+        """Drops all answers."""
         with self._lock:
             self._answers.clear()
             self._weight = 0

@@ -25,7 +25,7 @@ UNNAMED, KEY_HOLDER = "local user", "key holder"
 """The names of a local user and of a user with the dashboard's key, if their own names are unknown."""
 SYSTEM_ACCOUNTS = frozenset({"admin", "administrator", "daemon", "nobody", "root", "system"})
 """Login names that do not say who the person is."""
-FORGET_SECONDS = 60.0
+CLEAR_SECONDS = 60.0
 """How long pages that began before a user was removed may still store old answers in a cache."""
 
 P = ParamSpec("P")
@@ -61,11 +61,11 @@ def now_in_utc() -> datetime:
 @dataclass
 class PurgesSeen:
     """How many users had been removed at the last call (None before the first), and the time until which
-    cached answers are forgotten.
+    caches are cleared.
     """
 
     count: int | None = None
-    forget_until: float = 0.0
+    clear_until: float = 0.0
 
 
 @dataclass
@@ -82,7 +82,7 @@ class ServiceContext:
     now: Callable[[], datetime] = now_in_utc
     _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
     _purges: PurgesSeen = field(default_factory=PurgesSeen)
-    _forgotten_too: list[Callable[[], None]] = field(default_factory=list)
+    _other_caches: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._fixed_settings = self.cached(self._read_settings, most=64)
@@ -152,19 +152,19 @@ class ServiceContext:
             self._caches.setdefault(key, make(function))
         return self._caches[key]
 
-    def forget(self) -> None:
-        """Forgets all cached answers, also those of guests and of pages."""
+    def clear_caches(self) -> None:
+        """Clears all caches, also those of guests and of pages."""
         for known in list(self._caches.values()):
             known.cache_clear()
-        for clear in self._forgotten_too:
+        for clear in self._other_caches:
             clear()
 
-    def forget_too(self, clear: Callable[[], None]) -> None:
-        """Makes ``forget`` call ``clear``, which clears a cache elsewhere."""
-        self._forgotten_too.append(clear)
+    def also_clear(self, clear: Callable[[], None]) -> None:
+        """Makes ``clear_caches`` call ``clear``, which clears a cache elsewhere."""
+        self._other_caches.append(clear)
 
-    def forget_what_was_purged(self) -> None:
-        """Forgets all cached answers if a user was removed from the stored data in the last minute.
+    def clear_caches_after_purge(self) -> None:
+        """Clears all caches if a user was removed from the stored data in the last minute.
 
         The minute begins when a call first sees the removal: pages that began before may still store old
         answers. Removals before the first call do not count. For a guest, who cannot read the audit log, it
@@ -174,10 +174,10 @@ class ServiceContext:
             return
         now, count, seen = monotonic(), self.store.audit.n_purges(), self._purges
         if seen.count is not None and seen.count != count:
-            seen.forget_until = now + FORGET_SECONDS
+            seen.clear_until = now + CLEAR_SECONDS
         seen.count = count
-        if now < seen.forget_until:
-            self.forget()
+        if now < seen.clear_until:
+            self.clear_caches()
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
         """Returns the settings that were stored with the experiment's test set.

@@ -72,7 +72,7 @@ class Workspace:
     ) -> None:
         person = person or local_person()
         self._wire(ServiceContext(store, person, limits, clock).seen_by(person))
-        self._context.forget_what_was_purged()  # earlier removals do not count
+        self._context.clear_caches_after_purge()  # earlier removals do not count
 
     def _wire(self, context: ServiceContext) -> None:
         self._context = context
@@ -205,16 +205,16 @@ class Workspace:
         """
         return self.store.damaged(experiment_id)
 
-    def forget_too(self, clear: Callable[[], None]) -> None:
-        """Calls ``clear`` whenever cached answers are forgotten because a user was removed."""
-        self._context.forget_too(clear)
+    def also_clear(self, clear: Callable[[], None]) -> None:
+        """Makes the workspace call ``clear`` when it clears its caches because a user was removed."""
+        self._context.also_clear(clear)
 
     def seen_by(self, person: Person) -> Workspace:
         """Returns this workspace for another person, with the same cached answers.
 
         A guest shares cached answers only with guests who see the same of the same experiment.
         """
-        self._context.forget_what_was_purged()
+        self._context.clear_caches_after_purge()
         return self if person == self.person else self._seen(person)
 
     def _as_seen(self, person: Person) -> Workspace:

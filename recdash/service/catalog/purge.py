@@ -124,7 +124,7 @@ class Purge:
                 if not summary.is_empty:
                     self._store.audit.purged(len(summary.runs), len(summary.tests), len(summary.views))
             left = self._store.artifacts.remove_replaced()
-            self._context.forget()
+            self._context.clear_caches()
             return replace(summary, left=_left(left))
         raise StoreBusy("Others kept storing data meanwhile. Nothing was changed; try again.")
 

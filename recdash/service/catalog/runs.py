@@ -455,7 +455,7 @@ class Runs:
                 raise InputError(no_test_set(where.name))
             settings, reference = where.settings, where.reference
         else:
-            self._context.forget_what_was_purged()
+            self._context.clear_caches_after_purge()
             files = self._store.experiments.get(where).files
             settings, reference = self._context.settings_of(where), self._data.reference(where)
         duplicates = settings.get("duplicates", "first")

@@ -28,7 +28,7 @@ _NOTED = "recdash.visit-noted"
 def full_workspace() -> Workspace:
     """Returns this process's workspace with full access, and the upload limits of the settings."""
     workspace = Workspace.open(limits=Limits(**settings().limits()))
-    workspace.forget_too(st.cache_data.clear)
+    workspace.also_clear(st.cache_data.clear)
     return workspace
 
 
