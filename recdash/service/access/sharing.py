@@ -176,10 +176,10 @@ class Sharing:
         return self._store.share_links.uses(experiment_id)
 
     def note_use(self, link: ShareLink, *, opened: bool) -> None:
-        """Stores that a link was used now; with ``opened`` that its address was opened once more.
+        """Stores that a link was used now; with ``opened`` also that its address was opened once more.
 
-        Further use is stored once an hour. A use that cannot be stored is logged; the link opens all the
-        same.
+        A use without ``opened`` is stored at most once an hour. If the use cannot be stored, the link still
+        opens, and a warning is logged.
         """
         links, now = self._store.share_links, self._context.now()
         try:

@@ -23,8 +23,6 @@ from recdash.service.validation import Progress, quiet
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recdash.store.protocol import Garbage
-
 ID_COLUMNS = ("user_id", "unit_id")
 """The columns of stored tables that hold ids of users."""
 TRIES = 3
@@ -36,10 +34,10 @@ REMOVED = "users-removed"
 class Purged:
     """What was removed of a user, or would be.
 
-    ``experiments``, ``runs`` and ``tests`` are the names of what had rows of the user; ``views`` those of
-    saved views of the user, which are deleted. ``n_rows`` is the number of rows in all tables.
-    ``mentioned`` are texts of people that hold the id as a word, which stay as they are. ``left`` says why
-    files of the old tables are still there; empty if they are not.
+    ``experiments``, ``runs`` and ``tests`` are the names of what had rows of the user, or was computed from
+    them; ``views`` are the names of the deleted views, which showed the user. ``n_rows`` is the number of
+    rows in all tables. ``mentioned`` says where people wrote the id as a word; these texts stay. ``left``
+    says why files of the old tables were not removed; it is empty if they were.
     """
 
     experiments: tuple[str, ...] = ()
@@ -115,7 +113,7 @@ class Purge:
                 rewritten.append(self._rewrite(part, user_id))
             with self._store.transaction():
                 if self._context.version() != version:
-                    continue  # somebody has stored something: look again
+                    continue  # data was stored meanwhile: look again
                 for done in rewritten:
                     self._write(done)
                 for view in views:
@@ -123,9 +121,9 @@ class Purge:
                 summary = self._summary(user_id, affected, views)
                 if not summary.is_empty:
                     self._store.audit.purged(len(summary.runs), len(summary.tests), len(summary.views))
-            left = self._store.artifacts.remove_replaced()
+            refused = self._store.artifacts.remove_replaced().refused
             self._context.clear_caches()
-            return replace(summary, left=_left(left))
+            return replace(summary, left=f"old files were not removed: {refused}" if refused else "")
         raise StoreBusy("Others kept storing data meanwhile. Nothing was changed; try again.")
 
     def _all_affected(self, user_id: str) -> list[Affected]:
@@ -175,7 +173,7 @@ class Purge:
         )
 
     def _mentioned(self, user_id: str) -> Iterator[str]:
-        """Yields the texts of people that hold the id as a word."""
+        """Yields where people wrote the id as a word, such as ``run 'als'``."""
         for experiment in self._store.experiments.all(archived=True):
             texts = {f"experiment '{experiment.name}'": f"{experiment.name} {experiment.note}"}
             for run in self._store.runs.of_experiment(experiment.id, archived=True):
@@ -284,7 +282,7 @@ class Purge:
         return replace(prepared, run=replace(prepared.run, fallback=run.fallback))
 
     def _staged_again(self, run: Run, setup: Setup, prepared: PreparedRun, user_id: str) -> StagedRun:
-        """Returns a run that was scored again as it is to be stored, with the notices of its file."""
+        """Returns what to store of a run that was scored again, with the notices of its file."""
         named = replace(prepared.run, name=run.name)
         (staged,) = self._runs.stage(setup, [replace(prepared, run=named)], [{}])
         before = {part.name: part for part in self._store.runs.replicates([run.id])[run.id]}
@@ -321,7 +319,8 @@ class Purge:
 
 
 def _noted(scored: Run, before: Run | None, user_id: str, noun: str = "") -> Run:
-    """Returns a run that was scored again with the notices that only reading its file gave, too.
+    """Returns a run that was scored again with the stored notices (``before``) of kinds that it lacks: they
+    are from reading its file.
 
     Stored rows call each fold or seed a replicate; ``noun`` is the word of the file.
     """
@@ -341,7 +340,7 @@ def _rows_of(table: pa.Table, user_id: str) -> int:
 
 
 def without(table: pa.Table, user_id: str) -> pa.Table:
-    """Returns a table without the rows of a user; no dictionary of a column has a word of theirs alone."""
+    """Returns a table without the rows of a user, and without values of theirs in columns' dictionaries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -401,7 +400,3 @@ def _removed(n_users: int) -> dict[str, Any]:
         "fix": "Make reports again for numbers without these users.",
         "count": n_users,
     }
-
-
-def _left(garbage: Garbage) -> str:
-    return f"old files were not removed: {garbage.refused}" if garbage.refused else ""
