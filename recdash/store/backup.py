@@ -352,6 +352,8 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
         if AUDIT_KEY in backup.files:
             make_private(artifacts.folder)
             _copy_secret(backup, AUDIT_KEY, fresh_key)
+            if not (artifacts.folder / AUDIT_KEY).exists():  # else a store that is opened now creates one
+                _put_secret(fresh_key, artifacts.folder / AUDIT_KEY)
         is_replaced = holds_data or _beside(file) or (fresh_secret.exists() and (root / SECRET).exists())
         aside = _keep_aside(file, root) if is_replaced else ()
         _remove_beside(file)

@@ -329,6 +329,27 @@ def test_a_restored_backup_is_clean_and_keeps_the_key(folder: Path) -> None:
     assert audited(aside) == []
 
 
+def test_a_restore_to_a_new_place_that_ends_once_the_database_is_there_has_the_key(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(url(folder))
+    store.back_up(folder / "kept")
+    store.close()
+    elsewhere, replace_file = folder / "elsewhere", Path.replace
+
+    def end_after_the_database(path: Path, target: Path) -> Path:
+        replaced = replace_file(path, target)
+        if target.name == "recdash.db":
+            raise KeyboardInterrupt
+        return replaced
+
+    monkeypatch.setattr(Path, "replace", end_after_the_database)
+    with pytest.raises(KeyboardInterrupt):
+        restore_store(folder / "kept", url(elsewhere))
+    monkeypatch.undo()
+    assert audited(elsewhere) == []
+
+
 def test_a_store_put_back_to_before_its_key_is_clean(old_folder: Path) -> None:
     store = open_store(url(old_folder))
     (key,) = (old_folder / "artifacts").rglob("audit.key")
