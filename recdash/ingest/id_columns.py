@@ -222,8 +222,10 @@ def _numbered(look: Look, own: IdColumns, free: Sequence[str]) -> tuple[str, str
             continue
         numbers = position.numbers
         first = np.nanmin(numbers)
+        if first not in (0, 1):
+            continue
         n_lists = np.count_nonzero(numbers == first)
-        for user in ids if first in (0, 1) else ():
+        for user in ids:
             has_items = own.item is not None or any(other not in (user, column) for other in free)
             values = look.by_name[user]
             # as many users as first positions; a quick look that spares the comparison of all rows

@@ -720,7 +720,7 @@ def year_first(text: pa.Array, check: ColumnCheck) -> pa.Array:
     return text
 
 
-SLASHED = r"^(\d{1,2})/(\d{1,2})/(\d{4})"
+SLASHED = r"^(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})"
 
 
 def _slash_order(text: pa.Array, check: ColumnCheck) -> Literal["day", "month"] | None:
@@ -729,8 +729,8 @@ def _slash_order(text: pa.Array, check: ColumnCheck) -> Literal["day", "month"] 
     count = _count(slashed)
     if not count:
         return None
-    parts = pc.extract_regex(text.filter(slashed), r"^(?P<a>\d{1,2})/(?P<b>\d{1,2})/\d{4}")
-    first, second = (pc.struct_field(parts, name).cast(pa.int64()) for name in ("a", "b"))
+    parts = pc.extract_regex(text.filter(slashed), SLASHED)
+    first, second = (pc.struct_field(parts, name).cast(pa.int64()) for name in ("first", "second"))
     is_day, is_month = (bool(pc.any(pc.greater(part, 12)).as_py()) for part in (first, second))
     order = check.findings.dates.get(check.column)
     if order is None and is_day != is_month:
