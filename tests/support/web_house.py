@@ -118,7 +118,8 @@ class Tab:
         if message.WhichOneof("type") == "new_session":
             self.session = message.new_session.initialize.session_id
         if message.WhichOneof("type") == "delta":
-            self.said += message.delta.new_element.html.body
+            html = message.delta.new_element.html.body
+            self.said += "" if html.startswith("<style>") else html  # a style sheet says nothing
         return message.WhichOneof("type") == "script_finished"
 
     def put(self, size: int, session: str | None = None, *, method: str = "PUT", xsrf: bool = True) -> int:
