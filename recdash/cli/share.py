@@ -171,7 +171,7 @@ def _param(text: str) -> tuple[str, str]:
 def audit(last: int, form: str) -> None:
     """Show the audit log, the newest line first. Exits with 1 if the log, or what it records, was changed.
 
-    Lines that were cut off at the end are not missed: keep the last hash elsewhere.
+    It does not notice that lines were cut off at the end: keep the last hash elsewhere and compare.
     """
     workspace = open_workspace()
     events, broken = workspace.audit.events(last), workspace.audit.breaks()
