@@ -20,7 +20,7 @@ from recdash.domain.results import Curve
 from recdash.errors import RecdashError
 from recdash.store import new_id, open_store
 
-N_THREADS, N_EACH = 16, 5
+N_THREADS, N_EACH = 16, 20
 
 
 def main() -> None:

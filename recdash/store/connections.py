@@ -54,22 +54,44 @@ NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "ceph", "glust
 ADVISORY_LOCK = 7_238_112_041
 
 
+class Remembered:
+    """An answer, which the first thread that needs it reads; the others wait for it meanwhile."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._value: Any = None
+        self._is_read = False
+
+    def get(self, read: Callable[[], Answer]) -> Answer:
+        with self._lock:
+            if not self._is_read:
+                self._value = read()
+                self._is_read = True
+            answer: Answer = self._value
+            return answer
+
+
 class UntilCommit:
     """Remembers answers until anybody commits, this process or another.
 
     SQLite counts the commits of other connections and tells the number in 4 µs; the shortest query through
     SQLAlchemy takes 200, a list of runs 600, and a page asks some 60 of them on each click. A database on a
     server has no such number, so that nothing is remembered.
+
+    After a commit all open pages ask the same again, at once: each question is read by one of them.
     """
 
     def __init__(self, connect: Callable[[], Any] | None = None) -> None:
         self._connect = connect
         self._connection: Any = None
-        self._known: tuple[int, dict[Hashable, Any]] = (0, {})
+        self._known: tuple[int, dict[Hashable, Remembered]] = (0, {})
         self._lock = Lock()
 
     def __call__(self, question: Hashable, read: Callable[[], Answer]) -> Answer:
-        """Returns what ``read`` returns, or returned before to the same question. It must not be changed."""
+        """Returns what ``read`` returns, or returned before to the same question. It must not be changed.
+
+        ``read`` must not ask another question here: two threads could wait for each other.
+        """
         if self._connect is None:
             return read()
         try:
@@ -79,11 +101,7 @@ class UntilCommit:
         known = self._known
         if known[0] != count or len(known[1]) >= MOST_ANSWERS:
             self._known = known = count, {}
-        answers = known[1]
-        if question not in answers:
-            answers[question] = read()
-        answer: Answer = answers[question]
-        return answer
+        return known[1].setdefault(question, Remembered()).get(read)
 
     def _count(self, connect: Callable[[], Any]) -> int:
         with self._lock:

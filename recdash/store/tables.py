@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
@@ -165,7 +167,12 @@ def _seal(_mapper: Any, _connection: Any, row: Any) -> None:
 
 def columns_of(row: Any) -> dict[str, Any]:
     """Returns all columns of a row as they are stored."""
-    return {column.key: getattr(row, column.key) for column in row.__table__.columns}
+    return {name: getattr(row, name) for name in _column_names(row.__table__)}
+
+
+@cache
+def _column_names(table: Table) -> tuple[str, ...]:
+    return tuple(table.columns.keys())
 
 
 class OfExperiment(WithChecksum):
@@ -399,9 +406,16 @@ class Kind:
         named = [getattr(value, field) for field in self.files]
         return frozenset().union(*map(_hashes, named))
 
-    @property
-    def names(self) -> list[str]:
-        return [field.name for field in fields(self.value)]
+    # Kept, because they are needed for each row that is read.
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(self.value))
+
+    @cached_property
+    def _documents(self) -> dict[str, Json]:
+        """Returns {name: type} of the fields that are stored as JSON."""
+        types = {name: self.row.__table__.c[name].type for name in self.names}
+        return {name: kind for name, kind in types.items() if isinstance(kind, Json)}
 
     @property
     def changeable(self) -> frozenset[str]:
@@ -421,25 +435,20 @@ class Kind:
 
         Raises ``EvidenceDamaged`` if it is unreadable.
         """
+        stored = {name: getattr(row, name) for name in self.names}
         try:
-            return self.value(**{name: self._read(row, name) for name in self.names})
+            documents = {name: kind.read(stored[name]) for name, kind in self._documents.items()}
+            return self.value(**(stored | documents))
         except (ValueError, TypeError, RecursionError):
             raise EvidenceDamaged(self.damage(row)) from None
-
-    def _read(self, row: Any, name: str) -> Any:
-        stored, kind = getattr(row, name), self.row.__table__.c[name].type
-        return kind.read(stored) if isinstance(kind, Json) else stored
 
     def to_row(self, value: Any) -> Any:
         return self.row(**self.columns(value))
 
     def columns(self, value: Any) -> dict[str, Any]:
         """Returns the columns of a value's row: {name: stored value}."""
-        types = {name: self.row.__table__.c[name].type for name in self.names}
-        return {
-            name: kind.write(getattr(value, name)) if isinstance(kind, Json) else getattr(value, name)
-            for name, kind in types.items()
-        }
+        columns = {name: getattr(value, name) for name in self.names}
+        return columns | {name: kind.write(columns[name]) for name, kind in self._documents.items()}
 
     def damage(self, row: Any) -> Problem:
         """Returns the problem to report for a damaged row, with how to repair it."""

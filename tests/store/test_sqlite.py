@@ -365,6 +365,54 @@ def test_what_was_read_is_not_read_again_until_somebody_writes(open_again: Open)
     assert store.audit.last() != before[2]
 
 
+def test_threads_that_ask_the_same_at_once_have_it_read_once(open_again: Open) -> None:
+    store = open_again()
+    add_experiment(store)
+    all_ask = threading.Barrier(8)
+
+    def ask(_: int) -> None:
+        all_ask.wait()
+        assert [home.name for home in store.experiments.all()] == ["Films"]
+
+    with counted_queries() as statements:
+        in_threads(8, ask)
+    assert len(statements) == 1
+
+
+def test_what_one_thread_failed_to_read_the_next_one_reads() -> None:
+    remembered, n_asked = UntilCommit(NeverCommitted), 0
+    fails = threading.Barrier(2)
+
+    def fail_once() -> int:
+        nonlocal n_asked
+        n_asked += 1
+        if n_asked == 1:
+            fails.wait()
+            raise StoreError("Too busy.")
+        return n_asked
+
+    def ask(number: int) -> None:
+        if number == 0:
+            with pytest.raises(StoreError):
+                remembered("how many", fail_once)
+        else:
+            fails.wait()
+            assert remembered("how many", fail_once) == 2
+
+    in_threads(2, ask)
+    assert remembered("how many", fail_once) == 2
+
+
+class NeverCommitted:
+    """A connection that counts no commits of others."""
+
+    def execute(self, _: str) -> NeverCommitted:
+        return self
+
+    def fetchone(self) -> tuple[int]:
+        return (7,)
+
+
 RENAME = """
 import sys
 from recdash.store import open_store
