@@ -57,7 +57,13 @@ HEAD = Fraction(1, 5)
 BANDS = 5
 BANDED = " (bands)"
 """The end of the name of a rule that makes bands of a column whose own rule makes a slice per value."""
-CURRENCY = r"(?:[$€£¥]|[A-Z]{3})"
+CURRENCY = (
+    r"(?:[$€£¥]|AED|ARS|AUD|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EUR|GBP|HKD|HUF|IDR|ILS|INR|ISK|JPY|KRW|MXN"
+    r"|MYR|NOK|NZD|PEN|PHP|PLN|RON|RUB|SAR|SEK|SGD|THB|TRY|TWD|UAH|USD|VND|ZAR)"
+)
+"""Signs and ISO 4217 codes of the currencies that are traded most; other three letters, as in SKU12, are a
+code.
+"""
 AMOUNT = rf"^(?:{CURRENCY} ?\d+(?:[.,]\d{{1,2}})?|\d+(?:[.,]\d{{1,2}})? ?{CURRENCY}|\d+[.,]\d{{1,2}})$"
 """Pattern of an amount written as text: with a currency, or with a decimal point or comma."""
 MOST_SLICES = 12

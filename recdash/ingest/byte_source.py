@@ -7,12 +7,13 @@ import os
 import stat
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from recdash.errors import Problem, UploadError
+from recdash.ingest.limits import Limits, keep_within
 
 HEAD = 1 << 16
 CHUNK = 1 << 20
@@ -93,15 +94,32 @@ def of_bytes(data: bytes, name: str) -> Content:
     return Content(name, len(data), data[:HEAD], lambda: io.BytesIO(data))
 
 
+def chunks_of_pipe(path: Path, most: int | None = None) -> Iterator[bytes]:
+    """Yields the bytes of a pipe, which may never end.
+
+    Raises ``UploadError`` beyond ``most`` bytes, without which the setting of an upload holds.
+    """
+    from recdash.settings import settings  # slow to import
+
+    limits, size = Limits(upload_bytes=most or settings().max_upload_bytes), 0
+    with path.open("rb") as pipe:
+        while chunk := pipe.read(CHUNK):
+            size += len(chunk)
+            keep_within(limits, "upload_bytes", size)
+            yield chunk
+
+
 def of_path(path: Path) -> Content:
     """Returns the content of the file at ``path``. Raises ``UploadError`` if it is not readable.
 
-    The bytes of a pipe, which can be read only once, are kept in memory.
+    A pipe, which can be read only once, is copied.
     """
     try:
         kind = path.stat().st_mode
         if stat.S_ISFIFO(kind):
-            return of_bytes(path.read_bytes(), path.name)
+            copy = temporary()
+            copy.writelines(chunks_of_pipe(path))
+            return of_copy(copy, of_bytes(b"", path.name))
         if not stat.S_ISREG(kind):
             raise _no_file(path, "is a folder" if stat.S_ISDIR(kind) else "is a device, not a file")
         with path.open("rb") as file:

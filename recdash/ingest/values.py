@@ -672,6 +672,8 @@ UNITS = (
     (np.inf, 1e-3, "nanoseconds"),
 )
 """(limit, microseconds, name) of the units of numbers since 1970: below 10¹¹ they are seconds."""
+FIRST_TIME = 100_000_000
+"""A smaller number, such as 0 or -1 for no time, is of its column's unit: as seconds it is before 1973."""
 
 
 def units_of(values: Floats, check: ColumnCheck) -> tuple[Ints, int]:
@@ -679,11 +681,13 @@ def units_of(values: Floats, check: ColumnCheck) -> tuple[Ints, int]:
 
     A notice counts the values in other units.
     """
-    known = np.isfinite(values)
-    units = np.searchsorted([below for below, _, _ in UNITS], np.abs(np.where(known, values, 0.0)), "right")
-    usual = int(np.bincount(units[known]).argmax()) if known.any() else 0
-    usual = check.findings.units.setdefault(check.column, usual) if known.any() else usual
-    other = known & (units != usual) & (values != 0)
+    sizes = np.abs(np.where(np.isfinite(values), values, 0.0))
+    telling = sizes >= FIRST_TIME
+    units = np.searchsorted([below for below, _, _ in UNITS], sizes, "right")
+    usual = check.findings.units.get(check.column, 0)
+    if telling.any():
+        usual = check.findings.units.setdefault(check.column, int(np.bincount(units[telling]).argmax()))
+    other = telling & (units != usual)
     if other.any():
         row = int(np.argmax(other))
         finding = (

@@ -223,8 +223,9 @@ def test_prices_are_offered_in_bands_beside_each_price(written: list[Any]) -> No
         [float(place) ** 2 for place in range(20)],
         [f"{place:03}" for place in range(20)],
         ["new", "$3", "$4", "$5", "$6", "$7", "$8"],
+        [f"SKU{place}" for place in (12, 3, 40, 51, 6, 77, 80, 9)],
     ],
-    ids=["few", "consecutive", "already bands", "codes", "not all amounts"],
+    ids=["few", "consecutive", "already bands", "codes", "not all amounts", "codes with letters"],
 )
 def test_other_columns_have_no_second_rule_of_bands(values: list[Any]) -> None:
     assert known_slices(many_users(len(values), x=values)) == ["user:x"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import stat
 import zipfile
@@ -181,8 +182,6 @@ def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_in_an_archive_may_be_packed_itself() -> None:
-    import gzip
-
     packed = gzip.compress(run(1).encode())
     runs = read_recommendations(zipped({"als.csv.gz": packed, "pop.csv": run(0)}))
     assert [each.name for each in runs] == ["als", "pop"]
@@ -203,3 +202,26 @@ def test_a_link_in_an_archive_is_not_followed() -> None:
 def test_names_that_lead_out_of_the_folder_stay_names() -> None:
     runs = read_recommendations(zipped({"../../als.csv": run(1), "/etc/pop.csv": run(0)}))
     assert [each.name for each in runs] == ["als", "pop"]
+
+
+def test_files_of_one_name_in_an_archive_are_refused() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("run.csv", run(1))
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("run.csv", run(0))
+    with pytest.raises(UploadError, match=r"2 files of one name, 'run\.csv'"):
+        read_recommendations(file.getvalue())
+
+
+def test_an_archive_with_a_password_is_refused_in_words() -> None:
+    data = zipped({"als.csv": run(1)})
+    assert data.count(b"\x14\0\0\0\x08\0") == 2
+    with pytest.raises(UploadError, match=r"'als\.csv' in the zip archive has a password"):
+        read_recommendations(data.replace(b"\x14\0\0\0\x08\0", b"\x14\0\1\0\x08\0"))
+
+
+@pytest.mark.parametrize("inner", [gzip.compress(run(1).encode()), RUNS], ids=["gzip", "zip"])
+def test_a_table_that_is_compressed_twice_is_refused_in_words(inner: bytes) -> None:
+    with pytest.raises(UploadError, match="compressed twice"):
+        read_recommendations(gzip.compress(inner))

@@ -22,6 +22,7 @@ import pytest
 from recdash.domain.inputs import Recommendations
 from recdash.errors import UploadError
 from recdash.ingest import Limits, preview, read_recommendations, read_upload
+from recdash.settings import settings
 
 # user 7 is recommended 012, then 34; user 8 is recommended 34
 USERS, ITEMS = ["7", "7", "8"], ["012", "34", "34"]
@@ -355,6 +356,23 @@ def test_a_pipe_is_read_once_and_its_rows_as_often_as_asked(tmp_path: Path) -> N
     run = only(tmp_path / "pipe")
     writer.join()
     assert lists_of(run) == lists_of(run) == list(zip(USERS, ITEMS, strict=True))
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(upload_bytes=1 << 22), Limits(upload_bytes=1 << 22, read_seconds=60)]
+)
+def test_a_pipe_that_never_ends_is_refused_beyond_the_limit_of_an_upload(
+    tmp_path: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECDASH_MAX_UPLOAD_BYTES", str(1 << 22))
+    settings.cache_clear()
+    os.mkfifo(tmp_path / "pipe")
+    rows = f"yes u1,i1,0.5 > {tmp_path / 'pipe'}"
+    with subprocess.Popen(["sh", "-c", rows], stderr=subprocess.DEVNULL) as writer:
+        with pytest.raises(UploadError, match="bytes in the file, over the limit of 4,194,304"):
+            read_recommendations(tmp_path / "pipe", limits=limits)
+        assert writer.wait() != 0
+    settings.cache_clear()
 
 
 def closed() -> io.BytesIO:

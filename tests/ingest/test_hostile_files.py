@@ -16,6 +16,7 @@ import pytest
 from recdash.cli.options import NamedFile
 from recdash.errors import InputError, UploadError
 from recdash.ingest import Limits, preview, read_recommendations, read_upload
+from recdash.ingest.byte_source import Content, copied
 from recdash.ingest.cells import tokens_in
 from recdash.ingest.columns import ROLES
 from recdash.ingest.formats import parquet
@@ -160,3 +161,44 @@ def test_an_event_of_json_lines_without_its_time_is_refused() -> None:
 )
 def test_a_quote_that_nothing_closes_is_passed_over(text: str, tokens: list[str]) -> None:
     assert tokens_in(text) == tokens
+
+
+LONG = b"a " * (5 << 20)
+"""Ten MiB without a line end."""
+
+
+@pytest.mark.parametrize("separator", [b" ", b"::", b","])
+def test_a_line_longer_than_a_block_is_refused_at_once(separator: bytes) -> None:
+    rows = b"".join(separator.join((b"u%d" % n, b"i%d" % n, b"0.5\n")) for n in range(400_000))
+    (run,) = read_recommendations(separator.join((b"user_id", b"item_id", b"score\n")) + rows)
+    assert sum(batch.num_rows for batch in run.batches()) == 400_000
+    data = separator.join((b"user_id", b"item_id", b"score\n")) + rows + LONG
+    with pytest.raises(UploadError, match="a line of over 8 MiB"):
+        [list(run.batches()) for run in read_recommendations(data)]
+
+
+def test_a_text_with_blanks_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: list[str] = []
+
+    def counted(content: Content, *how: Any) -> Content:
+        copies.append(content.name)
+        return copied(content, *how)
+
+    monkeypatch.setattr("recdash.ingest.formats.text_rows.copied", counted)
+    (run,) = read_recommendations(b"user_id item_id\nu1 i1\nu1 i2\n", name="run")
+    assert sum(batch.num_rows for batch in run.batches()) == 2
+    assert len(copies) == 1
+
+
+def test_of_very_many_rows_of_another_width_not_all_are_counted() -> None:
+    rows = "user_id,item_id\nu1,i1\n" + "u1,i1,0.5\n" * 30_000
+    with pytest.raises(
+        UploadError, match=r"line 3: 3 fields in a table of 2 columns \(and at least 9999 more"
+    ):
+        list(read_recommendations(rows.encode())[0].batches())
+
+
+def test_bytes_that_western_encodings_leave_undefined_are_read() -> None:
+    (run,) = read_recommendations(b"user_id,item_id\nM\xfcller,i\x81\x8d\x8f\x90\x9d\x80\n")
+    (batch,) = run.batches()
+    assert batch.to_pylist() == [{"user_id": "Müller", "item_id": "i\x81\x8d\x8f\x90\x9d€"}]

@@ -46,6 +46,15 @@ def test_one_unit_is_nothing_to_notice_and_stays_as_it_is(unit: int) -> None:
     assert "mixed-time-units" not in notices(upload)
 
 
+@pytest.mark.parametrize("no_time", [-1, 0, 5])
+@pytest.mark.parametrize("unit", [1000, 1_000_000])
+def test_a_small_number_that_means_no_time_is_of_the_unit_of_the_others(no_time: int, unit: int) -> None:
+    times = [no_time, SECONDS * unit, (SECONDS + 1) * unit]
+    upload = truth(*times)
+    assert upload.table["timestamp"].to_pylist() == times
+    assert "mixed-time-units" not in notices(upload)
+
+
 @pytest.mark.parametrize(
     ("dates", "first"), [(("1/2/2024", "1/13/2024"), "month"), (("2/1/2024", "13/1/2024"), "day")]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import stat
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,10 @@ GZIP = b"\x1f\x8b"
 ZIP = b"PK\x03\x04"
 MOST_MEMBERS = 1000
 """Largest number of tables in a zip archive."""
+MOST_SHOWN = 80
+"""Characters that a message shows of the name of a file in an archive."""
+ENCRYPTED = 1
+"""The bit of a zip member's flags that says it needs a password."""
 
 
 def unpacked(content: Content, limits: Limits) -> Content:
@@ -57,7 +62,12 @@ def _gunzipped(content: Content, limits: Limits) -> Content:
     if "." in content.name and not content.name.lower().endswith((".gz", ".gzip")):
         finding = f"gzip data under the name '{content.name}'"
         notices.append(Problem("gzip", "file", finding, "It was decompressed."))
-    return replace(of_copy(copy, content, *notices), name=content.name.removesuffix(".gz"))
+    file = replace(of_copy(copy, content, *notices), name=content.name.removesuffix(".gz"))
+    if file.head.startswith(GZIP) or (file.head.startswith(ZIP) and not is_excel(file)):
+        inner = "gzip data" if file.head.startswith(GZIP) else "a zip archive"
+        finding, fix = f"the gzip data holds {inner}: it is compressed twice", "Decompress it once."
+        raise UploadError(Problem("packed-twice", "file", finding, fix))
+    return file
 
 
 def _unzipped(content: Content, limits: Limits) -> Content:
@@ -70,7 +80,10 @@ def _unzipped(content: Content, limits: Limits) -> Content:
     unpacked_file = replace(of_copy(copy, content, *notices), name=Path(member.filename).name, member=None)
     is_gzip = unpacked_file.head.startswith(GZIP)  # als.csv.gz in an archive
     if unpacked_file.head.startswith(ZIP) and not is_excel(unpacked_file):
-        finding, fix = f"'{member.filename}' in the zip archive is another archive", "Upload it by itself."
+        finding, fix = (
+            f"'{_shortened(member.filename)}' in the zip archive is another archive",
+            "Upload it by itself.",
+        )
         raise UploadError(Problem("zip-in-zip", "file", finding, fix))
     return _gunzipped(unpacked_file, limits) if is_gzip else unpacked_file
 
@@ -116,6 +129,7 @@ def _tables_in(
     if len(tables) > MOST_MEMBERS:
         finding = f"the zip archive holds {len(tables):,} files, over the limit of {MOST_MEMBERS:,}"
         raise UploadError(Problem("zip-members", "file", finding, "Split the archive."))
+    _refuse_locked_or_repeated(tables)
     # refuse by the sizes that the archive states, before decompressing anything
     size = sum(info.file_size for info in tables)
     keep_within(limits, "inflated_bytes", size)
@@ -125,6 +139,22 @@ def _tables_in(
     finding = f"{_listed(other)} in the zip archive {'is' if len(other) == 1 else 'are'} not read"
     fix = "To read it, put it into another archive or upload it by itself."
     return tables, (Problem("zip-others", "file", finding, fix, len(other), other[0].filename),)
+
+
+def _refuse_locked_or_repeated(tables: Sequence[zipfile.ZipInfo]) -> None:
+    """Raises UploadError if a table has a password, or if two have one name, of which only one is read."""
+    locked = next((info.filename for info in tables if info.flag_bits & ENCRYPTED), None)
+    if locked:
+        finding, fix = f"'{_shortened(locked)}' in the zip archive has a password", "Pack it without one."
+        raise UploadError(Problem("zip-members", "file", finding, fix))
+    name, count = Counter(info.filename for info in tables).most_common(1)[0]
+    if count > 1:
+        finding = f"the zip archive holds {count} files of one name, '{_shortened(name)}'"
+        raise UploadError(Problem("zip-members", "file", finding, "Give each file a name of its own."))
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= MOST_SHOWN else f"{name[: MOST_SHOWN - 1]}…"
 
 
 def _chosen(tables: Sequence[zipfile.ZipInfo], name: str | None) -> zipfile.ZipInfo:
@@ -142,7 +172,7 @@ def _chosen(tables: Sequence[zipfile.ZipInfo], name: str | None) -> zipfile.ZipI
 
 
 def _listed(files: Sequence[zipfile.ZipInfo]) -> str:
-    shown = ", ".join(f"'{info.filename}'" for info in files[:5])
+    shown = ", ".join(f"'{_shortened(info.filename)}'" for info in files[:5])
     return f"{shown} and {len(files) - 5:,} more" if len(files) > 5 else shown
 
 

@@ -25,6 +25,7 @@ from recdash.ingest.formats.dialect import (
 from recdash.ingest.formats.preamble import blank_lines_before
 from recdash.ingest.formats.raw_table import BLOCK_BYTES, SAMPLE_ROWS, RawTable
 from recdash.ingest.formats.text_rows import (
+    LONG_LINE,
     PreparedText,
     is_cut,
     line_of,
@@ -38,6 +39,9 @@ from recdash.ingest.limits import Limits
 
 ROW_NAMES = "row number"
 TEXT = pa.dictionary(pa.int32(), pa.string())
+MOST_RAGGED = 10_000
+ACROSS_BLOCKS = "straddles two block boundaries"
+"""What Arrow says of a line that is longer than a block."""
 
 
 def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTable:
@@ -46,21 +50,23 @@ def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTa
     It may have any delimiter, and a header line or none.
     """
     dialect = dialect_of(content)
+    text = prepared(content, dialect)
     if not dialect.header:
-        return _delimited(content, dialect)
-    wider, notices = _with_unnamed_column(content, dialect)
-    table = _delimited(content, wider)
+        return _delimited(text)
+    wider, notices = _with_unnamed_column(text)
+    table = _delimited(replace(text, dialect=wider))
     table = replace(table, notices=(*table.notices, *notices))
-    return replace(table, without_header=lambda: _delimited(content, without_header(dialect)))
+    headless = replace(text, dialect=without_header(dialect))
+    return replace(table, without_header=lambda: _delimited(headless))
 
 
-def _with_unnamed_column(content: Content, dialect: Dialect) -> tuple[Dialect, tuple[Problem, ...]]:
+def _with_unnamed_column(text: PreparedText) -> tuple[Dialect, tuple[Problem, ...]]:
     """Returns the dialect with the column that the header line does not name, and a notice of it.
 
     R writes row names in front of the named columns: their numbers show it. Other programs end each row with
     a delimiter, which is a guess: the first column may be the one without a name, and the last one empty.
     """
-    text = prepared(content, dialect)
+    dialect = text.dialect
     rows = fields_of(sample_lines(text.content), text.delimiter, dialect.quoted)[1:]
     names, rows = dialect.names, [row for row in rows if row != [""]]
     width = len(names) + 1
@@ -80,19 +86,20 @@ def _with_unnamed_column(content: Content, dialect: Dialect) -> tuple[Dialect, t
     return dialect, ()
 
 
-def _delimited(content: Content, dialect: Dialect) -> RawTable:
+def _delimited(text: PreparedText) -> RawTable:
+    dialect = text.dialect
     names = {",": "CSV", "\t": "tab-separated text"}
     name = names.get(dialect.delimiter, f"text with {DELIMITERS[dialect.delimiter]} delimiters")
-    notices = dialect_notices(dialect, content.name)
-    return text_table(content, dialect, name, notices=notices)
+    notices = dialect_notices(dialect, text.content.name)
+    return text_table(text, name, notices=notices)
 
 
-def text_table(content: Content, dialect: Dialect, name: str, **extra: Any) -> RawTable:
-    """Returns the raw table of a text in a known dialect; ``extra`` are other fields of ``RawTable``.
+def text_table(text: PreparedText, name: str, **extra: Any) -> RawTable:
+    """Returns the raw table of a text; ``extra`` are other fields of ``RawTable``.
 
     Raises ``UploadError`` for an unclosed quote, and for a text without rows.
     """
-    text = prepared(content, dialect)
+    dialect = text.dialect
     if dialect.quoted and (unclosed := unclosed_quote(text)):
         raise UploadError(unclosed)
     lines = sample_lines(text.content)
@@ -131,18 +138,35 @@ def _blocks(text: PreparedText, columns: Sequence[str], ids: Collection[str]) ->
         for block in _arrow_blocks(text, columns, ids):
             n_blocks += 1
             yield block
-    except pa.ArrowInvalid:
-        ragged: list[Any] = []
-
-        def skip(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
+    except pa.ArrowInvalid as error:
+        if ACROSS_BLOCKS in str(error):
+            raise UploadError(LONG_LINE) from error
+        ragged = RaggedRows()
         finding, fix = "the text cannot be read as a table", "Check the delimiter and the quotes."
-        with translating_errors("bad-text", finding, fix):
-            yield from itertools.islice(_arrow_blocks(text, columns, ids, skip), n_blocks, None)
-        if ragged:
-            raise UploadError(ragged_rows(text, len(ragged))) from None
+        try:
+            with translating_errors("bad-text", finding, fix):
+                yield from itertools.islice(_arrow_blocks(text, columns, ids, ragged.skip), n_blocks, None)
+        except UploadError:
+            if not ragged.are_too_many:
+                raise
+        if ragged.count:
+            raise UploadError(ragged_rows(text, ragged.count, are_all=not ragged.are_too_many)) from None
+
+
+class RaggedRows:
+    """The number of rows of a wrong width; reading ends at ``MOST_RAGGED``, because each takes long."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    @property
+    def are_too_many(self) -> bool:
+        return self.count >= MOST_RAGGED
+
+    def skip(self, _row: Any) -> str:
+        """Counts a row, and returns what Arrow shall do: skip it, or end with an error."""
+        self.count += 1
+        return "error" if self.are_too_many else "skip"
 
 
 def _arrow_blocks(

@@ -57,9 +57,9 @@ def _unmarked(content: Content) -> str | None:
     return None
 
 
-def _transcoder(encoding: str, errors: str = "strict") -> Callable[[BinaryIO, BinaryIO], None]:
+def _transcoder(encoding: str) -> Callable[[BinaryIO, BinaryIO], None]:
     def transcode(reader: BinaryIO, writer: BinaryIO) -> None:
-        decoder = codecs.getincrementaldecoder(encoding)(errors)
+        decoder = codecs.getincrementaldecoder(encoding)()
         while chunk := reader.read(CHUNK):
             writer.write(decoder.decode(chunk).encode())
         writer.write(decoder.decode(b"", final=True).encode())
@@ -104,12 +104,15 @@ def _from_western(content: Content) -> Content:
     notice = Problem(
         "encoding", "file", finding, "Check names with accents; save the file as UTF-8 to be sure."
     )
-    codecs.register_error("recdash-latin1", _latin1)
-    return copied(content, _transcoder("cp1252", "recdash-latin1"), notice)
+    return copied(content, _decode_western, notice)
 
 
-def _latin1(error: UnicodeError) -> tuple[str, int]:
-    """Returns bytes that cp1252 leaves undefined, decoded as latin-1, and the position after them."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return error.object[error.start : error.end].decode("latin-1"), error.end
+UNDEFINED = b"\x81\x8d\x8f\x90\x9d"
+"""Bytes that cp1252 leaves undefined."""
+WESTERN = "".join(bytes([byte]).decode("latin-1" if byte in UNDEFINED else "cp1252") for byte in range(256))
+"""The character of each byte. A handler of errors would be called for every undefined byte, which is slow."""
+
+
+def _decode_western(reader: BinaryIO, writer: BinaryIO) -> None:
+    while chunk := reader.read(CHUNK):
+        writer.write(codecs.charmap_decode(chunk, "strict", WESTERN)[0].encode())

@@ -8,17 +8,23 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import CHUNK, HEAD, Content, copied
 from recdash.ingest.formats.dialect import DELIMITERS, Dialect, csv_reader
+from recdash.ingest.formats.raw_table import BLOCK_BYTES
 
 UNIT = "\x1f"  # stands for '::' inside: Arrow's reader needs a one-character delimiter
 
 
 LONGEST_SHOWN = 40
+LONG_LINE = Problem(
+    "long-line", "file", f"a line of over {BLOCK_BYTES >> 20} MiB",
+    "Check the delimiter and the quotes; write a long list as one row per item.",
+)  # fmt: skip
+"""Arrow reads no line that is longer than a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,13 @@ def prepared(content: Content, dialect: Dialect) -> PreparedText:
 
 def _by_line(change: Callable[[bytes], bytes]) -> Callable[[BinaryIO, BinaryIO], None]:
     def rewrite(reader: BinaryIO, writer: BinaryIO) -> None:
-        rest = b""
+        rest, n_lines = b"", 0
         while chunk := reader.read(CHUNK):
             whole, end, rest = (rest + chunk).rpartition(b"\n")
             writer.write(change(whole) + end)
+            n_lines += whole.count(b"\n") + len(end)
+            if len(rest) > BLOCK_BYTES:
+                raise UploadError(replace(LONG_LINE, place=f"line {n_lines + 1}"))
         writer.write(change(rest))
 
     return rewrite
@@ -115,11 +124,15 @@ def line_of(text: PreparedText, row: int) -> str:
     return f"row {row + 1}"
 
 
-def ragged_rows(text: PreparedText, count: int) -> Problem:
-    """Returns the problem of rows with more or fewer fields than columns, with the first one as example."""
+def ragged_rows(text: PreparedText, count: int, *, are_all: bool = True) -> Problem:
+    """Returns the problem of rows with more or fewer fields than columns, with the first one as example.
+
+    ``are_all``: there are no others than the ``count`` rows.
+    """
     width = len(text.dialect.names)
     line, fields = next(((n, f) for n, f in _records(text) if len(f) != width), (0, []))
-    more = f" (and {count - 1} more like it)" if count > 1 else ""
+    at_least = "" if are_all else "at least "
+    more = f" (and {at_least}{count - 1} more like it)" if count > 1 else ""
     finding = f"{len(fields)} fields in a table of {width} columns{more}"
     place = f"line {line}" if line else "file"
     return Problem("ragged-row", place, finding, "Check the delimiter and the quotes of that line.", count)

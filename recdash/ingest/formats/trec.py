@@ -10,6 +10,7 @@ from recdash.ingest.byte_source import Content
 from recdash.ingest.formats.delimited import text_table
 from recdash.ingest.formats.dialect import NUMBER, Dialect, sample_lines
 from recdash.ingest.formats.raw_table import RawTable
+from recdash.ingest.formats.text_rows import prepared
 from recdash.ingest.limits import Limits
 
 ITERATIONS = {"q0", "0"}
@@ -53,7 +54,7 @@ def _trec_run(content: Content, tag: tuple[str, ...], *notices: Problem) -> RawT
     finding = "TREC run: the rank column is ignored and the score used, as in trec_eval"
     roles = {"user_id": "query_id", "item_id": "doc_id", "score": "score"} | ({"run": "tag"} if tag else {})
     notices = (Problem("trec", "file", finding, ""), *notices)
-    return text_table(content, dialect, "TREC run", roles=roles, is_trec=True, notices=notices)
+    return text_table(prepared(content, dialect), "TREC run", roles=roles, is_trec=True, notices=notices)
 
 
 def read_qrels(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
@@ -61,4 +62,4 @@ def read_qrels(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
     value = {"train": "rating", "run": "score"}.get(kind, "relevance")
     roles = {"user_id": "query_id", "item_id": "doc_id", value: "relevance"}
     notice = Problem("trec", "file", "TREC qrels: query, iteration, document, relevance", "")
-    return text_table(content, dialect, "TREC qrels", roles=roles, notices=(notice,))
+    return text_table(prepared(content, dialect), "TREC qrels", roles=roles, notices=(notice,))

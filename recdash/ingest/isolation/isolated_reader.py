@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -303,7 +303,7 @@ class File:
         while isinstance(source, byte_source.Member | byte_source.Sheet):
             parts.insert(0, replace(source, file=None))
             source = source.file
-        path, copy, file_name = _opened(source, how.get("name"))
+        path, copy, file_name = _opened(source, how.get("name"), limits)
         inside = replace(limits, read_memory_bytes=None, read_seconds=None)
         arguments = {**how, "limits": inside}
         self._request = worker.Request(read, arguments, str(Path.cwd()), path, file_name, parts)
@@ -348,27 +348,31 @@ class File:
             notices[:] = reader.notices
 
 
-def _opened(source: Source, name: str | None) -> tuple[Any, IO[bytes] | None, str | None]:
+def _opened(source: Source, name: str | None, limits: Limits) -> tuple[Any, IO[bytes] | None, str | None]:
     """Returns (path, open temporary file, the file's own name) of what a reading process opens.
 
     Either the path or the temporary file is None.
     """
     if byte_source.is_pipe(source):
-        return None, _on_disk(Path(source).read_bytes()), Path(source).name
+        chunks = byte_source.chunks_of_pipe(Path(source), limits.upload_bytes)
+        return None, _on_disk(chunks), Path(source).name
     if isinstance(source, str | Path):
         return source, None, None
     if not hasattr(source, "read"):
-        return None, _on_disk(source), None
+        return None, _on_disk([source]), None
     own = getattr(source, "name", None)
     file_name = name or (str(own) if own else None)
-    return None, _on_disk(byte_source.bytes_of(source)), file_name
+    return None, _on_disk([byte_source.bytes_of(source)]), file_name
 
 
-def _on_disk(data: Any) -> IO[bytes]:
+def _on_disk(chunks: Iterable[Any]) -> IO[bytes]:
     with library_errors.translating_errors("no-room", "it cannot be stored on disk for reading", NO_ROOM):
         file = tempfile.TemporaryFile()  # noqa: SIM115 closed with its File
-        file.write(data)
-        file.flush()
+        with contextlib.ExitStack() as unfinished:
+            unfinished.enter_context(file)
+            file.writelines(chunks)
+            file.flush()
+            unfinished.pop_all()
         return file
 
 
