@@ -79,6 +79,7 @@ def changes(
     recommendation: Recommend | None = None,
     same_users: bool = True,
     thresholds: Mapping[str, float] | None = None,
+    former: bool = False,
 ) -> list[WhatIf]:
     """Returns up to seven alternative queries, each with what it would change; empty without a pair.
     ``today`` is the current recommendation, ``depth`` the largest k, ``thresholds`` {question: another
@@ -86,7 +87,9 @@ def changes(
 
     ``recommendation`` returns that for another query of the source's users, by default computed anew. One
     that remembers its answers halves the time: each usual k asks for all the others. ``same_users=False``
-    gives the answers of older reports: see ``recommend``.
+    gives the answers of older reports: see ``recommend``. So does ``former``: a slice whose users all score
+    as with the baseline would not change the recommendation, and *Same result* with another threshold does
+    not say whose gain is gone there.
     """
     if not today.evidence.comparison.pairs:
         return []
@@ -96,9 +99,9 @@ def changes(
         _other_metric(again, today),
         _other_definition(again, today),
         _other_users(source, today, users) if same_users else _other_rule(source, today, users),
-        *(_other_relevance(again, today, *other) for other in (thresholds or {}).items()),
+        *(_other_relevance(again, today, *other, former=former) for other in (thresholds or {}).items()),
         _no_guardrails(again, today),
-        _most_unlike_slice(today),
+        _most_unlike_slice(today, former=former),
     ]
     return [what_if for what_if in what_ifs if what_if is not None]
 
@@ -204,13 +207,32 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
 
 
 def _other_relevance(
-    again: Recommend, today: Recommendation, question: str, threshold: float
+    again: Recommend, today: Recommendation, question: str, threshold: float, *, former: bool
 ) -> WhatIf | None:
     query = today.evidence.comparison.query
     if not define(query.metric).has_user_values:
         return None  # errors of predicted ratings count every rated row
     other = _if_any(again, replace(query, scope=replace(query.scope, threshold=threshold)))
-    return _what_if(question, today, other, ("th", f"{threshold:g}")) if other else None
+    if other is None:
+        return None
+    answer = _what_if(question, today, other, ("th", f"{threshold:g}"))
+    lost = [] if answer.matters or former else _no_longer_better(today, other)
+    if not lost:
+        return answer
+    names = f"{listed(lost)} no longer {'beats' if len(lost) == 1 else 'beat'} {today.evidence.base} offline"
+    return replace(answer, answer=f"{answer.answer}, but {names}")
+
+
+def _no_longer_better(today: Recommendation, other: Recommendation) -> list[str]:
+    """Returns the names of the candidates that are better than the baseline offline, and are not with another
+    query.
+    """
+    better = {case.pair.candidate for case in other.cases if case.evidence.finding == "better"}
+    return [
+        case.name
+        for case in today.cases
+        if case.evidence.finding == "better" and case.pair.candidate not in better
+    ]
 
 
 def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf | None:
@@ -247,10 +269,11 @@ def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
-def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
+def _most_unlike_slice(today: Recommendation, *, former: bool) -> WhatIf | None:
     """Returns the slice whose finding differs most from the leader's; None if all agree.
 
-    A slice that is inconclusive would not change the recommendation.
+    A slice that is inconclusive is not known to change the recommendation; one whose users all score as with
+    the baseline would: there is nothing to gain for them.
     """
     leader = today.evidence.leader
     if leader is None:
@@ -265,5 +288,5 @@ def _most_unlike_slice(today: Recommendation) -> WhatIf | None:
     if part.pair.is_identical:
         finding = f"No difference: equal to {today.evidence.base} for every user"
     answer = f"{finding}{_users_needed(part.pair)} (n = {n_users})"
-    matters = word != "not settled"
+    matters = word != "not settled" or (part.pair.is_identical and not former)
     return WhatIf(f"Only {slice_words(part)}", answer, matters, (("by", part.by),), is_open)

@@ -144,14 +144,23 @@ def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistI
     broken = [lowered(rail.title) for rail in rails if rail.broken]
     broken += [lowered(lift.title) for lift in lifts if lift.word == "broken"]
     if broken:
-        reason = f"{capital(some(broken))} lost more than the guardrail allows."
-        return ChecklistItem("Guardrails", FAILS, reason, lines)
+        reason = f"{capital(some(broken))} lost more than the guardrail allows"
+        also = _inconclusive([lift for lift in lifts if lift.word != "broken"])
+        return ChecklistItem("Guardrails", FAILS, f"{'; '.join(filter(None, (reason, also)))}.", lines)
     if unknown := _why_rails_unknown(offline, online, lifts):
         return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
     if not rails and not lifts:
         return ChecklistItem("Guardrails", HOLDS, "The experiment's rules have no guardrails.", lines)
     every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
     return ChecklistItem("Guardrails", HOLDS, f"Within the guardrail: {every}.", lines)
+
+
+def _inconclusive(lifts: Sequence[Lift]) -> str:
+    """Returns the guardrails of A/B tests that may be broken, such as ``online sessions per user is
+    inconclusive``; empty if all hold.
+    """
+    names = [lowered(lift.title) for lift in lifts if lift.word != HOLDS]
+    return f"online {some(names)} {'is' if len(names) == 1 else 'are'} inconclusive" if names else ""
 
 
 def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts: Sequence[Lift]) -> str:
@@ -164,9 +173,8 @@ def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts:
     held = within if offline.guardrails else "Offline no guardrail is set"
     if not online:
         return f"{held}; {small(NO_TEST)}"
-    unsettled = [lowered(lift.title) for lift in lifts if lift.word != HOLDS]
-    if unsettled:
-        return f"{held}; online {some(unsettled)} {'is' if len(unsettled) == 1 else 'are'} inconclusive."
+    if inconclusive := _inconclusive(lifts):
+        return f"{held}; {inconclusive}."
     is_settled = bool(lifts) or not offline.has_guardrails
     return "" if is_settled else f"{held}; the A/B test has no guardrail metric."
 

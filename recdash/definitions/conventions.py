@@ -46,7 +46,7 @@ TITLES: Mapping[str, str] = {
     "order": "Order and ties",
     "duplicates": "Repeated items",
     "relevance": "Relevance",
-    TOGETHER: "Together",
+    TOGETHER: "Interaction",
 }
 EQUAL = 1e-12
 """Values that differ by less are equal except for rounding errors."""

@@ -18,6 +18,7 @@ from recdash.errors import NotFound
 from recdash.metrics import define
 from recdash.report.document import (
     AGREEMENT_WORDING,
+    ANSWERS_WORDING,
     FIRST_FORMAT,
     FORMAT,
     THRESHOLD_WORDING,
@@ -146,15 +147,18 @@ class ReportContext:
     @cached_property
     def answers(self) -> list[WhatIf]:
         """Returns what would change the recommendation; empty if no runs are compared."""
+        former = self.wording <= ANSWERS_WORDING
         if self.wording > THRESHOLD_WORDING:
-            return self.workspace.comparisons.changes(self.verdict_query)
+            return self.workspace.comparisons.changes(self.verdict_query, former=former)
         if self.recommendation is None:
             return []
         from recdash.comparison.sensitivity import changes
 
         settings = self.experiment.settings
         depth, users = int(settings["depth"]), settings["users"]
-        return changes(self.source, self.recommendation, depth, users, same_users=self.same_users)
+        return changes(
+            self.source, self.recommendation, depth, users, same_users=self.same_users, former=former
+        )
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:

@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 8
+WORDING = 9
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -47,6 +47,13 @@ THRESHOLD_WORDING = 7
 - A/B test: causes quote a gain as what offline implies, and thresholds that are no grade; other metrics that
   disagree are not named.
 - Decisions: one is superseded rather than replaced.
+"""
+
+ANSWERS_WORDING = 8
+"""The last wording of these differences:
+
+- *What would change it*: a segment whose users all score as with the baseline would not change it, and *Same
+  result* with another relevance threshold does not say whose gain is gone there.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -698,5 +698,9 @@ def test_a_slice_in_which_all_users_score_the_same_asks_for_no_more_users() -> N
     source = Table({"Popular": BASE, "ALS": same}, cuts=[part("New users", np.r_[:50])])
     answers = questions(changes(source, today(source), depth=10, users="truth"))
     assert answers["Only new users"] == "No difference: equal to Popular for every user (n = 50)"
+    (matters,) = [one for one in changes(source, today(source), depth=10, users="truth") if one.matters]
+    assert matters.question == "Only new users"
+    older = changes(source, today(source), depth=10, users="truth", former=True)
+    assert not any(one.matters for one in older)
     (new,) = today(source).evidence.slices
     assert (new.pair.is_identical, new.pair.words) == (True, "equal for every user")

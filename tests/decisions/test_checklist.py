@@ -155,6 +155,14 @@ def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
             "Coverage@10 lost more than the guardrail allows.",
         ),
         (
+            (
+                offline(rails=(rail(-0.3, True),)),
+                online(lift("not settled", "guardrail", "Sessions per user")),
+            ),
+            "fails",
+            "Coverage@10 lost more than the guardrail allows; online sessions per user is inconclusive.",
+        ),
+        (
             (offline(), online(lift("broken", "guardrail", "Sessions per user"))),
             "fails",
             "Sessions per user lost more than the guardrail allows.",

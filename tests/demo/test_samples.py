@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -42,13 +41,33 @@ def test_a_review_of_als_was_approved_and_says_that_it_is_a_sample(
     assert decision.text.startswith("Sample decision.")
 
 
-def test_it_is_dated_after_the_end_of_the_test_and_never_later_than_now(
+def test_no_sample_is_older_than_the_runs_and_the_test_that_it_is_about(
     space: Workspace, experiment: Experiment, decision: Decision
 ) -> None:
-    assert decision.created <= min(datetime(2026, 11, 23, 15, tzinfo=UTC), space.now())
-    assert decision.created.date() == min(datetime(2026, 11, 23, tzinfo=UTC), experiment.created).date()
-    days = [entry.created for entry in space.journal.entries(experiment.id)]
-    assert days == sorted(days, reverse=True)
+    (test,) = space.online_tests.all(experiment.id)
+    runs = [run.created for run in space.runs.all(experiment.id)]
+    entries = space.journal.entries(experiment.id)[::-1]
+    assert max(experiment.created, test.created, *runs) <= entries[0].created
+    assert [entry.kind for entry in entries] == [
+        "proposal",
+        "offline evidence",
+        "online evidence",
+        "decision",
+    ]
+    assert decision.created <= space.now()
+
+
+def test_what_loading_it_stores_is_one_change(space: Workspace, experiment: Experiment) -> None:
+    card = space.overview.card(experiment.id)
+    assert [change.what for change in card.history] == ["loaded the demo"]
+
+
+def test_later_changes_of_the_demo_are_changes_of_a_person(demo_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo_folder, tmp_path, dirs_exist_ok=True)
+    own = Workspace(opened(tmp_path).store, person=ANN)
+    (experiment,) = own.experiments.all()
+    own.experiments.set_note(experiment.id, "tried")
+    assert str(own.overview.card(experiment.id).last_change) == "ann changed the note"
 
 
 def test_a_sample_report_is_live_and_about_the_candidates_of_the_demo(

@@ -15,18 +15,30 @@ from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by recdash before wording 8: two reports of wording 7, and one of the first format."""
+"""Written by older releases of recdash: reports of wording 7 and 8, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
     "als": lists(lambda _: 1),
 }
 """popular has an MRR@4 of 0.25 / 40 = 0.00625, als of 1: 15,900 % above it."""
+HIDDEN = {
+    **CANDIDATES,
+    "popular": lists(lambda _: 3),
+    "als": lists(lambda number: 1 if number >= 30 else 3),
+    "ease": lists(lambda number: 1 if number % 5 < 3 else 3),
+}
+"""als equals popular for all known users; ease is better for no item that was rated 4 or more."""
 
 
 @pytest.mark.parametrize(
     ("name", "candidates"),
-    [("wording-7", SPREAD), ("wording-7-threshold", SPREAD), ("first-format-near-zero", NEAR_ZERO)],
+    [
+        ("wording-8", HIDDEN),
+        ("wording-7", SPREAD),
+        ("wording-7-threshold", SPREAD),
+        ("first-format-near-zero", NEAR_ZERO),
+    ],
 )
 def test_they_are_confirmed(tmp_path: Path, name: str, candidates: dict[str, pd.DataFrame]) -> None:
     space, file = opened(tmp_path), OLDER / f"{name}.json"

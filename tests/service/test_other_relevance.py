@@ -56,6 +56,34 @@ def test_it_would_change_the_recommendation(workspace: Workspace) -> None:
     )
 
 
+def test_the_same_recommendation_says_whose_gain_is_gone(workspace: Workspace) -> None:
+    """*als* is better for all 100 users, *ease* only for the 40 whose item has a grade of 1."""
+    users = [f"u{number}" for number in range(100)]
+    grades = [1.0] * 40 + [5.0] * 60
+    made = workspace.experiments.create(
+        "films", pd.DataFrame({"user_id": users, "item_id": "own", "relevance": grades}), depth=3
+    )
+    ids = []
+    for name, at in (("popular", [3] * 100), ("als", [1] * 100), ("ease", [1] * 40 + [3] * 60)):
+        rows = [
+            (user, "own" if rank == own else f"x{rank}", rank)
+            for user, own in zip(users, at, strict=True)
+            for rank in (1, 2, 3)
+        ]
+        table = pd.DataFrame(rows, columns=["user_id", "item_id", "rank"])
+        ids.append(workspace.runs.add(made.id, table, name=name)[0].run.id)
+    query = ComparisonQuery(tuple(ids[1:]), ids[0], "ndcg", 3)
+    (answer,) = [one for one in workspace.comparisons.changes(query) if "relevance" in one.question]
+    assert (answer.answer, answer.matters) == (
+        "Same result, but ease no longer beats popular offline",
+        False,
+    )
+    (older,) = [
+        one for one in workspace.comparisons.changes(query, former=True) if "relevance" in one.question
+    ]
+    assert older.answer == "Same result"
+
+
 def test_without_grades_it_is_not_asked(workspace: Workspace) -> None:
     assert about_relevance(workspace, TRUTH) == []
 

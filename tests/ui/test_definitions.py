@@ -209,11 +209,37 @@ def test_the_sum_is_written_out() -> None:
     ],
 )
 def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said: str) -> None:
-    columns = {"preset": ["default", "rectools"], "value": [low, high], "difference": [0.0, high - low]}
-    presets = pd.DataFrame(columns)
-    run = Run("r", "films", "b", datetime(2026, 3, 1, tzinfo=UTC), 0, None, {}, {})
-    found = definitions.PresetsOfRun(run, "bpref", 10, presets, presets)
+    found = under_presets(recdash=("own", low), RecTools=("equal", high))
     assert definitions.finding(found) == f"b's bpref@10 {said}"
+    assert "Not in the range" not in definitions.subtitle(found)
+
+
+def test_a_number_that_a_library_does_not_compute_is_not_in_its_range() -> None:
+    found = under_presets(
+        recdash=("own", 0.221),
+        RecTools=("equal", 0.214),
+        Elliot=("different", 0.168),
+        Tutorial=("not offered", 0.3),
+        CAPRI=("documented", 0.265),
+    )
+    assert definitions.finding(found) == "b's bpref@10 ranges from 0.214 to 0.265 across libraries"
+    assert "Not in the range: Elliot, which computes another number." in definitions.subtitle(found)
+
+
+def under_presets(**rows: tuple[str, float]) -> definitions.PresetsOfRun:
+    """A run under presets: {title: (agreement with the library, value)}, the default first."""
+    default = next(iter(rows.values()))[1]
+    presets = pd.DataFrame(
+        {
+            "preset": ["default", *(title.lower() for title in [*rows][1:])],
+            "title": [*rows],
+            "state": [state for state, _ in rows.values()],
+            "value": [value for _, value in rows.values()],
+            "difference": [value - default for _, value in rows.values()],
+        }
+    )
+    run = Run("r", "films", "b", datetime(2026, 3, 1, tzinfo=UTC), 0, None, {}, {})
+    return definitions.PresetsOfRun(run, "bpref", 10, presets, presets)
 
 
 def test_judged_negatives_are_told_from_what_nobody_judged() -> None:

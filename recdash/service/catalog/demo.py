@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from recdash.domain.access import Person
@@ -13,6 +12,7 @@ from recdash.domain.records import Experiment, OnlineTest
 from recdash.evaluation.candidates import PreparedRun
 from recdash.service.catalog.additions import Added, Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
+from recdash.service.catalog.history import SAMPLE_AUTHOR
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.decisions import Decisions
@@ -27,11 +27,7 @@ from recdash.store import new_id
 if TYPE_CHECKING:
     from recdash.demo.film_service import FilmService
 
-SAMPLE_AUTHOR = "demo (sample)"
 CHOSEN = "ALS v3"
-DECIDED = datetime(2026, 11, 23, 15, tzinfo=UTC)
-"""The time of the sample decision: the day after the demo's A/B test ended."""
-PROPOSED_BEFORE, OFFLINE_BEFORE, ONLINE_BEFORE = timedelta(hours=6), timedelta(hours=5), timedelta(hours=4)
 PROPOSAL = "Sample: replace Popular with ALS v3 in the homepage row."
 DECISION = (
     "Sample decision. ALS v3 won offline and online. Two-tower scores higher offline, but users watched less "
@@ -53,8 +49,7 @@ SLICES = "user_warmth"
 class DemoExperiment:
     """The demo experiment of a store.
 
-    ``decision_services`` returns the services for reviews and decisions that write as a context's person at
-    its time.
+    ``decision_services`` returns the services for reviews and decisions that write as a context's person.
     """
 
     def __init__(
@@ -129,24 +124,22 @@ class DemoExperiment:
         return experiment
 
     def _add_samples(self, experiment: Experiment, test: OnlineTest, ids: Mapping[str, str]) -> None:
-        """Stores a review of the candidate to ship, its approval and a report; none is dated later than
-        now.
+        """Stores a review of the candidate to ship, its approval and a report.
+
+        They are dated now, as their evidence is: a decision cannot be older than the numbers behind it.
         """
-        decided = min(DECIDED, self._context.now())
         query = self._queries.of(experiment.id)
-        reviews, _ = self._decisions_at(decided - PROPOSED_BEFORE)
+        author = Person(SAMPLE_AUTHOR, self._context.person.role, named=False)
+        reviews, decisions = self._decision_services(replace(self._context, person=author))
         review = reviews.propose(experiment.id, ids[CHOSEN], query, text=PROPOSAL)
-        reviews, _ = self._decisions_at(decided - OFFLINE_BEFORE)
         reviews.add_offline_evidence(review.id)
-        reviews, _ = self._decisions_at(decided - ONLINE_BEFORE)
         reviews.add_online_evidence(review.id, test.id)
-        _, decisions = self._decisions_at(decided)
         decisions.decide(experiment.id, "ship", about=review.id, text=DECISION, although=ALTHOUGH)
         question = Question(experiment.id, query, SLICES, test.id, ONLINE_METRIC).as_dict()
         report = Report(
             new_id(),
             experiment.id,
-            decided,
+            self._context.now(),
             SAMPLE_AUTHOR,
             REPORT_TITLE,
             SUMMARY,
@@ -155,11 +148,6 @@ class DemoExperiment:
             document=None,
         )
         self._context.writable_store().reports.add(report)
-
-    def _decisions_at(self, moment: datetime) -> tuple[Reviews, Decisions]:
-        """Returns the services for reviews and decisions that write as the sample author at ``moment``."""
-        author = Person(SAMPLE_AUTHOR, self._context.person.role, named=False)
-        return self._decision_services(replace(self._context, person=author, now=lambda: moment))
 
     def remove(self) -> None:
         """Deletes the demo with its decisions, reports and files."""

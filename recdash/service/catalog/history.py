@@ -13,6 +13,9 @@ from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.formatting.wording import listed, named_number
 
 MOST_NAMED = 3
+CREATED = "created the experiment"
+SAMPLE_AUTHOR = "demo (sample)"
+"""The author of the review, the decision and the report that the demo comes with."""
 ENTRIES: Mapping[str, str] = {
     "proposal": "proposed {name}",
     "offline evidence": "attached the offline evidence for {name}",
@@ -76,7 +79,7 @@ def history_of(
     author = authors.get
     runs, tests = [run for run in stored.runs if not run.reference], stored.tests
     changes = [
-        HistoryEvent(experiment.created, "created the experiment", author(experiment.id, "")),
+        HistoryEvent(experiment.created, CREATED, author(experiment.id, "")),
         *(HistoryEvent(run.created, "", author(run.id, ""), run.name) for run in runs),
         *(
             HistoryEvent(test.created, f"added the A/B test {test.name}", author(test.id, ""))
@@ -89,7 +92,22 @@ def history_of(
         ),
         *(change for event in events for change in _changes(event, names)),
     ]
-    return _together(sorted(changes, key=lambda change: change.when))[::-1]
+    changes.sort(key=lambda change: change.when)
+    return _together(_loaded(changes) if experiment.demo else changes)[::-1]
+
+
+def _loaded(changes: Sequence[HistoryEvent]) -> Sequence[HistoryEvent]:
+    """Returns the changes of the demo, with one event in place of all that loading it stored: everything up
+    to its last sample.
+
+    The demo of an older release dates its samples before its runs; its changes stay as they are.
+    """
+    created = next(change for change in changes if change.what == CREATED)
+    samples = [place for place, change in enumerate(changes) if change.by == SAMPLE_AUTHOR]
+    if not samples or changes[samples[0]].when < created.when:
+        return changes
+    last = samples[-1]
+    return [HistoryEvent(changes[last].when, "loaded the demo", created.by), *changes[last + 1 :]]
 
 
 def _of_entry(entry: Entry) -> HistoryEvent:

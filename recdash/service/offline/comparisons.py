@@ -118,11 +118,11 @@ class Comparisons:
         """Returns the verdict without the intervals of its guardrails, for which all lists are read again."""
         return self._recommendations(query, self.verdict_state(query.baseline))
 
-    def changes(self, query: ComparisonQuery) -> list[WhatIf]:
+    def changes(self, query: ComparisonQuery, *, former: bool = False) -> list[WhatIf]:
         """Returns what would change the verdict: other cutoffs, metrics, definitions, populations or
-        slices.
+        slices. ``former`` gives the answers of older reports.
         """
-        return self._changes(query, self.verdict_state(query.baseline))
+        return self._changes(query, self.verdict_state(query.baseline), former)
 
     def verdict_state(self, run_id: str) -> Hashable:
         """Returns a hashable value that changes whenever a verdict may change.
@@ -284,7 +284,7 @@ class Comparisons:
 
         return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state))
 
-    def _ask_otherwise(self, query: ComparisonQuery, state: Hashable) -> list[WhatIf]:
+    def _ask_otherwise(self, query: ComparisonQuery, state: Hashable, former: bool) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
         settings = self._context.experiment_of(query.baseline).settings
@@ -295,7 +295,15 @@ class Comparisons:
             return self._recommendations(other, state)
 
         thresholds = self._scopes.other_thresholds(source.experiment, query.scope)
-        return changes(source, verdict, depth, users, recommendation=remembered, thresholds=thresholds)
+        return changes(
+            source,
+            verdict,
+            depth,
+            users,
+            recommendation=remembered,
+            thresholds=thresholds,
+            former=former,
+        )
 
 
 @dataclass(eq=False)

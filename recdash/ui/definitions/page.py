@@ -4,7 +4,7 @@ count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,8 +37,8 @@ from recdash.formatting.tables import (
     number_of,
     text_columns,
 )
-from recdash.formatting.wording import named_number, possessive, unavailable
-from recdash.metrics.agreement import WORDS
+from recdash.formatting.wording import listed, named_number, possessive, unavailable
+from recdash.metrics.agreement import WORDS, State
 from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
@@ -105,12 +105,12 @@ class PresetsOfRun:
 
 def choose_run(view: View) -> Run:
     """Draws the choice of a run and returns the chosen one, at first the best candidate."""
-    known = {run.id: run for run in view.shown}
+    known = {run.id: run for run in (*view.shown, *view.runs)}
     usual = (view.candidates or view.shown)[0]
     wanted = state.params().get("r", usual.id)
     if wanted not in known:
         st.warning(f"{unavailable('run', markdown(wanted), markdown(usual.name))}.")
-    chosen, names = known.get(wanted, usual), {run.id: run.name for run in view.shown}
+    chosen, names = known.get(wanted, usual), {run.id: run.name for run in known.values()}
     widgets.select("Run", "r", names, chosen.id, "definitions-run", widgets.BOX)
     state.write("r", wanted)
     return chosen
@@ -127,9 +127,16 @@ def gather(view: View, run: Run) -> PresetsOfRun:
     return PresetsOfRun(run, metric, view.k, presets, causes)
 
 
+NOT_THE_LIBRARYS: Collection[State] = ("different", "not offered")
+"""States of a preset whose number is not what its library computes."""
+
+
 def finding(by_preset: PresetsOfRun) -> str:
-    """Returns a headline on the range of the run's values across libraries."""
-    values = [row["value"] for row in by_preset.rows if is_number(row["value"])]
+    """Returns a headline on the range of the run's values across libraries, as far as recdash has the numbers
+    that they compute.
+    """
+    own = [row for row in by_preset.rows if row["state"] not in NOT_THE_LIBRARYS]
+    values = [row["value"] for row in own if is_number(row["value"])]
     if not values:
         return f"{by_preset.run.name} has no {by_preset.where} under any preset"
     ends = _distinct_ends(min(values), max(values), by_preset.decimals)
@@ -154,9 +161,14 @@ def _distinct_ends(low: float, high: float, decimals: int) -> tuple[str, str]:
 
 def subtitle(by_preset: PresetsOfRun) -> str:
     presets = named_number(len(by_preset.rows)).lower()
+    different = [row["title"] for row in by_preset.rows if row["state"] == "different"]
+    computes = "computes" if len(different) == 1 else "compute"
+    left_out = (
+        f" Not in the range: {listed(different)}, which {computes} another number." if different else ""
+    )
     return (
         f"The same lists and the same test set under {presets} presets. Each preset follows one library in "
-        "formula, population, order and relevance."
+        f"formula, population, order and relevance.{left_out}"
     )
 
 
@@ -266,7 +278,7 @@ def export(by_preset: PresetsOfRun) -> pd.DataFrame:
 def why_title(by_preset: PresetsOfRun) -> tuple[str, str]:
     subtitle = (
         f"The change of {by_preset.where} if one convention alone is switched from recdash's default to the "
-        "library's. Together: what the conventions add when combined."
+        "library's. Interaction: the part that only the combination of several conventions adds."
     )
     return "Why do the libraries differ?", subtitle
 
