@@ -8,7 +8,7 @@ from recdash.ui.components import widgets
 from recdash.ui.definitions import page, worked_example
 from recdash.ui.shell import frame
 
-view = frame.show(with_lists=True, parts=("metric",))
+view = frame.show(with_lists=True, parts={"metric"})
 title = st.container()
 run = page.choose_run(view)
 by_preset = page.gather(view, run)
