@@ -24,4 +24,4 @@ st.html(page.measures_table(view, distribution))
 st.html(page.footnote(view))
 if distribution:
     page.show_distribution(view, distribution)
-    widgets.table_behind(page.tidy(distribution), "catalogue")
+    widgets.table_behind(page.tidy(distribution), "catalogue", "All shares in full precision")

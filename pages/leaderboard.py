@@ -12,7 +12,7 @@ from recdash.ui.shell import frame
 view = frame.show(scoped=True)
 title = st.container()
 with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="leaderboard-choices"):
-    with st.container(width=236):
+    with st.container(width=180):
         wanted = page.search()
     chosen, relative, correction = page.choices()
 

@@ -31,4 +31,4 @@ for row in page.pairs(chosen):
         with place:
             page.draw(view, curves, metric, ribbon=ribbon, delta=delta)
 leaders.strip(view, chosen)
-widgets.table_behind(page.tidy(curves), "metric-vs-k")
+widgets.table_behind(page.tidy(curves), "metric-vs-k", "Values at every k")

@@ -33,4 +33,4 @@ with values:
     precision_recall.table_at_k(view, paths)
 with definition:
     precision_recall.print_definition(view, curve, average)
-widgets.table_behind(precision_recall.tidy(view, paths), "precision-recall")
+widgets.table_behind(precision_recall.tidy(view, paths), "precision-recall", "Values at every k")

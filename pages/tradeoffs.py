@@ -24,7 +24,7 @@ if tradeoff.places:
     page.draw(view, tradeoff)
 page.say(view, tradeoff)
 if tradeoff.places:
-    widgets.table_behind(page.tidy(view, tradeoff), "trade-off")
+    widgets.table_behind(page.tidy(view, tradeoff), "trade-off", "Both metrics with standard errors")
 
 st.html('<hr class="rd-rule">')
 parallel.show(view, parallel.choose(view), chosen.runs)

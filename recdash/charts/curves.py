@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 60
 """Number of points of a line at most; browsers draw hundreds of points slowly."""
-HEIGHT, MARGIN = 300, (46, 196, 12, 34)
+HEIGHT, MARGIN = 330, (46, 196, 24, 52)
 LONGEST_IN_KEY = 15
 """Number of characters of a name in the key, for which its margin has room."""
 
@@ -125,11 +125,13 @@ def metric_curve(
         return numbers.signed(value, decimals) if delta else numbers.fixed(value, decimals)
 
     traces: list[Trace] = []
-    for run_id, rows in sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate"):
+    runs = sorted(by_run(drawn), key=lambda pair: marks[pair[0]].role == "candidate")
+    for place, (run_id, rows) in enumerate(runs):
         if delta and marks[run_id].role == "baseline":
             traces.append(zero_line(palette, [1, depth], [0, 0]))
         else:
-            traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, mark_all=delta)
+            part = None if delta else place / len(runs)
+            traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, part=part)
     last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
     samples: list[Trace] = []
     names: list[Trace] = []
@@ -140,12 +142,12 @@ def metric_curve(
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
     font = {"size": 12, "color": palette.muted}
-    above = {"yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 4}
-    k_label = note(k, 1, f"k = {k}", **above, font=font, bgcolor=palette.background)
+    above = {"yref": "paper", "xanchor": "center", "yanchor": "bottom", "yshift": 2}
+    k_label = note(k, 1, f"k = {k}", **above, font=font)
     dotted = {"color": palette.faint, "width": 1, "dash": "dot"}
     k_line = straight((k, k), (0, 1), palette.faint, 1, yref="paper", layer="below") | {"line": dotted}
     layout = {
-        "xaxis": axis(palette, *drawn_area.x, showgrid=False, **k_ticks),
+        "xaxis": axis(palette, *drawn_area.x, showgrid=False, title="k", **k_ticks),
         "yaxis": value_axis(palette, y_ends, 4, sign=delta, ticklabelstandoff=6),
         "shapes": [k_line, *samples],
         "annotations": [k_label, *names, *_end_labels(last, marks, palette, drawn_area)],
@@ -166,9 +168,13 @@ def _of_run(
     write: Callable[[float], str],
     *,
     ribbon: bool,
-    mark_all: bool,
+    part: float | None,
 ) -> Iterator[Trace]:
-    """Yields the run's band, line and marks. With ``mark_all`` each cutoff has a mark, else only some."""
+    """Yields the run's band, line and marks.
+
+    There are marks at some cutoffs, moved by this ``part`` of their distance: where lines of several runs lie
+    on each other, the marks of all show. None marks each cutoff.
+    """
     name = escape(mark.name)
     x, y, low, high = (rows[column].tolist() for column in ("k", "value", "low", "high"))
     known = [place for place in range(len(x)) if is_number(low[place]) and is_number(high[place])]
@@ -178,10 +184,21 @@ def _of_run(
     hover = [f"{name}<br>k = {k:.0f}: {write(value)}" for k, value in zip(x, y, strict=True)]
     yield line(x, y, name, mark.colour, LINE * mark.heft, dash=mark.dash, hover=hover)
     if mark.role == "candidate":
-        step = max(1, round(max(x) / 50)) * 10
-        few = [(k, value) for k, value in zip(x, y, strict=True) if mark_all or k == 1 or k % step == 0]
+        places = range(len(x)) if part is None else _few_places(x, part)
         look = marker(mark, palette, size=SMALL_MARKER)
-        yield dots([k for k, _ in few], [value for _, value in few], name, look, cliponaxis=False)
+        yield dots(
+            [x[place] for place in places], [y[place] for place in places], name, look, cliponaxis=False
+        )
+
+
+def _few_places(ks: Sequence[float], part: float) -> list[int]:
+    """Returns the places of the first cutoff and of those nearest to evenly spaced ones, which begin after
+    this ``part`` of their distance.
+    """
+    step = max(1, round(max(ks) / 50)) * 10
+    wanted = (step * (turn + part) for turn in range(int(max(ks) / step - part) + 1))
+    nearest = {min(range(len(ks)), key=lambda place: abs(ks[place] - k)) for k in wanted}
+    return sorted({0, *nearest})
 
 
 def _at_k(here: pd.DataFrame, marks: Marks, palette: Palette) -> Iterator[Trace]:

@@ -1,5 +1,5 @@
-"""Draws the leading runs at each cutoff: one row per metric and one cell per cutoff, in the leader's
-colour.
+"""Draws the leading runs at each cutoff as HTML, which adapts to any width: one row per metric and one cell
+per stretch of cutoffs, in the leader's colour.
 """
 
 from __future__ import annotations
@@ -7,21 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import plotly.graph_objects as go
-
-from recdash.charts.layout import axis, escape, figure, marker, rgba, row_axis
-from recdash.charts.marks import Marks, Palette, short_names
-from recdash.charts.traces import CLEAR, Trace, bars, dots, note
-from recdash.formatting.wording import cut
-
-PITCH, BAR, AXIS_ROOM = 36, 0.62, 44
-MARGIN = (128, 16)
-PIXELS_OF_LETTER = 6.6
-WIDTH = 950
-"""Approximate width of the figure in px, by which names are cut."""
-LEFT, ROOM_OF_MARK = 10, 16
-TINT = {False: 0.28, True: 0.42}
-"""Opacity of a leader's colour in the light (False) and the dark theme (True)."""
+from recdash.charts.mark_html import glyph
+from recdash.charts.marks import Marks
+from recdash.formatting.html import Html, html, join
 
 
 @dataclass(frozen=True)
@@ -55,64 +43,44 @@ def stretches(first: Mapping[int, tuple[str, ...]], *, equal: bool = False) -> l
 
 
 def leader_strip(
-    rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, palette: Palette
-) -> go.Figure:
-    """Returns the figure of ``rows``, {title: its stretches}. All cutoffs are drawn with the same width."""
-    n = len(cutoffs)
-    ks: Trace = {"tickvals": list(range(n)), "ticktext": [str(k) for k in cutoffs]}
-    placed = [(stretch, y) for y, row in enumerate(rows.values()) for stretch in row]
-    cells = [_cell(stretch, y, cutoffs, marks, palette) for stretch, y in placed]
-    leaders = [_leader(stretch, y, n, marks, palette) for stretch, y in placed if len(stretch.runs) == 1]
-    labels = [_label(stretch, y, n, marks, palette) for stretch, y in placed]
-    layout = {
-        "barmode": "overlay",
-        "xaxis": axis(palette, -0.5, n - 0.5, showgrid=False, title="k", **ks),
-        "yaxis": row_axis(palette, [escape(cut(title, 20)) for title in rows], size=13),
-        "annotations": [label for label in labels if label],
-    }
-    height = PITCH * len(rows) + AXIS_ROOM
-    return figure(palette, height, (*MARGIN, 0, AXIS_ROOM), [*cells, *leaders], layout)
-
-
-def _cell(stretch: Stretch, y: int, cutoffs: Sequence[int], marks: Marks, palette: Palette) -> Trace:
-    """Returns the bar of a stretch in its leader's colour; striped if it has several leading runs or none."""
-    if len(stretch.runs) == 1:
-        colour = marks[stretch.runs[0]].colour
-        look = {"color": rgba(colour, TINT[palette.dark]), "line": {"color": colour, "width": 1}}
-    else:
-        stripes: Trace = {"shape": "/", "fgcolor": palette.same, "bgcolor": palette.background}
-        stripes |= {"size": 7, "solidity": 0.25}
-        edge = {"color": palette.same, "width": 1}
-        look = {"color": palette.background, "pattern": stripes, "line": edge}
-    ks = f"k = {cutoffs[stretch.first]}" + (f" to {cutoffs[stretch.last]}" if stretch.cells > 1 else "")
-    hover = f"{ks}: {escape(in_words(stretch, marks))}"
-    place = {"base": [stretch.first - 0.47], "orientation": "h", "width": BAR}
-    return bars([stretch.cells - 0.06], [y], "", look, hover, **place)
-
-
-def _label(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace | None:
-    """Returns the names of the leading runs, or their number if the names do not fit; None if there is no
-    room for either.
+    rows: Mapping[str, Sequence[Stretch]], cutoffs: Sequence[int], marks: Marks, alt: str
+) -> Html:
+    """Returns the picture of ``rows``, {title: its stretches}; ``alt`` is its text for screen readers. All
+    cutoffs have the same width.
     """
-    leads, words = len(stretch.runs) == 1, in_words(stretch, marks)
-    room = stretch.cells * WIDTH / cutoffs - LEFT - (2 * ROOM_OF_MARK if leads else ROOM_OF_MARK)
-    letters = int(room / PIXELS_OF_LETTER)
-    if letters < 3:
-        return None
-    text = words if len(words) <= letters else f"{len(stretch.runs)} runs"
-    if leads:
-        text = short_names(marks, letters)[stretch.runs[0]]
-    shift = LEFT + (ROOM_OF_MARK if leads else 0)
-    look: Trace = {"font": {"size": 12.5, "color": palette.ink}, "borderpad": 0 if leads else 1}
-    look["bgcolor"] = CLEAR if leads else palette.background
-    return note(stretch.first - 0.47, y, escape(cut(text, letters)), xanchor="left", xshift=shift, **look)
+    lines = [
+        html(
+            '<div class="rd-leaders-row"><span>{title}</span><div>{cells}</div></div>',
+            title=title,
+            cells=join([_cell(stretch, cutoffs, marks) for stretch in row]),
+        )
+        for title, row in rows.items()
+    ]
+    ks = join([html("<span>{k}</span>", k=k) for k in cutoffs])
+    return html(
+        '<div class="rd-leaders" role="img" aria-label="{alt}" style="--cutoffs:{n}">{lines}'
+        '<div class="rd-leaders-row rd-leaders-k"><span>k</span><div>{ks}</div></div></div>',
+        alt=alt,
+        n=len(cutoffs),
+        lines=join(lines),
+        ks=ks,
+    )
 
 
-def _leader(stretch: Stretch, y: int, cutoffs: int, marks: Marks, palette: Palette) -> Trace:
-    """Returns the leader's mark at the left end of its stretch."""
-    mark = marks[stretch.runs[0]]
-    x = stretch.first - 0.47 + (LEFT + 4) * cutoffs / WIDTH
-    return dots([x], [y], escape(mark.name), marker(mark, palette, size=10))
+def _cell(stretch: Stretch, cutoffs: Sequence[int], marks: Marks) -> Html:
+    """Returns the cell of a stretch in its leader's colour; striped, with the number of the leading runs, if
+    it has several or none.
+    """
+    ks = f"k = {cutoffs[stretch.first]}" + (f" to {cutoffs[stretch.last]}" if stretch.cells > 1 else "")
+    words = in_words(stretch, marks)
+    place = f"grid-column:{stretch.first + 1}/{stretch.last + 2}"
+    look, text = "rd-leaders-open", html("<b>{n}</b><bdi> runs</bdi>", n=len(stretch.runs))
+    if len(stretch.runs) == 1:
+        mark = marks[stretch.runs[0]]
+        place += f";--run:{mark.colour}"
+        look, text = "rd-leaders-led", html("{glyph}<bdi>{name}</bdi>", glyph=glyph(mark), name=mark.name)
+    cell = '<span class="{look}" style="{place}" title="{hint}">{text}</span>'
+    return html(cell, look=look, place=place, hint=f"{ks}: {words}", text=text)
 
 
 def in_words(stretch: Stretch, marks: Marks) -> str:

@@ -79,7 +79,7 @@ def trade_off(
     )
     layout = {
         "xaxis": value_axis(palette, area.x, 6, title=x_title, standoff=12),
-        "yaxis": value_axis(palette, area.y, 5, title=y_title, standoff=12, ticklabelstandoff=6),
+        "yaxis": value_axis(palette, area.y, 7, title=y_title, standoff=12, ticklabelstandoff=6),
         "annotations": list(_names(points, steps, area, marks, palette)),
     }
     return figure(palette, HEIGHT, MARGIN, traces, layout)

@@ -77,7 +77,8 @@ class TradeOff:
     ``places``: {run id: (value of the first metric, value of the second)} for runs that have both. ``front``:
     the Pareto front, from the best run on the second metric to the best on the first. ``beaten``: each
     dominated run, with the run that dominates it most clearly. ``errors``: standard errors of the values in
-    ``places``, NaN if unknown. ``terms``: how its differences are judged.
+    ``places``, NaN if unknown. ``terms``: how its differences are judged. ``n_tested``: the number of
+    differences that are corrected together.
     """
 
     goals: tuple[Goal, Goal]
@@ -87,6 +88,7 @@ class TradeOff:
     beaten: tuple[Beaten, ...]
     terms: Terms
     errors: Mapping[str, Place] = field(default_factory=dict)
+    n_tested: int = 0
 
 
 def trade_off(
@@ -123,7 +125,7 @@ def trade_off(
         return by.settled, by.by in first, heights[by.by][1], heights[by.by][0]
 
     clearest = tuple(max(by, key=clearness) for by in beaten.values() if by)
-    return TradeOff(goals, k, places, first, clearest, terms)
+    return TradeOff(goals, k, places, first, clearest, terms, n_tested=len(judged))
 
 
 def dominates(place: Place, other: Place) -> bool:

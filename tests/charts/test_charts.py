@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
 
@@ -134,7 +135,6 @@ def test_no_name_becomes_a_tag_a_link_or_a_template_in_any_figure() -> None:
     figures = [
         forest(rows, ["x"], seen, LIGHT),
         metric_curve(with_interval(curve), seen, LIGHT, 1, {}),
-        leader_strip({HOSTILE: stretches({1: ("x",), 2: ("x", "base")})}, [1, 2], seen, LIGHT),
         precision_recall(paths, seen, LIGHT, 1, {}),
         quadrants(sides, seen, LIGHT, HOSTILE, HOSTILE),
         bars(sides, seen, LIGHT, Side("online_lift", "online_low", "online_high")),
@@ -294,13 +294,21 @@ def test_the_key_of_precision_and_recall_is_in_the_given_order_and_has_no_lines_
     assert not any(trace.name == "name" for trace in figure.data)
 
 
-def test_no_line_crosses_the_label_of_a_cutoff() -> None:
+def test_no_label_of_a_cutoff_covers_a_line_or_is_crossed_by_one() -> None:
     by_k = metric_curve(curve_of("a", 5), looks("a"), LIGHT, 3, {})
     by_recall = precision_recall(path(PRECISION, RECALL), looks("a"), LIGHT, 2, {})
     (label,) = [note for note in by_k.layout.annotations if note.text == "k = 3"]
     labels = [note for note in by_recall.layout.annotations if note.text in ("k = 1", "<b>2</b>")]
     assert len(labels) == 2
-    assert {note.bgcolor for note in (label, *labels)} == {LIGHT.background}
+    assert {note.bgcolor for note in labels} == {LIGHT.background}
+    assert (label.y, label.yref, label.yanchor) == (1, "paper", "bottom")  # above the drawn area
+
+
+def test_marks_of_equal_curves_do_not_cover_each_other() -> None:
+    both = pd.concat([curve_of("a", 50), curve_of("b", 50)])
+    figure = metric_curve(both, looks("a", "b"), LIGHT, 10, {})
+    first, second = [set(trace.x) for trace in figure.data if trace.mode == "markers" and len(trace.x) > 1]
+    assert first & second == {1}
 
 
 def test_differences_stand_on_a_heavy_zero_that_is_the_baseline() -> None:
@@ -322,7 +330,6 @@ def test_figures_put_together_unchecked_hold_what_plotly_checks(palette: Palette
         metric_curve(both, looks("a"), palette, 5, {}, delta=True),
         forest(TWO, ["base", "a", "b"], looks("a", "b"), palette, rows),
         forest(TWO.head(0), [], looks("a"), palette, rows),
-        leader_strip({"nDCG@k": stretches({1: ("a", "base"), 2: ("a",)})}, [1, 2], looks("a"), palette),
     ]
     for figure in figures:
         checked = go.Figure(figure.to_dict())  # raises for what plotly does not know
@@ -351,20 +358,23 @@ def test_cutoffs_with_the_same_runs_in_front_are_one_stretch() -> None:
     ]  # fmt: skip
 
 
-def test_only_a_single_leader_has_a_colour_others_are_striped_and_named() -> None:
+def test_only_a_single_leader_has_a_colour_others_are_striped_and_counted() -> None:
     rows = {"nDCG@k": stretches({1: ("a", "b"), 2: ("a", "b"), 5: ("a",)})}
-    figure = leader_strip(rows, [1, 2, 5], looks("a", "b"), LIGHT)
-    open_, led = [trace for trace in figure.data if trace.type == "bar"]
-    assert (open_.marker.pattern.shape, led.marker.pattern.shape) == ("/", None)
-    assert led.marker.line.color == "#D55E00"
-    assert [label.text for label in figure.layout.annotations] == ["No clear leader: a, b", "a"]
-    assert open_.hovertext == "k = 1 to 2: No clear leader: a, b"
+    strip = str(leader_strip(rows, [1, 2, 5], looks("a", "b"), "who leads"))
+    cells = re.findall(r'<span class="(rd-leaders-[a-z]+)" style="([^"]*)" title="([^"]*)">', strip)
+    assert cells == [
+        ("rd-leaders-open", "grid-column:1/3", "k = 1 to 2: No clear leader: a, b"),
+        ("rd-leaders-led", "grid-column:3/4;--run:#D55E00", "k = 5: a"),
+    ]
+    assert "<b>2</b><bdi> runs</bdi>" in strip
+    assert 'aria-label="who leads"' in strip
 
 
-def test_a_stretch_too_narrow_for_its_names_says_how_many_they_are() -> None:
-    many = {k: ("a", "b") if k == 1 else ("a",) for k in range(1, 13)}
-    figure = leader_strip({"nDCG@k": stretches(many)}, list(many), looks("a", "b"), LIGHT)
-    assert [label.text for label in figure.layout.annotations] == ["2 runs", "a"]
+def test_no_name_is_markup_in_the_strip_of_leaders() -> None:
+    seen = marks([run("base", 0), run("x", 1, HOSTILE)], "base", ["x"], LIGHT)
+    strip = leader_strip({HOSTILE: stretches({1: ("x",), 2: ("x", "base")})}, [1, 2], seen, HOSTILE)
+    assert HOSTILE not in str(strip)
+    assert str(strip).count("<div") == 5
 
 
 # ── precision–recall ─────────────────────────────────────────────────────────────────────────

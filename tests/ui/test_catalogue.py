@@ -118,7 +118,7 @@ def test_of_many_values_the_largest_are_drawn_and_the_others_named(workspace: Wo
         {"item_id": [f"y{n}" for n in range(40)], "genres": [f"m{n // 2}" for n in range(40)]}
     )
     stored(workspace, pd.concat([many, more]))
-    assert "Showing the 16 largest of 31; open Table for all." in said(shown())
+    assert "Showing the 16 largest of 31; the table below has all." in said(shown())
 
 
 def test_runs_stand_in_even_lines_of_at_most_five() -> None:

@@ -160,7 +160,7 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
     workspace.runs.add(made.id, ranked({"u1": "x"}), name="none")
     app = shown()
     assert len(titles(app)) == 50
-    assert "Showing 50 of 120 items. Open Table for all." in said(app)
+    assert "Showing 50 of 120 items; the table below has all." in said(app)
     assert len(app.dataframe[0].value) == 120
 
 

@@ -66,7 +66,9 @@ def test_a_dominated_run_is_named_with_the_paired_difference_and_the_values(show
     """poor has no hit and 2 of 162 items; precise a recall of one of two and 81 items."""
     text = said(shown(k="2", y="recall"))
     assert "poor is dominated by" in text
-    assert "Crosses: uncorrected 95 % CI. Dominated: significantly worse on both (Holm-corrected)." in text
+    assert "Error bars: uncorrected 95 % CI." in text
+    worse = "Dominated: worse on both, significantly on Recall@2 (Holm-corrected over 6 differences)."
+    assert worse in text  # of four runs
     assert re.search(r"Recall@2 \+0\.500 \(95 % CI [^)]*, Holm-corrected\)", text)
     assert "vs 1.23 %" in text
 

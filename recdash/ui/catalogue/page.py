@@ -227,7 +227,7 @@ def distribution_words(distribution: AttributeRows) -> str:
     n_rows, drawn = filled["value"].nunique(), distribution.chosen["value"].nunique()
     note = ""
     if drawn < n_rows:
-        note = f" Showing the {drawn} largest of {numbers.count(n_rows)}; open Table for all."
+        note = f" Showing the {drawn} largest of {numbers.count(n_rows)}; the table below has all."
     return f"Share of slots; grey tick: share of the catalogue. {_several(distribution)}{note}"
 
 

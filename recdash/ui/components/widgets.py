@@ -384,9 +384,12 @@ def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None
         st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
 
 
-def table_behind(frame: pd.DataFrame, name: str) -> None:
-    """Draws the numbers behind a chart as a table in an expander, with a button to download them as CSV."""
-    with st.expander("Table"):
+def table_behind(frame: pd.DataFrame, name: str, title: str = "Table") -> None:
+    """Draws the numbers behind a chart as a table in an expander, with a button to download them as CSV.
+
+    ``title`` says what the table holds.
+    """
+    with st.expander(title):
         st.dataframe(safe_cells(frame.head(MOST_TABLE_ROWS)), hide_index=True, key=f"table-{name}")
         if len(frame) > MOST_TABLE_ROWS:
             drawn, all_rows = numbers.count(MOST_TABLE_ROWS), numbers.count(len(frame))

@@ -10,16 +10,14 @@ from recdash.charts.leaders_by_k import Stretch, in_words, leader_strip, stretch
 from recdash.comparison.headlines import EQUAL, some
 from recdash.metrics import define
 from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_title
-from recdash.ui.app import cached, theme
+from recdash.ui.app import cached
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.curves import page
 
 First = Mapping[int, tuple[str, ...]]
 MOST_CHANGES = 3
-OVER_ALL_K = (
-    " Leaders are Holm-corrected over all k together, so Ranking, which tests one k, may separate more runs."
-)
+OVER_ALL_K = " One Holm correction over all k, stricter than on Ranking, which tests one k."
 
 
 def first_at(view: View, metric: str) -> First:
@@ -167,10 +165,9 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
     widgets.section(
         "Leader at each k",
         "Coloured: significantly better than every other run (Holm-corrected over all pairs and k). "
-        "Striped: no clear leader. Catalogue-level metrics are ranked without a test.",
+        "Striped: no clear leader between so many runs. Catalogue-level metrics are ranked without a test.",
     )
-    chart = leader_strip(rows, ks, view.marks, theme.palette())
-    widgets.chart(chart, "leaders", _alt(view, rows, ks), narrowest=600)
+    st.html(leader_strip(rows, ks, view.marks, _alt(view, rows, ks)))
 
 
 def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from recdash.charts.curves import metric_curve, values_at_k, with_interval
 from recdash.definitions.conventions import POPULATION
 from recdash.domain.kinds import Users
-from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.html import markdown
 from recdash.formatting.wording import listed, plural, users
 from recdash.metrics import define
 from recdash.metrics.naming import curve_metrics, has_k, is_percent, metric_and_unit, metric_title
@@ -18,6 +18,7 @@ from recdash.report.sections.curves import means_note, stops
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.chart_key import key_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,17 +138,6 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: 
     text = alt(metric, k, [f"{view.name(run)} {value}" for run, value in values], delta=delta)
     widgets.chart(chart, f"curve-{metric}", text, narrowest=0)
     st.html(key_below(view, f"At k = {k}", values))
-
-
-def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Html:
-    """Returns the key of a chart for narrow pages, where its margin with names is not shown; ``values`` are
-    run ids with a text.
-    """
-    names = widgets.run_cells(view.marks)
-    row = "<span>{name} {value}</span>"
-    rows = [html(row, name=names[run], value=value) for run, value in values]
-    title = html("<b>{heading}</b>", heading=heading) if heading else Html("")
-    return html('<div class="rd-legend rd-key">{title}{rows}</div>', title=title, rows=join(rows))
 
 
 def alt(metric: str, k: int, values: Sequence[str], *, delta: bool) -> str:

@@ -16,6 +16,7 @@ from recdash.report.sections.precision_recall import table_at
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.chart_key import key_below
 from recdash.ui.curves import page
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def subtitle(view: View, curve: str, average: str) -> str:
     depth = f"k = 1 to {view.depth}, {averaged}"
     if curve == "points":
         return f"Best precision at each recall level or beyond, {depth}."
-    return f"Each line runs over {depth}. Large mark: k = {view.k}. Values, without a test."
+    return f"Each line runs over {depth}. Large mark: k = {view.k}. Not tested for significance."
 
 
 def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
@@ -82,7 +83,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
         chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view), view.shown_ids)
     widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=0)
     known = set(paths["run_id"])
-    st.html(page.key_below(view, "", [(run, "") for run in view.shown_ids if run in known]))
+    st.html(key_below(view, "", [(run, "") for run in view.shown_ids if run in known]))
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:

@@ -192,7 +192,7 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
     st.html(table_html(columns, cells, kind="rd-small rd-items rd-sticky", label="Items"))
     st.html(_note(len(rows)))
-    widgets.table_behind(tidy(view, items, rows), "items")
+    widgets.table_behind(tidy(view, items, rows), "items", "All items as a table")
 
 
 def _cells(row: Row, run_ids: Sequence[str]) -> list[Cell]:
@@ -218,7 +218,7 @@ def _counts(row: Row, run_id: str) -> Html:
 
 def _note(n_rows: int) -> Html:
     counts = f"Under each run: hits of times recommended. {numbers.NONE}: never recommended."
-    some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items. Open Table for all."
+    some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items; the table below has all."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
     return widgets.note_html(lines)
 

@@ -42,8 +42,8 @@ def choices() -> tuple[str, bool, Correction]:
     """Draws the choices above the table and returns the set of columns, whether differences are in %, and the
     correction.
     """
-    chosen = widgets.choice("Columns", "cols", SETS, "core")
     unit = widgets.choice("Difference", "diff", {"abs": "Absolute", "rel": "Relative"}, "abs")
+    chosen = widgets.choice("Columns", "cols", SETS, "core")
     return chosen, unit == "rel", corrections.choose()
 
 
@@ -229,7 +229,7 @@ def _how_to_read(view: View, board: Board) -> list[str]:
         band = f" Grey band: within the margin ({margin})." if is_seen else f" Margin: {margin}."
     ranks = (
         "Rank: 1 + the number of significantly better runs; = marks a shared rank. "
-        "Beside it: 95 % rank range (bootstrap, 1,000 resamples)."
+        "Beside it: 95 % rank range (bootstrap, 1,000 resamples, widened to the rank where it lies outside)."
     )
     if not cells.ranks_are_in_order(board.order, board.places):
         ranks += (

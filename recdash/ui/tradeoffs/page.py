@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.tradeoff import LEAST_WIDTH, Direction, TradeOffPoint, trade_off
+from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
 from recdash.comparison.cells import metric_value
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
@@ -22,6 +22,7 @@ from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
+from recdash.ui.components.chart_key import key_below
 from recdash.ui.tradeoffs.wording import members, sentence
 
 if TYPE_CHECKING:
@@ -53,14 +54,16 @@ def choose(view: View) -> Chosen | None:
             "Add training data or a catalogue to the experiment to see coverage and novelty.",
         )
         return None
+    chosen = view.verdict_query.shown
+    aside = [run for run in view.own_ids if run not in chosen]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         y = _axis("Y axis", "y", view.metrics, view.metric)
         others = [metric for metric in view.metrics if metric != y]
         usual = next((metric for metric in GUARDRAILS if metric in others), others[0])
         x = _axis("X axis", "x", others, usual)
-        which = widgets.choice("Runs", "runs", {"all": "All", "chosen": "Candidates"}, "all")
-    chosen = view.verdict_query.shown
-    aside = [run for run in view.own_ids if run not in chosen] if which == "all" else []
+        runs = {"all": "All", "chosen": "Baseline and candidates"}
+        if aside and widgets.choice("Runs", "runs", runs, "all") == "chosen":
+            aside = []
     return Chosen(x, y, (*chosen, *aside))
 
 
@@ -92,7 +95,10 @@ def draw(view: View, tradeoff: TradeOff) -> None:
     dots = [*_dots(tradeoff), *(_dots(beside) if beside else ())]
     x, y = (Direction(_title(goal.metric, tradeoff.k), goal.less_is_better) for goal in tradeoff.goals)
     chart = trade_off(dots, tradeoff.front, (x, y), view.marks, theme.palette())
-    widgets.chart(chart, "trade-off", alt(view, tradeoff), narrowest=LEAST_WIDTH + 98)
+    widgets.chart(chart, "trade-off", alt(view, tradeoff), narrowest=0)
+    named = [run for run in tradeoff.places if run in view.verdict_query.shown]
+    y_name, x_name = (metric_at(goal.metric, tradeoff.k) for goal in reversed(tradeoff.goals))
+    st.html(key_below(view, f"{y_name} ({x_name})", [(run, _values(tradeoff, run)) for run in named]))
 
 
 def _metrics(tradeoff: TradeOff) -> tuple[str, str]:

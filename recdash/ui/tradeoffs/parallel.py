@@ -12,9 +12,17 @@ from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.headlines import values
 from recdash.comparison.pareto import goal
 from recdash.formatting.html import Html
-from recdash.formatting.tables import RunName, number_columns, text_columns
+from recdash.formatting.tables import Cell, RunName, bold, number_columns, text_columns
 from recdash.formatting.wording import listed, many
-from recdash.metrics.naming import has_k, is_percent, metric_and_unit, metric_at, metric_title, scale_of
+from recdash.metrics.naming import (
+    GUARDRAILS,
+    has_k,
+    is_percent,
+    metric_and_unit,
+    metric_at,
+    metric_title,
+    scale_of,
+)
 from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -25,7 +33,7 @@ from recdash.ui.tradeoffs.page import why_absent
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST, MOST, CORE = 2, 8, 3
+FEWEST, MOST, CORE = 2, 8, 2
 
 Known = Mapping[str, Mapping[str, float]]
 """Metric → run id → value."""
@@ -43,9 +51,9 @@ def choose(view: View) -> list[str]:
 
 
 def usual(view: View) -> list[str]:
-    """Returns the default axes: accuracy metrics first, then those beyond accuracy."""
+    """Returns the default axes: accuracy metrics first, then those with a guardrail."""
     core = metrics_of_set(view.metrics, view.metric, "core", few=CORE)
-    beyond = metrics_of_set(view.metrics, view.metric, "beyond")
+    beyond = [metric for metric in view.metrics if metric in GUARDRAILS]
     return list(dict.fromkeys((*core, *beyond)))[:MOST]
 
 
@@ -63,7 +71,7 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
     st.html(values_table(view, known))
     st.html(why_absent(view, metrics))
-    widgets.table_behind(tidy(view, known, order), "metrics")
+    widgets.table_behind(tidy(view, known, order), "metrics", "All metrics in full precision")
 
 
 def _parallel_axis(metric: str, of: Mapping[str, float], k: int) -> ParallelAxis:
@@ -101,7 +109,7 @@ def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
 def subtitle(metrics: Sequence[str]) -> str:
     flipped = [metric_title(metric) for metric in metrics if goal(metric).less_is_better]
     note = f" ({listed(flipped)} {'is' if len(flipped) == 1 else 'are'} inverted)" if flipped else ""
-    return f"Higher is better on every axis{note}. By value, without a test."
+    return f"Higher is better on every axis{note}. Bold: best value. Not tested for significance."
 
 
 def alt(view: View, known: Known) -> str:
@@ -117,12 +125,17 @@ def values_table(view: View, known: Known) -> Html:
     """Returns a table with a row per chosen run."""
     heads = (metric_and_unit(metric, view.k) for metric in known)
     columns = [*text_columns("Run"), *number_columns(*heads)]
-    values = (
-        metric_values(metric, map(of.get, view.shown_ids), has_unit=False) for metric, of in known.items()
-    )
+    values = (_column(view, metric, of) for metric, of in known.items())
     rows = zip(map(RunName, view.shown_ids), *values, strict=True)
     bands = (0,) if view.baseline else ()
-    return table_html(columns, rows, view.marks, bands=bands, kind="rd-small")
+    return table_html(columns, rows, view.marks, bands=bands, kind="rd-small rd-sticky", label="Metrics")
+
+
+def _column(view: View, metric: str, of: Mapping[str, float]) -> list[Cell]:
+    """Returns the values of the chosen runs, the best one bold; none is bold for a single run."""
+    cells = metric_values(metric, map(of.get, view.shown_ids), has_unit=False)
+    best = _best(view, metric, of) if len(view.verdict_query.shown) > 1 else []
+    return [bold(cell) if run in best else cell for run, cell in zip(view.shown_ids, cells, strict=True)]
 
 
 def tidy(view: View, known: Known, order: Sequence[str]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recdash.comparison.cells import metric_value
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, listed, named_number
+from recdash.formatting.wording import CORRECTIONS, listed, many, named_number
 from recdash.metrics.naming import metric_at
 from recdash.ui.app.state import View
 
@@ -84,11 +84,12 @@ def _behind(view: View, beaten: Sequence[Beaten]) -> str:
 
 def subtitle(tradeoff: TradeOff) -> str:
     """Returns the line below the headline: what the lines and crosses of the chart mean."""
-    paired = [goal.metric for goal in tradeoff.goals if goal.has_user_values]
+    paired = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if goal.has_user_values]
     by_value = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if not goal.has_user_values]
-    rule = CORRECTIONS.get(tradeoff.terms.correction)
-    corrected = f" ({rule}-corrected)" if rule else ""
-    crosses = f"Crosses: uncorrected 95 % CI. Dominated: significantly worse on both{corrected}."
+    rule, n_tested = CORRECTIONS.get(tradeoff.terms.correction), tradeoff.n_tested
+    corrected = f" ({rule}-corrected over {many(n_tested, 'difference')})" if rule and n_tested > 1 else ""
+    worse = f"worse on both, significantly on {listed(paired)}" if by_value else "significantly worse on both"
+    crosses = f"Error bars: uncorrected 95 % CI. Dominated: {worse}{corrected}."
     plain = f"{listed(by_value)}: catalogue-level, no CI."
     dotted = "Dotted line: Pareto front."
     return " ".join([dotted, *([crosses] if paired else []), *([plain] if by_value else [])])

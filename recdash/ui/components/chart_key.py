@@ -1,0 +1,20 @@
+"""The key of a chart for narrow pages, on which its labels are not shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recdash.formatting.html import Html, html, join
+from recdash.ui.app.state import View
+from recdash.ui.components import widgets
+
+
+def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Html:
+    """Returns the marks and names of runs, which only narrow pages show; ``values`` are run ids with a
+    text.
+    """
+    names = widgets.run_cells(view.marks)
+    row = "<span>{name} {value}</span>"
+    rows = [html(row, name=names[run], value=value) for run, value in values]
+    title = html("<b>{heading}</b>", heading=heading) if heading else Html("")
+    return html('<div class="rd-legend rd-key">{title}{rows}</div>', title=title, rows=join(rows))
