@@ -95,6 +95,9 @@ def remove_replaced(transactions: Transactions) -> Garbage:
     removal = Removal(transactions)
     with transactions.write(then=removal.finish) as session:
         why = removal.prepare(session)
+        # Before the commit: if the process dies, the rows still name the files, and the next call removes
+        # them.
+        removal.remove_files()
     return Garbage(refused=why)
 
 
@@ -113,12 +116,14 @@ class Removal:
             self._gone = _forget(session, self._used)
         return why
 
+    def remove_files(self) -> None:
+        self._transactions.files.remove(self._gone)
+
     def finish(self) -> None:
         """Removes the files and empties the write-ahead log; to be called after the commit."""
-        files = self._transactions.files
-        files.remove(self._gone)
+        self.remove_files()
         if self._used is not None:
-            files.remove_unused(self._used, UNUSED_FOR)
+            self._transactions.files.remove_unused(self._used, UNUSED_FOR)
         self._transactions.database.truncate_wal()
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from small_tables import sessions_of_two_variants
 
-from recdash.errors import InputError, NotFound
+from recdash.errors import InputError, NotFound, StoreBusy
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.catalog.purge import without
@@ -207,6 +207,37 @@ def test_a_dry_run_changes_nothing(space: Workspace) -> None:
     assert space.audit.events(1) == version
     assert replace(space.purge.user(GONE), left="") == wanted
     assert space.purge.user(GONE).is_empty
+
+
+def add_while_computing(space: Workspace, n_times: int) -> Callable[[float, str], None]:
+    """Returns a progress that adds a run of the user while the first ``n_times`` purges compute."""
+    (films,) = space.experiments.all()
+    added: list[str] = []
+
+    def progress(_share: float, text: str) -> None:
+        if text.startswith("Computing") and len(added) < n_times:
+            added.append(f"late {len(added)}")
+            space.runs.add(films.id, SCORED.iloc[len(added) :], name=added[-1])
+
+    return progress
+
+
+def test_what_is_added_while_a_purge_computes_is_purged_too(space: Workspace, tmp_path: Path) -> None:
+    done = space.purge.user(GONE, progress=add_while_computing(space, 2))
+    assert {"late 0", "late 1"} <= set(done.runs)
+    assert done.left == ""
+    assert [value[:80] for value in values_in(tmp_path / "stored") if GONE.encode() in value] == []
+    assert (space.audit.check(), space.store.check()) == ([], [])
+
+
+def test_a_purge_changes_nothing_if_data_is_added_each_time_it_computes(space: Workspace) -> None:
+    with pytest.raises(StoreBusy, match="Nothing was changed"):
+        space.purge.user(GONE, progress=add_while_computing(space, 3))
+    (films,) = space.experiments.all()
+    for run in space.runs.all(films.id):
+        table = space.store.artifacts.table(str(run.upload)) if run.upload else pa.table({"user_id": [GONE]})
+        assert GONE in table["user_id"].to_pylist() or run.reference
+    assert (space.audit.check(), space.store.check()) == ([], [])
 
 
 def test_what_people_wrote_about_the_user_is_named(space: Workspace) -> None:

@@ -493,54 +493,6 @@ def test_two_processes_may_create_the_store_at_once(open_again: Open, database: 
     assert open_again().experiments.all() == []
 
 
-DIE = """
-def die(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-def before(owner, name):
-    setattr(owner, name, die)
-def after(owner, name):
-    real = getattr(owner, name)
-    def then_die(*args, **kwargs):
-        real(*args, **kwargs)
-        die()
-    setattr(owner, name, then_die)
-import sqlalchemy.event, sqlalchemy.engine
-def on_statement(start):
-    def look(conn, cursor, statement, *_):
-        if statement.startswith(start):
-            die()
-    sqlalchemy.event.listen(sqlalchemy.engine.Engine, "after_cursor_execute", look)
-add(0)
-"""
-POINTS = {
-    "before the file is on the disk": "before(os, 'fsync')",
-    "before the file has its name": "before(os, 'link')",
-    "after the file has its name": "after(os, 'link')",
-    "after the row of the run": "on_statement('INSERT INTO run')",
-    "after the rows of the curves": "on_statement('INSERT INTO curve')",
-    "before the commit": "before(sqlalchemy.engine.default.DefaultDialect, 'do_commit')",
-    "after the commit": "after(sqlalchemy.engine.default.DefaultDialect, 'do_commit')",
-}
-
-
-QUICK_POINTS = ("before the file has its name", "after the row of the run", "before the commit")
-
-
-@pytest.mark.parametrize(
-    "point", [pytest.param(one, marks=() if one in QUICK_POINTS else pytest.mark.long) for one in POINTS]
-)
-def test_a_process_killed_in_mid_write_leaves_all_of_a_run_or_nothing(
-    open_again: Open, database: Path, point: str
-) -> None:
-    store = open_again()
-    experiment = add_experiment(store)
-    dying = child(f"{CHILD}{DIE}{POINTS[point]}\nadd(1)\n", database, experiment.id, "x", "0")
-    acknowledged = dying.communicate()[0].split()
-    assert (dying.returncode, acknowledged) == (-signal.SIGKILL, ["x-0"])
-    assert_whole(store, experiment.id, {"x-0", "x-1"} if point == "after the commit" else {"x-0"})
-    assert store.runs.add(a_run(experiment), []).slot == len(store.runs.of_experiment(experiment.id)) - 1
-
-
 def assert_whole(store: Store, experiment: str, names: set[str]) -> None:
     """Exactly these runs are there, each with every curve and a file that matches its hash."""
     runs = store.runs.of_experiment(experiment)
