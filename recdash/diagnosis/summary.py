@@ -19,17 +19,19 @@ def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
     return sorted(supported, key=lambda answer: -answer.strength)
 
 
-def summary(answers: Sequence[CheckAnswer], *, former: bool = False) -> str:
+def summary(answers: Sequence[CheckAnswer], *, agreed: bool = False, former: bool = False) -> str:
     """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``
 
-    ``former`` writes the causes as older reports do.
+    ``agreed`` is True if offline and online have the same result: then nothing has a cause, and what the
+    checks find are reasons for doubt. ``former`` writes the causes as older reports do.
     """
     causes = [answer.former_cause if former else answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
-    sentences = ["None of the twelve checks finds a cause."]
+    sentences = [f"None of the twelve checks finds a {'reason for doubt' if agreed else 'cause'}."]
     if causes:
         others = f"; also {'; '.join(also)}" if also else ""
-        sentences = [f"Most likely: {causes[0]}{others}{f'; and {more} more' if more > 0 else ''}."]
+        begin = "Reason for doubt" if agreed else "Most likely"
+        sentences = [f"{begin}: {causes[0]}{others}{f'; and {more} more' if more > 0 else ''}."]
     for verdict, words in (("rules out", "Ruled out"), ("can't tell", "Inconclusive")):
         names = [TITLES[answer.check] for answer in answers if answer.verdict == verdict]
         sentences += [f"{words}: {', '.join(names)}."] if names else []

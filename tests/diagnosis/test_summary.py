@@ -34,3 +34,9 @@ def test_of_many_causes_four_are_named() -> None:
 def test_where_no_cause_is_found_that_is_said() -> None:
     told = summary([answer("noise", "rules out"), answer("novelty", "can't tell")])
     assert told == "None of the twelve checks finds a cause. Ruled out: noise. Inconclusive: novelty."
+
+
+def test_what_is_found_about_the_same_result_is_a_reason_for_doubt_and_no_cause() -> None:
+    found = summary([answer("labels", "supports", "the labels differ", 2)], agreed=True)
+    assert found == "Reason for doubt: the labels differ."
+    assert summary([], agreed=True) == "None of the twelve checks finds a reason for doubt."

@@ -262,10 +262,16 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
 @pytest.mark.usefixtures("with_demo")
 def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page: Open) -> None:
     assert workspace.demo.exists()
-    assert "online disagree in: Session watch time" in said(open_page("offline_online"))
-    text = said(open_page("offline_online", om="session_watch_time"))
-    assert "Two-tower 2026-10 won offline, lost online" in text
-    assert "Session watch time" in text
+    text = said(open_page("offline_online"))
+    assert "Two-tower 2026-10 won offline, lost online; ALS v3 won both" in text
+    assert "nDCG@10 offline, session watch time online" in text
+    assert "online disagree in: Session watch time" in said(open_page("offline_online", om="engagement_rate"))
+    because = "Two-tower 2026-10 won offline, lost online, most likely because of a label mismatch"
+    assert because in said(open_page("why"))
+    won_both = said(open_page("why", om="engagement_rate", v="two-tower"))
+    assert "Two-tower 2026-10 won both; a reason for doubt is a label mismatch" in won_both
+    assert "Most likely" not in won_both
+    assert "cause" not in won_both.replace("Several causes may hold", "")
 
 
 def test_a_place_remembers_its_tab_within_one_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,7 +375,7 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     assert "the planned split gives this" in app.error[0].value.replace("\\", "")
     text = said(app)
     assert "Offline and online: not judged, the split of users is broken" in text
-    assert "This test has 4 notices" in text
+    assert "This test has 4 notices: see Results" in text
     assert "3 of 803 users" not in text  # A/B results says it
     assert "best ▲ – not judged (SRM)" in text
     notes = said(open_page())
@@ -411,7 +417,7 @@ def test_an_engagement_rate_is_read_in_percent(
         own_films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}
     )
     text = said(open_page("offline_online"))
-    assert "Engagement rate control – 1 50.0 %" in text
+    assert "Engagement rate control – 1 50.0 % control" in text
     assert "0..1" not in text
 
 

@@ -14,7 +14,7 @@ from recdash.diagnosis.evidence import About
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, RecdashError, UnknownName
 from recdash.metrics import check_k, define, naming
-from recdash.online.agreement.agreement import quadrant
+from recdash.online.agreement.agreement import AGREE, quadrant
 from recdash.online.agreement.join import BLOCKED, split_is_broken
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case, Explanation
@@ -79,10 +79,11 @@ class Diagnosis:
         case = self._case(self._context.store.online_tests.get(test_id), variant, metric, k, online_metric)
         evidence = self._evidence(case)
         answers = ask_all(evidence)
-        about = evidence.about
+        about, quadrant_in_words = evidence.about, _quadrant(case.test, evidence)
+        text = summary(answers, agreed=quadrant_in_words in AGREE)
         return Explanation(
             case.test.name, variant, case.run_id, about.run, about.base, metric, k, about.online,
-            _quadrant(case.test, evidence), answers, summary(answers),
+            quadrant_in_words, answers, text,
         )  # fmt: skip
 
     def _evidence(self, case: Case) -> Evidence:

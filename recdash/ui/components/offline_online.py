@@ -4,6 +4,7 @@ both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,25 +93,28 @@ def no_link() -> None:
 def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
     """Draws the choices of a test and its metric and returns both; the URL keeps them.
 
-    By default it takes the primary metric, by which the test is decided.
+    By default it takes a metric in which offline and online disagree, because that needs an explanation: the
+    primary metric, by which the test is decided, if it is one of them or if there is none.
     """
     left, right = st.columns([1, 2.4], gap="small")
     with left:
         test = choose_test(tests)
     titles = online_metrics(test.id)
     with right:
+        disagreeing = state.workspace().online_tests.disagreeing_metrics(test.id, view.metric, view.k)
         default = test.primary_metric
+        if disagreeing and default not in disagreeing:
+            default = next(iter(disagreeing))
         links.tell_unknown("om", "online metric", titles, titles.get(default, default))
         metric = widgets.choice("Online metric", "om", titles, default)
-    _show_disagreements(view, test, metric)
+    _show_disagreements(view, test, metric, disagreeing)
     return test, metric
 
 
-def _show_disagreements(view: View, test: OnlineTest, metric: str) -> None:
+def _show_disagreements(view: View, test: OnlineTest, metric: str, disagreeing: Mapping[str, str]) -> None:
     """Names the other metrics in which a run won on one side and lost on the other, as links; nothing if
     there are none.
     """
-    disagreeing = state.workspace().online_tests.disagreeing_metrics(test.id, view.metric, view.k)
     others = [
         links.link(view, title, state.page(), {"t": test.id, "om": other})
         for other, title in disagreeing.items()

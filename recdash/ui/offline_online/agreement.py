@@ -10,7 +10,7 @@ from recdash.charts.track_record import track_record
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import number_columns, text_columns
-from recdash.formatting.wording import CORRECTIONS, capital, many, named_number
+from recdash.formatting.wording import CORRECTIONS, capital, many
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.ui.app import cached, state, theme
@@ -67,8 +67,8 @@ def pairs_note() -> str:
 
 
 def sections(view: View, sides: OfflineOnline) -> None:
-    """Shows which offline metric ranked this test's runs best, and how well the frame's metric predicted all
-    tests.
+    """Shows which offline metric ranked this test's runs best, if they are enough to tell, and how well the
+    frame's metric predicted all tests.
     """
     version = _version(view)
     best: BestMetric = cached.answer(
@@ -79,11 +79,14 @@ def sections(view: View, sides: OfflineOnline) -> None:
         (view.metric, view.k, sides.online_metric),
         version=version,
     )
-    left, right = st.columns([1, 1.5], gap="large")
-    with left:
-        widgets.section(best_heading(best), best_words(best))
-        if any(prediction.tau is not None for prediction in best.predictions):
-            st.html(metric_table(best, metric_at(view.metric, view.k)))
+    if best.n >= LEAST_RUNS:  # of fewer runs, some metric has the online order by chance
+        left, right = st.columns([1, 1.5], gap="large")
+        with left:
+            widgets.section(best_heading(best), best_words(best))
+            if any(prediction.tau is not None for prediction in best.predictions):
+                st.html(metric_table(best, metric_at(view.metric, view.k)))
+    else:
+        right = st.container()
     with right:
         widgets.section(record_heading(record), record_words(record))
         if record.points:
@@ -104,14 +107,12 @@ def best_heading(best: BestMetric) -> str:
         return f"{best.winners[0]}{more} predicted this test best"
     if best.p is None:
         return "No metric can be compared with this test"
-    if best.n < LEAST_RUNS:
-        return f"{named_number(best.n)} runs are too few to name the best metric"
     return "No metric predicts this test better than chance"
 
 
 def best_words(best: BestMetric) -> str:
     """Returns a caution on how well the best of so many metrics does by chance."""
-    if best.p is None or best.n < LEAST_RUNS:
+    if best.p is None:
         return f"{capital(best.reason)}."
     p = f"p = {numbers.p_value(best.p)}".replace("= <", "< ")
     return f"Exploratory: the best of {len(best.predictions)} metrics does as well by chance with {p}."
@@ -127,7 +128,7 @@ def metric_table(best: BestMetric, own: str) -> Html:
     listed = ranked[:SHOWN_METRICS] + [row for row in ranked[SHOWN_METRICS:] if row[0] == own]
     rows = [[label, numbers.fixed(tau, 2), _bar(tau)] for label, tau in listed]
     bands = [index for index, (label, _) in enumerate(listed) if label == own]
-    columns = [*text_columns("Offline metric"), *number_columns("τ"), *text_columns("opposite to same order")]
+    columns = [*text_columns("Offline metric"), *number_columns("τ"), *text_columns("Opposite to same order")]
     return table_html(columns, rows, bands=bands, kind="rd-small")
 
 

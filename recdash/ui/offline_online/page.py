@@ -24,10 +24,10 @@ from recdash.formatting.tables import (
     number_columns,
     text_columns,
 )
-from recdash.formatting.wording import CORRECTIONS, count_range, listed, many
+from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import DISAGREE
+from recdash.online.agreement.agreement import AGREE, DISAGREE
 from recdash.online.agreement.join import (
     BLOCKED,
     SPLIT_BROKEN,
@@ -36,7 +36,7 @@ from recdash.online.agreement.join import (
     offline_intervals,
     split_counts,
 )
-from recdash.report.sections.online import NOT_JUDGED, QUADRANTS, disagreements, lift_row
+from recdash.report.sections.online import NOT_JUDGED, lift_row
 from recdash.ui.app import links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OFFLINE = Side("offline_delta", "offline_low", "offline_high")
+SCATTER = f"95 % CIs, {CORRECTIONS['holm']}-corrected offline and over goals. Hollow: inconclusive."
 ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %")
 
 
@@ -57,11 +58,13 @@ def show_broken_split(test: OnlineTest) -> None:
 
 
 def show_notices(view: View, test: OnlineTest) -> None:
-    """Shows how many other notices the test has, with a link to the page that lists them."""
+    """Shows the test's other notice, or how many it has, with a link to the page that lists them."""
     others = [notice for notice in test.notices if notice.code != SPLIT_BROKEN]
-    if others:
-        page = links.link(view, many(len(others), "notice"), "ab-results", {"t": test.id})
-        st.html(html('<p class="rd-quiet">This test has {page}.</p>', page=page))
+    if not others:
+        return
+    page = links.link(view, "Results", "ab-results", {"t": test.id})
+    text = others[0].found if len(others) == 1 else f"this test has {many(len(others), 'notice')}"
+    st.html(html('<p class="rd-quiet">{text}: see {page}.</p>', text=capital(text).rstrip("."), page=page))
 
 
 def compared(sides: OfflineOnline) -> list[str]:
@@ -77,8 +80,19 @@ def without_links(view: View, sides: OfflineOnline) -> None:
 
 
 def finding(sides: OfflineOnline) -> str:
+    """Returns the headline: which runs won on one side and lost on the other, then which won or lost both;
+    without a disagreement, on how many candidates offline and online agree.
+    """
     if sides.rows.empty:
         return f"{sides.test.name}: {sides.online_title}"
+    names = {
+        quadrant: list(sides.rows.loc[sides.rows["quadrant"] == quadrant, "run"])
+        for quadrant in (*DISAGREE, *AGREE)
+    }
+    if any(names[quadrant] for quadrant in DISAGREE):
+        return "; ".join(
+            f"{headlines.some(runs, 'candidates')} {quadrant}" for quadrant, runs in names.items() if runs
+        )
     return headlines.agreement(list(sides.rows["quadrant"]), offline_intervals(sides.rows))
 
 
@@ -127,8 +141,8 @@ def online_side(sides: OfflineOnline) -> Side:
 
 
 def scatter_title(sides: OfflineOnline) -> tuple[str, str]:
-    """Returns the title of the scatter chart, which names the runs that disagree, and its caption."""
-    return disagreements(sides.rows, judged=not sides.broken_split), QUADRANTS
+    """Returns the title of the scatter chart and its caption."""
+    return "No metric is judged (SRM)" if sides.broken_split else "Offline against online", SCATTER
 
 
 def reading(view: View, sides: OfflineOnline) -> None:
@@ -146,7 +160,8 @@ def reading(view: View, sides: OfflineOnline) -> None:
     widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
     odd = [row for row in records(sides.rows) if row["quadrant"] in DISAGREE]
     ways = [_why(view, sides, row) for row in odd]
-    widgets.note([*ways, *sides.rows["sentence"]])
+    if ways:
+        widgets.note(ways)
 
 
 def _why(view: View, sides: OfflineOnline, row: Row) -> Html:
@@ -183,6 +198,8 @@ def _result_row(sides: OfflineOnline, row: Row) -> list[Cell]:
     low, high = judged_by(row)
     if is_number(low) and is_number(high) and not (row["word"] or row["is_control"] or sides.broken_split):
         word = tables.finding(by_interval(low, high), glyph(low, high))  # an older release stored no findings
+    if row["is_control"]:  # it has no lift over itself
+        values[1:] = ["", ""]
     run = RunName(row["run_id"]) if row["run_id"] in sides.marks else Number(None, why="not linked to a run")
     return [title, variant, run, *values, word, n_users]
 

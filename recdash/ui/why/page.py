@@ -17,8 +17,9 @@ from recdash.errors import RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import capital, lowered, many
-from recdash.online.agreement.agreement import DISAGREE
+from recdash.formatting.wording import listed, lowered
+from recdash.online.agreement.agreement import AGREE, DISAGREE
+from recdash.online.agreement.join import BLOCKED
 from recdash.service import Explanation
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
@@ -27,11 +28,14 @@ from recdash.ui.components.offline_online import OfflineOnline, choose, gather, 
 
 SIGNS: Mapping[str, tuple[str, str, str]] = {
     "supports": ("●", "possible cause", "worse"),
-    "rules out": ("○", "ruled out", "same"),
+    "rules out": ("○", "not the cause", "same"),
     "can't tell": ("?", "inconclusive", "muted"),
 }
 """Answer of a check → sign, words and tone."""
-FOOTNOTE = "Several causes may hold at once. ? inconclusive: open to see which data is missing."
+AGREED_WORDS: Mapping[str, str] = {"supports": "reason for doubt", "rules out": "no reason for doubt"}
+"""Answer of a check → words if offline and online have the same result, which needs no cause."""
+FOOTNOTE = "Several causes may hold at once. Open a row to see how it was checked, and what it needs."
+MOST_NAMED = 3
 
 
 def show(view: View) -> None:
@@ -57,25 +61,46 @@ def show(view: View) -> None:
         return
     with title:
         widgets.title(finding(explained), subtitle(explained))
-    st.html(html('<p class="rd-lead rd-why-lead">{summary}</p>', summary=explained.summary))
+    causes = likely(explained.answers)
+    if causes:
+        st.html(html('<p class="rd-lead rd-why-lead">{sentence}</p>', sentence=causes[0].sentence))
     st.html(table(explained, sides.marks[row["run_id"]]))
     widgets.note([FOOTNOTE])
     st.html(_back(view, sides))
 
 
 def finding(explained: Explanation) -> str:
-    """Returns the most likely cause, or that no check explains the result."""
-    causes = likely(explained.answers)
-    return capital(causes[0].cause) if causes else f"No check explains {explained.run}'s result"
+    """Returns what happened and its most likely cause; for a run with the same result offline and online,
+    the reasons to doubt that.
+    """
+    names = {check.name: check.cause for check in CHECKS}
+    causes = [names[answer.check] for answer in likely(explained.answers)]
+    run, quadrant = explained.run, explained.quadrant
+    if quadrant in AGREE:
+        if not causes:
+            return f"{run} {quadrant}: no check finds a reason for doubt"
+        reasons = "a reason for doubt is" if len(causes) == 1 else f"{len(causes)} reasons for doubt are"
+        named = listed(causes) if len(causes) <= MOST_NAMED else f"{listed(causes[:MOST_NAMED])} and others"
+        return f"{run} {quadrant}; {reasons} {named}"
+    if quadrant in DISAGREE:
+        because = f"most likely because of {causes[0]}" if causes else "and no check explains why"
+        return f"{run} {quadrant}, {because}"
+    if quadrant == BLOCKED:
+        return f"{run} is not judged: the split of users is broken"
+    return f"{run}: no significant disagreement between offline and online"
 
 
 def subtitle(explained: Explanation) -> str:
-    n_causes = len(likely(explained.answers))
-    n_open = sum(answer.verdict == "can't tell" for answer in explained.answers)
-    is_open = f", {n_open} of them inconclusive" if n_open else ""
-    of = f"{many(n_causes, 'possible cause')} in {len(explained.answers)} checks{is_open}"
+    verdicts = [answer.verdict for answer in explained.answers]
+    one, several = ("possible cause", "possible causes")
+    if explained.quadrant in AGREE:
+        one, several = "reason for doubt", "reasons for doubt"
+    n_supported, n_open = verdicts.count("supports"), verdicts.count("can't tell")
+    parts = [f"{n_supported} {one if n_supported == 1 else several}"] if n_supported else []
+    parts += [f"{n_open} inconclusive"] if n_open else []
+    parts += [f"{verdicts.count('rules out')} without {'one' if n_supported else f'a {one}'}"]
     metrics = f"{explained.where} offline, {lowered(explained.online)} online, vs {explained.base}"
-    return f"{explained.question} {capital(of)}. {metrics}."
+    return f"{metrics}. {len(verdicts)} checks: {', '.join(parts)}."
 
 
 def _choose(rows: list[Row]) -> Row:
@@ -108,13 +133,15 @@ def table(explained: Explanation, mark: Mark) -> Html:
     by_name = {answer.check: answer for answer in explained.answers}
     causes = [answer.check for answer in likely(explained.answers)]
     checks = sorted(CHECKS, key=lambda check: check.name not in causes)
-    lines = [_line(check, by_name[check.name], mark) for check in checks]
+    words = AGREED_WORDS if explained.quadrant in AGREE else {}
+    lines = [_line(check, by_name[check.name], mark, words) for check in checks]
     return widgets.folding_rows(("Check", "Answer", "Evidence"), lines)
 
 
-def _line(check: Check, answer: CheckAnswer, mark: Mark) -> Html:
-    sign, words, tone = SIGNS[answer.verdict]
-    marked = html('<i aria-hidden="true">{sign}</i> {words}', sign=sign, words=words)
+def _line(check: Check, answer: CheckAnswer, mark: Mark, words: Mapping[str, str]) -> Html:
+    sign, word, tone = SIGNS[answer.verdict]
+    template = '<i aria-hidden="true">{sign}</i> {word}'
+    marked = html(template, sign=sign, word=words.get(answer.verdict, word))
     picture = picture_html(answer.picture, mark) if answer.picture else Html("")
     rest = html(
         "<p>{sentence}</p>{picture}{advice}",
@@ -138,7 +165,7 @@ def _advice(check: Check, answer: CheckAnswer) -> Html:
     if answer.verdict == "supports":
         return html("<p><b>What to do:</b> {advice}</p>", advice=check.advice)
     if answer.verdict == "can't tell":
-        return html("<p><b>Missing data:</b> {needs}.</p>", needs=answer.needs)
+        return html("<p><b>This needs:</b> {needs}.</p>", needs=answer.needs)
     return Html("")
 
 
