@@ -92,13 +92,13 @@ def finding(explained: Explanation) -> str:
 
 def subtitle(explained: Explanation) -> str:
     verdicts = [answer.verdict for answer in explained.answers]
-    one, several = ("possible cause", "possible causes")
+    noun, nouns = ("possible cause", "possible causes")
     if explained.quadrant in AGREE:
-        one, several = "reason for doubt", "reasons for doubt"
+        noun, nouns = "reason for doubt", "reasons for doubt"
     n_supported, n_open = verdicts.count("supports"), verdicts.count("can't tell")
-    parts = [f"{n_supported} {one if n_supported == 1 else several}"] if n_supported else []
+    parts = [f"{n_supported} {noun if n_supported == 1 else nouns}"] if n_supported else []
     parts += [f"{n_open} inconclusive"] if n_open else []
-    parts += [f"{verdicts.count('rules out')} without {'one' if n_supported else f'a {one}'}"]
+    parts += [f"{verdicts.count('rules out')} without {'one' if n_supported else f'a {noun}'}"]
     metrics = f"{explained.where} offline, {lowered(explained.online)} online, vs {explained.base}"
     return f"{metrics}. {len(verdicts)} checks: {', '.join(parts)}."
 
