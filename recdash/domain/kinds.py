@@ -12,6 +12,8 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.number[Any]]
 """An array of integers or floats of any width."""
+DateOrder = Literal["day", "month"]
+"""What comes first in a date such as 1/2/2024."""
 Order = Literal["rank", "score", "file"]
 Ties = Literal["file", "item_desc"]
 Users = Literal["truth", "both", "judged", "judged_both", "run"]

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from recdash.domain.kinds import Order, TableKind
+from recdash.domain.kinds import DateOrder, Order, TableKind
 from recdash.errors import Problem
 
 Reading = Literal[
@@ -301,6 +301,8 @@ CHOOSE = " (--columns, columns= in Python, or the details of a file on the page 
 LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
 LISTS, SINGLE = "[]", "[1]"
 """Marks after the name of an item column: each cell contains a list, or a single item."""
+DATE_ORDERS: Mapping[str, DateOrder] = {" (day first)": "day", " (month first)": "month"}
+"""Marks after the name of a column of times: what comes first in dates such as 1/2/2024."""
 REVERSED = "-"
 """Mark before the name of a score column: the smallest value is the best."""
 WORDS = {
@@ -342,6 +344,8 @@ class Columns:
     """The user's mark for the item column: ``LISTS`` or ``SINGLE``."""
     separator: str | None = None
     """Separator of the items in a cell; None if it is unknown or a blank."""
+    dates: Mapping[str, DateOrder] = field(default_factory=dict)
+    """Role of times → what comes first in its dates, as the user stated it."""
 
     @property
     def marked_items(self) -> dict[str, str]:
@@ -461,12 +465,14 @@ def spelled(label: str, columns: Sequence[str]) -> str:
     return " … ".join(_spelled_name(end, columns) for end in ends) if len(ends) == 2 else spelling
 
 
-def unmarked(label: str, columns: Sequence[str]) -> tuple[str, str]:
+def unmarked(
+    label: str, columns: Sequence[str], marks: Collection[str] = (LISTS, SINGLE, *DATE_ORDERS)
+) -> tuple[str, str]:
     """Returns the column's name and its mark: ``items[]`` gives ``items`` and ``[]``.
 
-    The mark is empty if the label has none.
+    The mark is empty if the label has none of the ``marks``.
     """
-    mark = next((mark for mark in (LISTS, SINGLE) if label.endswith(mark) and label not in columns), "")
+    mark = next((mark for mark in marks if label.endswith(mark) and label not in columns), "")
     return (label.removesuffix(mark), mark) if mark else (label, "")
 
 
@@ -534,6 +540,7 @@ def assign(
     left_out = [role for role, column in stated.items() if not column]
     without, stated = [*without, *left_out], {role: column for role, column in stated.items() if column}
     stated, mark, models = _said_of_cells(kind, columns, stated)
+    stated, dates = _said_of_dates(kind, columns, stated)
     families = _families(kind, columns, {**(positions or {}), **stated}, no_header=positions is not None)
     spread = WIDE_ROLES[kind].role.name if kind in WIDE_ROLES else ""
     chosen, problems = _chosen_range(columns, families, spread, stated.get(spread, ""))
@@ -583,7 +590,24 @@ def assign(
         listed=mark == LISTS or bool(models),
         single=mark == SINGLE,
         mark=mark,
+        dates={role: order for role, order in dates.items() if role in ordered},
     )
+
+
+def is_of_times(role: Role) -> bool:
+    return role.reading in ("time", "moment")
+
+
+def _said_of_dates(
+    kind: TableKind, columns: Sequence[str], stated: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, DateOrder]]:
+    """Returns ``stated`` without marks of dates, and role → what comes first in its dates."""
+    names, orders = dict(stated), dict[str, DateOrder]()
+    for role in ROLES[kind]:
+        column, mark = unmarked(stated.get(role.name, ""), columns, DATE_ORDERS)
+        if mark and is_of_times(role):
+            names[role.name], orders[role.name] = column, DATE_ORDERS[mark]
+    return names, orders
 
 
 def _said_of_cells(
@@ -596,7 +620,7 @@ def _said_of_cells(
     if "item_id" not in stated:
         return dict(stated), "", ()
     models = _several_columns(stated["item_id"], columns) if kind == "run" else ()
-    column, mark = (models[0], "") if models else unmarked(stated["item_id"], columns)
+    column, mark = (models[0], "") if models else unmarked(stated["item_id"], columns, (LISTS, SINGLE))
     return {**stated, "item_id": column}, mark, models
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from recdash.errors import Problem, UploadError
@@ -38,6 +39,24 @@ def of_archive(limits: Limits) -> Limits:
 
     chosen = settings()
     return Limits(inflated_bytes=chosen.max_inflated_bytes, compression_ratio=chosen.max_compression_ratio)
+
+
+def keep_names_within(limits: Limits, names: Collection[str]) -> None:
+    """Raises ``UploadError`` if there are too many columns, or if the name of one is too long."""
+    keep_within(limits, "columns", len(names), "header")
+    keep_within(limits, "value_chars", max(map(len, names), default=0), "header")
+
+
+MOST_CANDIDATES = 1000
+"""Largest number of candidates, and of replicates, that one file may name."""
+
+
+def keep_candidates_few(count: int, place: str) -> None:
+    """Raises ``UploadError`` if a file names so many candidates that another column must be meant."""
+    if count > MOST_CANDIDATES:
+        finding = f"names more than {MOST_CANDIDATES:,} candidates"
+        fix = "Choose the column that names the recommender, or none: run=."
+        raise UploadError(Problem("many-candidates", place, finding, fix))
 
 
 # (unit that a limit counts, advice on exceeding it)

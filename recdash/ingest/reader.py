@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.domain.inputs import Recommendations, Upload, UploadStream
-from recdash.domain.kinds import Order, TableKind
+from recdash.domain.kinds import DateOrder, Order, TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest import byte_source as contents
 from recdash.ingest import online_tables
@@ -25,6 +25,7 @@ from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
 from recdash.ingest.column_inference import columns_of_run, columns_of_table, is_distance, with_header_checked
 from recdash.ingest.columns import (
     ALWAYS,
+    DATE_ORDERS,
     NEVER,
     REVERSED,
     ROLES,
@@ -42,6 +43,7 @@ from recdash.ingest.columns import (
     role_named,
     wide_label,
 )
+from recdash.ingest.date_orders import orders_of_dates, with_date_choices
 from recdash.ingest.formats.arrow_table import read_arrow
 from recdash.ingest.formats.compressed import tables_of, unpacked
 from recdash.ingest.formats.json import read_document
@@ -49,7 +51,7 @@ from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.registry import read_raw
 from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
-from recdash.ingest.limits import UNLIMITED, Limits, keep_within
+from recdash.ingest.limits import MOST_CANDIDATES, UNLIMITED, Limits, keep_candidates_few, keep_within
 from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
 from recdash.ingest.parts import are_parts, joined, names_shown, parts_in
@@ -96,6 +98,8 @@ class Opened:
     explicit: Mapping[str, str] = field(default_factory=dict)
     """{role: column} as the user mapped them for this table."""
     known_order: KnownOrder = UNKNOWN_ORDER
+    dates: Mapping[str, DateOrder] = field(default_factory=dict)
+    """Column of dates with slashes → what a number above 12 shows to come first."""
 
     @property
     def notices(self) -> list[Problem]:
@@ -110,9 +114,14 @@ class Opened:
         label = wide_label(self.columns.wide)
         mapping = {**self.columns.mapping, **self.columns.marked_items}
         mapping |= {WIDE_ROLES[self.kind].role.name: label} if label else {}
+        mapping |= {role: f"{mapping[role]}{_mark_of(order)}" for role, order in self.columns.dates.items()}
         if self.columns.reversed_score:
             mapping["score"] = f"{REVERSED}{mapping['score']}"
         return mapping
+
+
+def _mark_of(order: DateOrder) -> str:
+    return next(mark for mark, stated in DATE_ORDERS.items() if stated == order)
 
 
 # ── public ───────────────────────────────────────────────────────────────────────────────────
@@ -487,16 +496,16 @@ def _assigned(request: TableRequest) -> Opened:
     explicit = dict(mapping or {})
     if isinstance(mapping, TableMapping):
         explicit = mapping.within(kind, name_shown, raw.columns)
-    columns = _columns(kind, raw, explicit, request.without, known_order)
+    columns = with_date_choices(raw, kind, _columns(kind, raw, explicit, request.without, known_order))
     if not known_order.checked:
         columns = with_header_checked(raw, kind, columns)
     if columns.problems and isinstance(mapping, TableMapping):
         unmet = mapping.unmet(kind, raw.columns, columns.mapping)
         columns = replace(columns, problems=(*unmet, *columns.problems))
     layout: Layout = "rows" if columns.problems or kind in ROW_BY_ROW else layout_of(raw, columns)
-    return Opened(
-        kind, name_shown, given_name, raw, columns, layout, limits, explicit=explicit, known_order=known_order
-    )
+    dates = {} if columns.problems else orders_of_dates(raw, kind, columns)
+    how: dict[str, Any] = {"explicit": explicit, "known_order": known_order, "dates": dates}
+    return Opened(kind, name_shown, given_name, raw, columns, layout, limits, **how)
 
 
 def _check_mapping(mapping: object) -> None:
@@ -651,6 +660,10 @@ def _names_in(opened: Opened, role: str, *, certain: bool) -> list[str]:
         values = batch.column(0)
         values = values.unique() if pa.types.is_dictionary(values.type) else values
         distinct.update(dict.fromkeys(_texts(values, column, opened).unique().to_pylist()))
+        if certain:
+            keep_candidates_few(len(distinct), f"column '{column}'")
+        elif len(distinct) > MOST_CANDIDATES:
+            return []
     names = [name for name in distinct if name]
     words = {name.lower() for name in names}
     is_flag = bool(words & {"train", "training", "test"}) or words <= {"true", "false", "yes", "no"}
@@ -769,6 +782,7 @@ def _checked(
     columns = replace(columns, mapping={**own, **columns.mapping}) if own else columns
     ids = [role.name for role in roles if role.reading in CODED]
     names = [role.name for role in roles]
+    findings.dates.update(opened.dates)
     n_rows = n_kept = 0
     try:
         for block in blocks_of(opened.raw, columns, opened.layout, names, ids, findings):
@@ -857,8 +871,8 @@ def _checked_block(
             keep_within(opened.limits, "value_chars", longest or 0)
         column = opened.mapping.get(role.name, role.name)
         needed = checked[role.filled].is_valid() if role.filled in checked else None
-        decimal, zone = opened.raw.decimal, opened.zone
-        check = ColumnCheck(role, column, findings, block.where, decimal, needed, zone, block.numbers)
+        decimal, zone, order = opened.raw.decimal, opened.zone, opened.columns.dates.get(role.name)
+        check = ColumnCheck(role, column, findings, block.where, decimal, needed, zone, block.numbers, order)
         checked[role.name] = _read(array, check)
         keep = _rows_kept(checked[role.name], check, keep)
     for role_name, label in part.items():

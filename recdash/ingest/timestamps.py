@@ -14,6 +14,7 @@ from recdash.ingest.columns import ALWAYS
 from recdash.ingest.values import (
     UNITS,
     ColumnCheck,
+    how_to_state_order,
     is_missing,
     is_text,
     plain,
@@ -132,7 +133,8 @@ def _mixed(text: pa.Array, written: pa.Array, check: ColumnCheck) -> pa.Array:
     """
     bad = pc.fill_null(pc.invert(pc.match_substring_regex(text, SHAPE)), False)
     zoned = pc.fill_null(pc.match_substring_regex(text, ZONED), False)
-    check.refuse(bad, written, "bad-time", "'{value}' is not a time", HOW)
+    fix = HOW + how_to_state_order(text, check)
+    check.refuse(bad, written, "bad-time", "'{value}' is not a time", fix)
     text = pc.if_else(bad, None, text)
     far = _cast_what_is(pc.if_else(zoned, text, None), UTC, written, check)
     near = _cast_what_is(pc.if_else(zoned, None, text), LOCAL, written, check)

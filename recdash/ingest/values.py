@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.kinds import MISSING, Floats, Ints
+from recdash.domain.kinds import MISSING, DateOrder, Floats, Ints
 from recdash.errors import Problem
-from recdash.ingest.columns import WORDS, Reading, Role
+from recdash.ingest.columns import CHOOSE, DATE_ORDERS, WORDS, Reading, Role
 from recdash.ingest.rejects import Reject, Rejects
 
 YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
@@ -71,7 +71,7 @@ class Findings:
         self.commas: dict[str, Commas] = {}
         self.units: dict[str, int] = {}
         """Column of times → the place in ``UNITS`` of the unit of its first values."""
-        self.dates: dict[str, Literal["day", "month"]] = {}
+        self.dates: dict[str, DateOrder] = {}
         """Column of dates with slashes → what comes first in them."""
         self.lengths: dict[str, int] = {}
         """Column → the length of its first vector."""
@@ -136,6 +136,7 @@ class ColumnCheck:
     needed: pa.Array | None = None  # mask [rows] of required values; None for all
     zone: str | None = None  # of timestamps without a zone
     numbers: Callable[[], Ints] | None = None  # gives the rows' numbers in the file
+    date_order: DateOrder | None = None  # of dates with slashes, as the user stated it
 
     @property
     def place(self) -> str:
@@ -727,39 +728,62 @@ def year_first(text: pa.Array, check: ColumnCheck) -> pa.Array:
 SLASHED = r"^(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})"
 
 
-def _slash_order(text: pa.Array, check: ColumnCheck) -> Literal["day", "month"] | None:
-    """Returns what comes first in dates with slashes, with a notice; None without them, or if unclear."""
+def _slash_order(text: pa.Array, check: ColumnCheck) -> DateOrder | None:
+    """Returns what comes first in dates with slashes, with a notice; None without them, or if unclear.
+
+    What the user stated needs no notice.
+    """
     slashed = pc.fill_null(pc.match_substring_regex(text, SLASHED), False)
     count = _count(slashed)
-    if not count:
-        return None
-    parts = pc.extract_regex(text.filter(slashed), SLASHED)
-    first, second = (pc.struct_field(parts, name).cast(pa.int64()) for name in ("first", "second"))
-    is_day, is_month = (bool(pc.any(pc.greater(part, 12)).as_py()) for part in (first, second))
-    order = check.findings.dates.get(check.column)
-    if order is None and is_day != is_month:
-        order = check.findings.dates[check.column] = "day" if is_day else "month"
+    if not count or check.date_order is not None:
+        return check.date_order
+    order = check.findings.dates.get(check.column) or shown_order(text)
     if order is not None:
+        check.findings.dates[check.column] = order
         finding = (
             f"dates with slashes in {{rows}} were read with the {order} first, as a number above 12 shows"
         )
-        fix = "Write 2024-12-31 if this is wrong."
+        other = next(mark for mark, stated in DATE_ORDERS.items() if stated != order)
+        fix = f"If this is wrong, choose{CHOOSE}: {check.role.name}={check.column}{other}."
         check.note("slash-dates", finding, fix, count, check.first(slashed, text))
     return order
+
+
+def shown_order(text: pa.Array) -> DateOrder | None:
+    """Returns what a number above 12 shows to come first in dates with slashes.
+
+    None if no date has such a number, or if dates contradict each other.
+    """
+    if not is_text(text.type):
+        return None
+    dates = pc.extract_regex(pc.utf8_trim_whitespace(text), SLASHED).drop_null()
+    first, second = (pc.struct_field(dates, name).cast(pa.int64()) for name in ("first", "second"))
+    is_day, is_month = (bool(pc.any(pc.greater(part, 12)).as_py()) for part in (first, second))
+    return None if is_day == is_month else "day" if is_day else "month"
+
+
+def how_to_state_order(text: pa.Array, check: ColumnCheck) -> str:
+    """Returns how to say what comes first in dates with slashes; an empty text without such dates."""
+    if not pc.any(pc.match_substring_regex(text, SLASHED)).as_py():
+        return ""
+    labels = [f"{check.role.name}={check.column}{mark}" for mark in DATE_ORDERS]
+    return f" For dates such as 1/2/2024, choose{CHOOSE}: {' or '.join(labels)}."
 
 
 def _refused_times(text: pa.Array, check: ColumnCheck) -> pa.Array:
     """Returns optional times that cannot be read as text, with a notice; refuses required ones."""
     if not check.role.required:
         finding = "times could not be read in {rows} and are kept as text"
-        check.note("text-times", finding, TEXT_TIMES, len(text), check.first(text.is_valid(), text))
+        fix = TEXT_TIMES + how_to_state_order(text, check)
+        check.note("text-times", finding, fix, len(text), check.first(text.is_valid(), text))
         return text
     good = pc.match_substring_regex(
         text, r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?$"
     )
     bad = pc.fill_null(pc.invert(good), False)
     bad = bad if pc.any(bad).as_py() else pc.is_valid(text)
-    check.refuse(bad, text, "bad-time", "'{value}' is not a time", TIMES)
+    fix = TIMES + how_to_state_order(text, check)
+    check.refuse(bad, text, "bad-time", "'{value}' is not a time", fix)
     return pa.nulls(len(text), pa.timestamp("us"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -103,6 +104,35 @@ def test_a_sheet_of_empty_cells_is_refused_before_it_is_read() -> None:
     )
     book = workbook({"x": TRUTH}, extra={"xl/worksheets/sheet1.xml": far.encode()})
     assert "1,048,576 rows and 16,384 columns" in refused(book)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "<row r='1048576'><c r='XFD1048576'><v>1</v></c></row>",
+        '<row r="1048576"><c x=">" r = "XFD1048576"><v>1</v></c></row>',
+        '<row r="4"><c r="xfd1048576"><v>1</v></c></row>',
+        '<row r="4"><c r="A4000000000"><v>1</v></c></row>',
+        '<row r="4"><c r="nanC4"><v>1</v></c></row>',
+        f'<row r="4"><c r="{"D" * 34}4"><v>1</v></c></row>',
+        f'<row r="4"><c r="A{"9" * 5000}"><v>1</v></c></row>',
+        '<row r="99999999"><c><v>1</v></c></row>',
+    ],
+    ids=[
+        "single quotes",
+        "blanks",
+        "small letters",
+        "row",
+        "four letters",
+        "34 letters",
+        "5,000 digits",
+        "row alone",
+    ],
+)
+def test_a_far_cell_is_refused_however_its_place_is_written(cell: str) -> None:
+    far = sheet(TRUTH).replace("</sheetData>", f"{cell}</sheetData>")
+    book = workbook({"x": TRUTH}, extra={"xl/worksheets/sheet1.xml": far.encode()})
+    assert re.search(r"a sheet of [\d,]+ rows and [\d,]+ columns", refused(book))
 
 
 def test_a_bomb_is_refused_by_its_unpacked_size() -> None:

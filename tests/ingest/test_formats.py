@@ -375,6 +375,33 @@ def test_a_pipe_that_never_ends_is_refused_beyond_the_limit_of_an_upload(
     settings.cache_clear()
 
 
+JSON_COLUMNS = ["user_id", "item_id", "score"]
+JSON_ROWS = [["u1", "i1", 0.5], ["u1", "i2", 0.4]]
+ROWS_OF_JSON = [dict(zip(JSON_COLUMNS, row, strict=True)) for row in JSON_ROWS]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"data": ROWS_OF_JSON, "total": 2, "page": {"next": None}},
+        {"status": "ok", "results": ROWS_OF_JSON},
+        {"columns": JSON_COLUMNS, "index": [0, 1], "data": JSON_ROWS},
+    ],
+    ids=["data", "results", "split by pandas"],
+)
+def test_rows_in_an_envelope_are_read_with_a_notice(document: dict[str, Any]) -> None:
+    run = only(json.dumps(document).encode())
+    assert [row for batch in run.batches() for row in batch.to_pylist()] == ROWS_OF_JSON
+    (notice,) = [notice for notice in run.notices if notice.code == "json-envelope"]
+    assert notice.count == 2
+    assert "not read: " in notice.found
+
+
+def test_a_user_called_data_is_no_envelope() -> None:
+    run = only(json.dumps({"data": ["i1", "i2"], "u2": ["i1"]}).encode())
+    assert [row["user_id"] for batch in run.batches() for row in batch.to_pylist()] == ["data", "data", "u2"]
+
+
 def closed() -> io.BytesIO:
     stream = io.BytesIO(CSV)
     stream.close()
@@ -425,7 +452,8 @@ LIMITS: dict[str, tuple[bytes, Limits, str]] = {
     "rows": (CSV, Limits(rows=2), "3 rows, over the limit of 2"),
     "rows of Parquet": (parquet(FLAT), Limits(rows=2), "3 rows, over the limit of 2"),
     "columns": (CSV, Limits(columns=1), "2 columns, over the limit of 1"),
-    "value": (CSV, Limits(value_chars=2), "3 characters in one value, over the limit of 2"),
+    "value": (b"u,i\nabc,d\n", Limits(value_chars=2), "3 characters in one value, over the limit of 2"),
+    "name": (b"u,i,abc\na,d,1\n", Limits(value_chars=2), "header: 3 characters in one value"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -161,6 +162,25 @@ def test_an_event_of_json_lines_without_its_time_is_refused() -> None:
 )
 def test_a_quote_that_nothing_closes_is_passed_over(text: str, tokens: list[str]) -> None:
     assert tokens_in(text) == tokens
+
+
+def test_rows_of_json_with_a_key_each_are_refused_at_once() -> None:
+    rows = json.dumps([{f"k{n}": n, "user_id": "u", "item_id": n} for n in range(3000)])
+    with pytest.raises(UploadError, match="3,002 columns, over the limit of 200"):
+        read_recommendations(rows.encode(), limits=Limits(columns=200))
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (json.dumps({f"m{n}": {"u": [1, 2]} for n in range(1001)}), "file"),
+        ("user_id,item_id,model\n" + "".join(f"u1,i1,m{n}\n" for n in range(1001)), "column 'model'"),
+    ],
+    ids=["json", "column"],
+)
+def test_more_candidates_than_anyone_compares_are_refused(data: str, place: str) -> None:
+    with pytest.raises(UploadError, match=f"{place}: names more than 1,000 candidates"):
+        read_recommendations(data.encode(), mapping={"run": "model"} if place != "file" else None)
 
 
 LONG = b"a " * (5 << 20)

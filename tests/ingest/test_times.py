@@ -9,7 +9,7 @@ import pytest
 
 from recdash.domain.inputs import Upload
 from recdash.errors import UploadError
-from recdash.ingest import read_upload
+from recdash.ingest import preview, read_upload
 
 DAY_OF = dt.datetime(2024, 1, 2, tzinfo=dt.UTC)
 SECONDS = int(DAY_OF.timestamp())
@@ -65,6 +65,44 @@ def test_a_number_above_twelve_shows_what_is_the_day(dates: tuple[str, str], fir
         notice = notices(upload)["slash-dates"]
         assert f"with the {first} first" in notice.found
         assert notice.count == 2
+
+
+def test_a_number_above_twelve_in_a_later_block_shows_what_is_the_day() -> None:
+    early = "".join(f"u{row % 50},i{row},1/2/2024\n" for row in range(600_000))
+    upload = read_upload("truth", f"user_id,item_id,timestamp\n{early}u1,x,13/1/2024\n".encode())
+    times = upload.table["timestamp"]
+    assert [str(times[place]) for place in (0, -1)] == ["2024-02-01 00:00:00", "2024-01-13 00:00:00"]
+    assert notices(upload)["slash-dates"].count == 600_001
+
+
+@pytest.mark.parametrize(("mark", "month"), [("day first", 2), ("month first", 1)])
+def test_what_comes_first_in_a_date_can_be_stated(mark: str, month: int) -> None:
+    data = b"user_id,item_id,when\nu1,i1,1/2/2024\nu2,i2,3/4/2024\n"
+    upload = read_upload("truth", data, mapping={"timestamp": f"when ({mark})"})
+    assert str(upload.table["timestamp"][0]) == f"2024-{month:02}-{3 - month:02} 00:00:00"
+    assert upload.mapping["timestamp"] == f"when ({mark})"
+    assert {"slash-dates", "text-times"}.isdisjoint(notices(upload))
+    log = b"unit_id,variant,ts\nu1,a,1/2/2024\nu2,b,3/4/2024\n"
+    moments = read_upload("exposures", log, mapping={"ts": f"ts ({mark})"}).table["ts"]
+    assert moments[0].as_py().month == month
+
+
+def test_what_comes_first_in_a_date_is_offered_to_choose() -> None:
+    data = b"user_id,item_id,date\nu1,i1,1/2/2024\nu2,i2,3/4/2024\n"
+    outline = preview("truth", data)
+    assert {"date (day first)", "date (month first)"} <= set(outline.columns)
+    (notice,) = [notice for notice in outline.notices if notice.code == "text-times"]
+    assert "timestamp=date (day first) or timestamp=date (month first)" in notice.fix
+    assert preview("truth", b"user_id,item_id,date\nu1,i1,2024-01-02\n").columns == (
+        "user_id",
+        "item_id",
+        "date",
+    )
+
+
+def test_a_mark_of_dates_is_for_columns_of_times() -> None:
+    with pytest.raises(UploadError, match=r"no column is called|does not exist|not a column|unknown"):
+        read_upload("truth", b"user_id,item_id\nu1,i1\n", mapping={"item_id": "item_id (day first)"})
 
 
 @pytest.mark.parametrize("dates", [("1/2/2024", "3/4/2024"), ("1/13/2024", "13/1/2024")])

@@ -300,7 +300,7 @@ def layouts(rows: list[Row]) -> Iterator[MadeFile]:
         json.dumps(
             {"columns": ["user_id", "item_id", "score"], "data": [[u, i, s] for u, i, _, s in rows]}
         ).encode(),
-        "accept|accept with mapping|reject",
+        "accept with warning",
     )
 
 

@@ -25,13 +25,18 @@ if TYPE_CHECKING:
 
 WORKBOOK = "xl/workbook.xml"
 DAMAGED = ("damaged-excel", "the Excel workbook cannot be read", "Save the sheet with the table as CSV.")
-CELL = re.compile(rb'<(?:\w+:)?c\b[^<>]*?\br="([A-Z]{1,3})([0-9]{1,7})"')
-LONGEST_CELL_TAG = 256
+PLACE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]*)([0-9]+)["']""")
+"""The place of a cell or of a row, in any spelling that the library takes."""
+LONGEST_PLACE = 256
+SHEET_ROWS, SHEET_COLUMNS = 1 << 20, 1 << 14
+"""The size of the largest sheet in Excel."""
 MOST_CELLS = 200_000_000
 """Largest number of cells between the first and the last one.
 
 The library keeps all of them, also empty ones.
 """
+MOST_EMPTY_CELLS, MOST_TIMES_FILLED = 10_000_000, 10
+"""A sheet with more cells than both limits, of which so many times fewer are written, is empty mostly."""
 EXACT = 2**53
 """Excel stores numbers as floats, which are exact for whole numbers up to here."""
 Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
@@ -106,24 +111,34 @@ def _check_size(content: Content, limits: Limits) -> int:
 
 def _check_cells(sheet: IO[bytes], limits: Limits) -> None:
     """Raises UploadError if the sheet's rows, columns or cells exceed the limits."""
-    n_rows = n_columns = 0
+    n_rows = n_columns = n_places = 0
     rest = b""
     while chunk := sheet.read(CHUNK):
         text = rest + chunk
-        for column, row in CELL.findall(text):
-            n_rows, n_columns = max(n_rows, int(row)), max(n_columns, _column_number(column))
-        rest = text[-LONGEST_CELL_TAG:]
+        places = PLACE.findall(text)
+        n_places += len(places)
+        for column, row in places:
+            n_rows, n_columns = max(n_rows, _row_number(row)), max(n_columns, _column_number(column))
+        rest = text[-LONGEST_PLACE:]
     keep_within(limits, "rows", n_rows - 1)
     keep_within(limits, "columns", n_columns, "header")
-    if n_rows * n_columns > MOST_CELLS:
+    n_cells = n_rows * n_columns
+    is_sparse = n_cells > MOST_EMPTY_CELLS and n_cells > MOST_TIMES_FILLED * n_places
+    if is_sparse or n_cells > MOST_CELLS or n_rows > SHEET_ROWS or n_columns > SHEET_COLUMNS:
         finding = f"a sheet of {n_rows:,} rows and {n_columns:,} columns, empty ones included"
         fix = "Delete the empty rows and columns below and beside the table, or save it as CSV."
         raise UploadError(Problem("sparse-sheet", "file", finding, fix))
 
 
+def _row_number(digits: bytes) -> int:
+    """Returns the number; of one that is far beyond any sheet, its first digits."""
+    return int(digits.lstrip(b"0")[:9] or b"0")
+
+
 def _column_number(letters: bytes) -> int:
+    """Returns A as 1, Z as 26, AA as 27 …; of a name that is far beyond any sheet, that of its beginning."""
     number = 0
-    for letter in letters:
+    for letter in letters[:5].upper():
         number = 26 * number + letter - 64
     return number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -11,18 +12,18 @@ import pyarrow as pa
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import Content, whole
-from recdash.ingest.columns import WITH_ATTRIBUTES, is_known
+from recdash.ingest.columns import WITH_ATTRIBUTES, is_known, listed
 from recdash.ingest.formats.json_values import broken_json, column_array, ids_as_text, parse_json
 from recdash.ingest.formats.raw_table import RawTable, row_place, table_of_arrow
 from recdash.ingest.formats.surrogates import printable, refuse_surrogates
-from recdash.ingest.limits import Limits
+from recdash.ingest.limits import UNLIMITED, Limits, keep_candidates_few, keep_names_within
 
 
 def is_json(content: Content) -> bool:
     return content.head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] in (b"{", b"[")
 
 
-def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
+def read_json(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     """Returns the raw table of a JSON document.
 
     It may be {user: {item: score}}, {user: [items]}, a list of rows, or {column: values}. Raises
@@ -35,7 +36,7 @@ def read_json(content: Content, kind: TableKind, _limits: Limits) -> RawTable:
     except RecursionError:
         finding, fix = "JSON that is nested too deeply", "Write {user: {item: score}} or rows."
         raise UploadError(Problem("bad-json", "file", finding, fix)) from None
-    return read_document(document, kind)
+    return read_document(document, kind, limits)
 
 
 PAIRS: Mapping[TableKind, tuple[str, str, str]] = {
@@ -49,11 +50,45 @@ Other kinds are read like a run.
 """
 
 
-def read_document(document: Any, kind: TableKind) -> RawTable:
+ENVELOPES = ("data", "rows", "records", "items", "results", "recommendations", "value")
+"""Keys under which programs write a table beside other facts: {"data": […], "total": 2}."""
+
+
+def _enveloped(document: Any) -> tuple[str, Any] | None:
+    """Returns the key and the rows of an envelope; None for other values.
+
+    With ``columns`` beside them, the rows may be lists, as pandas writes them (``orient="split"``).
+    """
+    if not isinstance(document, dict):
+        return None
+    keys = [key for key in ENVELOPES if isinstance(document.get(key), list) and document[key]]
+    if len(keys) != 1:
+        return None
+    rows, names = document[keys[0]], document.get("columns")
+    if all(isinstance(row, dict) for row in rows):
+        return keys[0], rows
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return None
+    is_whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    if is_whole and len(set(names)) == len(names):
+        return keys[0], [dict(zip(names, row, strict=True)) for row in rows]
+    return None
+
+
+def read_document(document: Any, kind: TableKind, limits: Limits = UNLIMITED) -> RawTable:
     """Returns the raw table of a JSON value, or of the same in Python.
 
-    Raises ``UploadError`` for other forms.
+    Raises ``UploadError`` for other forms, and for more columns than the limit.
     """
+    if enveloped := _enveloped(document):
+        key, rows = enveloped
+        others = [printable(name) for name in document if name not in (key, "columns")]
+        finding = f"the rows are those under '{key}'"
+        finding += f"; not read: {listed(others)}" if others else ""
+        fix = "Write the list of rows alone if this is wrong."
+        notice = Problem("json-envelope", "file", finding, fix, len(rows), f"'{key}'")
+        table = read_document(rows, kind, limits)
+        return replace(table, notices=(*table.notices, notice))
     if isinstance(document, dict) and document and not _is_by_column(document, kind):
         return _by_key(document, kind)
     if isinstance(document, dict) and document:
@@ -62,6 +97,7 @@ def read_document(document: Any, kind: TableKind) -> RawTable:
             return _of_json(columns, "JSON columns")
     if isinstance(document, list) and document and all(isinstance(row, dict) for row in document):
         names = dict.fromkeys(name for row in document for name in row)
+        keep_names_within(limits, names)  # a cell of each in every row takes long
         return _of_json({name: [row.get(name) for row in document] for name in names}, "JSON rows")
     finding = "JSON of an unknown structure" if document else "JSON without rows"
     fix = "Write {user: {item: score}}, {user: [items, best first]} or a list of rows."
@@ -116,6 +152,7 @@ def _of_models(document: Mapping[Any, Any]) -> RawTable:
     Models named 1, 2 or seed_1, seed_2 … are replicates of one candidate. Raises ``UploadError`` if only some
     models have scores.
     """
+    keep_candidates_few(len(document), "file")
     role, column = "run", "model"
     if are_replicates(document):
         label = REPLICATE_LABEL.fullmatch(str(next(iter(document))))

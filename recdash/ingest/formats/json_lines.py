@@ -22,7 +22,7 @@ from recdash.ingest.formats.raw_table import (
     project,
 )
 from recdash.ingest.formats.surrogates import refuse_surrogates
-from recdash.ingest.limits import Limits, keep_within
+from recdash.ingest.limits import Limits, keep_names_within
 
 BLANK = b" \t\r\n\f\v\xef\xbb\xbf"
 
@@ -45,7 +45,7 @@ def is_json_lines(content: Content) -> bool:
 def read_json_lines(content: Content, _kind: TableKind, limits: Limits) -> RawTable:
     first = next(_json_rows(content))
     names = tuple(dict.fromkeys(name for row in first for name in row))
-    keep_within(limits, "columns", len(names), "header")
+    keep_names_within(limits, names)
 
     def where(row: int) -> str:
         return f"line {_filled_line(content, row)}"

@@ -25,7 +25,7 @@ from recdash.ingest.formats.trec import (
     read_untagged_run,
 )
 from recdash.ingest.library_errors import each_translated, translated
-from recdash.ingest.limits import Limits, keep_within
+from recdash.ingest.limits import Limits, keep_names_within, keep_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
             Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows.")
         )
     table = translate_errors(translated(lambda: _in_its_format(content, kind, limits)))
-    keep_within(limits, "columns", len(table.columns), "header")
+    keep_names_within(limits, table.columns)
     keep_within(limits, "rows", table.n_rows or 0)
     keep_within(limits, "inflated_bytes", table.unpacked_bytes)
     return table
