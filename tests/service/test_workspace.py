@@ -462,10 +462,28 @@ def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -
     assert effect is not None
     assert (effect.leaders_truth, effect.leaders_both, effect.changes) == ((ids[1],), (ids[0],), True)
     assert effect.values["truth"] == {ids[0]: pytest.approx(1 / 3), ids[1]: pytest.approx(2 / 3)}
-    assert effect.n_users["both"] == {ids[0]: 1, ids[1]: 3}
-    assert effect.sentence.startswith(
-        "If users without recommendations are excluded, als leads by Recall@2 (1, n = 1)"
+    # u is the only user whom both serve: als is right there and ease is not
+    assert effect.values["both"] == {ids[0]: 1.0, ids[1]: 0.0}
+    assert effect.n_users["both"] == {ids[0]: 1, ids[1]: 1}
+    assert effect.sentence == (
+        "Among the 1 user with recommendations from every run, als leads by Recall@2 (1.00; ease has 0.000, "
+        "not a significant difference). If users without recommendations count as 0, ease leads (0.667, n = 3)."
     )
+
+
+def test_populations_are_compared_over_the_same_users(space: Workspace, films: Experiment) -> None:
+    # over its own user als has 1 and ease over its three 2/3, but for als' user ease is as good
+    ids = [
+        add(space, films, "als", {"u": ["a", "b"]}),
+        add(space, films, "ease", {"u": ["a", "b"], "v": ["a"], "w": ["x"]}),
+    ]
+    own = {run: space.comparisons.values(run, "recall", 2, "both") for run in ids}
+    assert [values.values.mean() for values in own.values() if values] == pytest.approx([1, 2 / 3])
+    effect = space.scores.population_effect(ids, "recall", 2)
+    assert effect is not None
+    assert effect.leaders_both == tuple(ids)  # both have 1 there
+    nobody = add(space, films, "nobody", {"v": ["x"]})
+    assert space.scores.population_effect([ids[0], nobody], "recall", 2) is None  # no user has both lists
 
 
 def test_a_leader_under_both_populations_is_said_to_lead_in_any_case(
@@ -615,18 +633,39 @@ def test_the_demo_goes_without_what_people_added(with_demo: Path) -> None:
 # ── real data ────────────────────────────────────────────────────────────────────────────────
 
 
+def with_real_runs(
+    space: Workspace, folder: Path, names: tuple[str, ...], **relevance: Any
+) -> dict[str, str]:
+    made = space.experiments.create("MovieTweetings", folder / "truth.csv", **relevance)
+    return {name: add(space, made, name, folder / "runs" / f"{name}.parquet") for name in names}
+
+
 def test_popular_leads_until_only_users_with_lists_count(space: Workspace, shared_data: Path) -> None:
-    films = shared_data / "movietweetings"
-    made = space.experiments.create("MovieTweetings", films / "truth.csv", relevance="none")
-    names = ("ease", "popular", "als")
-    ids = {name: add(space, made, name, films / "runs" / f"{name}.parquet") for name in names}
+    ids = with_real_runs(space, shared_data / "movietweetings", ("ease", "popular", "als"), relevance="none")
     board = space.scores.scoreboard(list(ids.values()), ["ndcg"], 10)
     assert board["run"].tolist() == ["popular", "ease", "als"]
     effect = space.scores.population_effect(list(ids.values()), "ndcg", 10)
     assert effect is not None
     assert (effect.leaders_truth, effect.leaders_both) == ((ids["popular"],), (ids["ease"],))
-    assert effect.sentence.startswith("If users without recommendations are excluded, ease leads by nDCG@10")
+    assert effect.sentence.startswith("Among the 3,887 users with recommendations from every run, ease leads")
     assert "popular leads" in effect.sentence
+
+
+def test_a_run_does_not_lead_because_it_serves_easy_users_only(space: Workspace, shared_data: Path) -> None:
+    # with ratings of 8 and more as relevant, ease has more over its own users than popular over all, but less
+    # than popular over the same users
+    ids = with_real_runs(space, shared_data / "movietweetings", ("ease", "popular"), relevance_threshold=8)
+    ease, popular = (space.comparisons.values(run, "ndcg", 10, "both") for run in ids.values())
+    assert ease is not None
+    assert popular is not None
+    assert (len(ease.users), len(popular.users)) == (2871, 4556)
+    same = popular.values[np.isin(popular.users, ease.users)].mean()
+    assert popular.values.mean() < ease.values.mean() < same
+    effect = space.scores.population_effect(list(ids.values()), "ndcg", 10)
+    assert effect is not None
+    assert effect.values["both"] == {ids["ease"]: ease.values.mean(), ids["popular"]: pytest.approx(same)}
+    assert (effect.leaders_truth, effect.leaders_both) == ((ids["popular"],), (ids["popular"],))
+    assert not effect.changes
 
 
 def test_the_guide_explains_every_metric_and_preset(space: Workspace) -> None:

@@ -240,7 +240,9 @@ def test_counting_only_users_with_lists_may_change_who_is_first(
     workspace.runs.add(made.id, lists(2), name="everyone")
     workspace.runs.add(made.id, lists(1, USERS[:5]), name="few users")
     for page in ("overview", "leaderboard"):
-        assert "If users without recommendations are excluded, few users leads" in said(open_page(page))
+        assert "Among the 5 users with recommendations from every run, few users leads" in said(
+            open_page(page)
+        )
 
 
 def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(

@@ -39,6 +39,7 @@ class Scores:
         self._context, self._data, self._values, self._run_curves = context, data, values, run_curves
         self._store = context.store
         self._means = context.cached(self._compute_mean, most=4096)
+        self._effects = context.cached(self._compute_effect, most=256)
         self._tie_bands = context.cached(self._compute_tie_band, most=1024)
         self._ties_again = context.cached(self._find_ties, most=32)
         self._stored_overlap = context.cached(self._count_known, most=1024)
@@ -123,25 +124,33 @@ class Scores:
     def population_effect(
         self, run_ids: Sequence[str], metric: str, k: int
     ) -> population.PopulationEffect | None:
-        """Returns whether the winner depends on counting users without a list.
+        """Returns whether the winner depends on counting users without a list: who leads among the users with
+        a list from every run, and who among all.
 
-        None for fewer than two runs with lists, and if no user counts in any.
+        None for fewer than two runs with lists, and if no user has a list from every run.
         """
         check_k(k)
         names = {run.id: run.name for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean}
         if len(names) < 2:
             return None
-        values: dict[str, dict[str, float]] = {"truth": {}, "both": {}}
-        n_users: dict[str, dict[str, int]] = {"truth": {}, "both": {}}
+        return self._effects(tuple(names.items()), metric, k)
+
+    def _compute_effect(
+        self, names: tuple[tuple[str, str], ...], metric: str, k: int
+    ) -> population.PopulationEffect | None:
         rules: tuple[Users, Users] = ("truth", "both")
-        for rule in rules:
-            for run_id in names:
-                mean, n = self._means(run_id, metric, k, rule)
-                if n:
-                    values[rule][run_id], n_users[rule][run_id] = mean, n
-        if not values["truth"] or not values["both"]:
-            return None
-        return population.population_effect(names, values, n_users, naming.metric_title(metric, k))
+        everyone, with_lists = (
+            {
+                run: own
+                for run, _ in names
+                if (own := self._values.compute_user_values(run, metric, k, rule)) is not None
+            }
+            for rule in rules
+        )
+        if not everyone or any(own.rated or not len(own.users) for own in everyone.values()):
+            return None  # predicted ratings have no lists that a user may lack
+        title = naming.metric_title(metric, k)
+        return population.population_effect(dict(names), everyone, with_lists, title)
 
     def _compute_mean(self, run_id: str, metric: str, k: int, users: Users | None) -> tuple[float, int]:
         """Returns the metric's mean and the number of users who count; (0, 0) if there are none."""
