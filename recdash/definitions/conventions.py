@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from recdash.domain.hits import Hits
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Duplicates, Order, Ties, Users
 from recdash.evaluation.request import read_question, with_relevance
-from recdash.metrics import PRESETS, define
+from recdash.metrics import PRESETS, Definition, define, populations
 from recdash.metrics.agreement import preset_agreement
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.presets import EVERY_ROW
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 CAUSES: Mapping[str, tuple[str, ...]] = {
-    "formula": ("spec",),
+    "formula": ("formula",),
     "population": ("users",),
     "order": ("order", "ties"),
     "duplicates": ("duplicates",),
     "relevance": ("relevance", "threshold"),
 }
-"""The respects in which two conventions can differ, each with the fields of ``Convention`` that belong to
+"""The respects in which two conventions can differ, each with the values of ``Convention`` that belong to
 it.
 """
 TOGETHER = "together"
@@ -57,7 +57,8 @@ class Convention:
     """Everything that determines a number besides the lists: definition (canonical spec), population, order,
     ties, repeated items, relevance.
 
-    ``order`` None is the run's own order. ``relevance`` "none" makes every row of the truth relevant.
+    ``users`` are those of the metric if its definition names any. ``order`` None is the run's own order.
+    ``relevance`` "none" makes every row of the truth relevant.
     """
 
     spec: str
@@ -68,11 +69,22 @@ class Convention:
     threshold: float | None
     duplicates: Duplicates = "first"
 
+    @property
+    def formula(self) -> str:
+        """Returns the definition without the users over which it is averaged, which are the population."""
+        definition = define(self.spec)
+        if not _names_users(definition):
+            return self.spec
+        rule = {populations.POPULATION.name: populations.WHO_COUNTS}
+        return str(replace(definition, parameters={**definition.parameters, **rule}))
+
     def differs(self, other: Convention, cause: str) -> bool:
         return any(getattr(self, name) != getattr(other, name) for name in CAUSES[cause])
 
     def switched(self, other: Convention, cause: str) -> Convention:
-        """Returns this convention with the other's fields for one cause."""
+        """Returns this convention with the other's values for one cause."""
+        if cause == "formula":
+            return replace(self, spec=other.formula)
         return replace(self, **{name: getattr(other, name) for name in CAUSES[cause]})
 
 
@@ -95,22 +107,29 @@ Count = Callable[[Convention], MetricValue]
 def convention_of(preset: str, metric: str, settings: Mapping[str, Any]) -> Convention:
     """Returns a preset's convention for a metric.
 
-    A threshold in the experiment's ``settings`` overrides the preset's, and so does the setting that every
-    row is relevant, as in ``recdash evaluate``. If the settings only name a relevance column, the preset's
-    relevance stays.
+    Users that the metric's definition names override the preset's population. A threshold in the experiment's
+    ``settings`` overrides the preset's, and so does the setting that every row is relevant, as in ``recdash
+    evaluate``. If the settings only name a relevance column, the preset's relevance stays.
     """
     (request,), rules = read_question([metric], preset, settings["depth"])
     every_row = EVERY_ROW if settings.get("relevance") == EVERY_ROW else None
     rules = with_relevance(rules, every_row, settings.get("relevance_threshold"))
+    definition = request.definition
+    own = definition.parameters[populations.POPULATION.name] if _names_users(definition) else rules.users
     return Convention(
-        str(request.definition),
-        rules.users,
+        str(definition),
+        cast("Users", own),
         rules.order,
         rules.ties,
         rules.relevance,
         rules.threshold,
         rules.duplicates,
     )
+
+
+def _names_users(definition: Definition) -> bool:
+    """Returns whether the definition of a metric with a value per user names the users who count."""
+    return definition.own_rule is not None
 
 
 def conventions_of(metric: str, settings: Mapping[str, Any]) -> dict[str, Convention]:
@@ -202,7 +221,7 @@ def _causes(default: Convention, convention: Convention, count: Count) -> Iterat
 def in_words(default: Convention, convention: Convention) -> dict[str, str]:
     """Returns {cause: how the convention differs from the default}, for causes in which it differs."""
     words = {
-        "formula": lambda: _formula_words(default.spec, convention.spec),
+        "formula": lambda: _formula_words(default.formula, convention.formula),
         "population": lambda: users_words(convention.users),
         "order": lambda: order_words(convention.order, convention.ties),
         "duplicates": lambda: DUPLICATES_WORDS[convention.duplicates],

@@ -71,6 +71,32 @@ def test_recall_is_worked_out_by_hand(space: Workspace, run_id: str) -> None:
     assert found["spec"]["seed002"] == "recall(average=micro,truth=best)"
 
 
+def test_a_metric_that_names_its_users_counts_them_whatever_the_preset_does(
+    space: Workspace, run_id: str
+) -> None:
+    # binary nDCG@2 over all three users: u has a hit at rank 2 of m = 2, v no list, w a hit at rank 1
+    gain = 1 / math.log2(3)
+    value = (gain / (1 + gain) + 0 + 1) / 3
+    row = by_preset(space.definitions.under_presets(run_id, "ndcg", 2)).loc["recommenders"]
+    assert row["spec"] == "ndcg(gain=binary,users=truth)"
+    assert row["value"] == pytest.approx(value)
+    assert (row["users"], row["n_users"]) == ("truth", 3)
+    # its users are those of the default: only formula and relevance can be causes, as with RecBole
+    causes = space.definitions.preset_causes(run_id, "ndcg", 2)
+    assert alone(causes, "recommenders") == alone(causes, "recbole")
+    assert set(alone(causes, "recommenders")) == {"formula", "relevance", "together"}
+    assert "users" not in " ".join(causes[causes["preset"] == "recommenders"]["words"])
+
+
+def test_users_that_a_metric_names_are_a_population_and_no_formula(space: Workspace, run_id: str) -> None:
+    # LensKit counts every user with a list, but for MAP those with a relevant item: here u and w are both
+    row = by_preset(space.definitions.under_presets(run_id, "map", 2)).loc["lenskit"]
+    assert (row["spec"], row["users"], row["n_users"]) == ("map(norm=list,users=both)", "both", 2)
+    causes = space.definitions.preset_causes(run_id, "map", 2)
+    # precision at the hits: u 1/2 of min(m, k) = 2, so 1/4; v 0; w 1/1. Over u, v and w, and over u and w:
+    assert alone(causes, "lenskit")["population"] == pytest.approx(5 / 4 / 2 - 5 / 4 / 3)
+
+
 def test_a_preset_that_breaks_ties_otherwise_reads_the_upload_again(space: Workspace, run_id: str) -> None:
     # reciprocal ranks, users with lists: file order 1/2 and 1/1; by id descending y stands before c: 1/2, 1/2
     found = by_preset(space.definitions.under_presets(run_id, "mrr", 2))
@@ -138,7 +164,9 @@ def test_the_values_are_those_of_an_evaluation_under_the_preset(space: Workspace
         (row,) = evaluate({"als": LISTS}, TRUTH, metrics=f"{metric}@3", depth=5, preset=name, train=train,
                           catalogue=catalogue).rows()  # fmt: skip
         assert found["value"][name] == pytest.approx(row["value"], abs=1e-15), name
-        assert found["n_users"][name] == row["n_users"], name
+        # a metric that names its users counts these, while the run keeps those of the preset's population
+        n_users = 3 if found["spec"][name] == "ndcg(gain=binary,users=truth)" else row["n_users"]
+        assert found["n_users"][name] == n_users, name
 
 
 def test_parameters_that_were_asked_for_win_over_the_presets(space: Workspace, run_id: str) -> None:

@@ -467,7 +467,8 @@ def test_the_population_decides_who_leads(space: Workspace, films: Experiment) -
     assert effect.n_users["both"] == {ids[0]: 1, ids[1]: 1}
     assert effect.sentence == (
         "Among the 1 user with recommendations from every run, als leads by Recall@2 (1.00; ease has 0.000, "
-        "not a significant difference). If users without recommendations count as 0, ease leads (0.667, n = 3)."
+        "not a significant difference). If users without recommendations count as 0, ease leads (0.667, "
+        "n = 3)."
     )
 
 
