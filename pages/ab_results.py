@@ -23,6 +23,7 @@ with title:
     widgets.title(wording.finding(ab_test), wording.subtitle(ab_test))
     settings.show_change(ab_test)
     table.show_steps(ab_test)
+    settings.ask_for_plan(ab_test)
     links.offer_to_reviews(view, test)
     if view.runs and not test.served:
         offline_online.no_link()

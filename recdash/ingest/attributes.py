@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from recdash import arrow as pc
@@ -18,7 +20,9 @@ MOST = 1e12
 TOO_LARGE = "If it is a placeholder or an error in the log, correct it or leave the cell empty."
 
 COUNTED = {"sessions", "engaged_sessions", "watch_min"}
-"""Totals that recdash computes per user from sessions, so that no column may have these names."""
+"""Totals that recdash computes per user from sessions, so that no column of sessions may have these names."""
+PER_USER = "_per_user"
+"""What a column of such a name is called besides in a table with a row per user, which has no sessions."""
 
 
 def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -57,18 +61,21 @@ def further_columns(
 
     Labels are dictionary-encoded. A column with more than ``most`` distinct labels is removed with a notice,
     and so is a column of numbers unless ``numbers`` is True. Raises ``UploadError`` for numbers in sessions
-    that cannot be added up: infinite, or beyond ``MOST``.
+    that cannot be added up: infinite, or beyond ``MOST``. In a table with a row per user, columns named as a
+    total of ``COUNTED`` get the ending ``PER_USER``.
     """
     problems: list[Problem] = []
+    is_per_user = kind == "sessions" and "session_id" not in table.column_names
+    if is_per_user:
+        table = table.rename_columns([_per_user(name, table.column_names) for name in table.column_names])
     roles = {role.name for role in ROLES[kind]}
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
-        if kind == "sessions" and "session_id" not in table.column_names:
+        if is_per_user:
             column = _yes_as_one(column, name, findings)
         column = _labels(column) if is_text(column.type) else column
         index, fault = table.column_names.index(name), _why_useless(column, numbers, most)
-        if kind == "sessions" and (name in COUNTED or name.startswith("before_")):
-            fault = "recdash computes a total of this name; rename the column to add it up"
+        fault = _why_reserved(name, kind, is_per_user=is_per_user) or fault
         if kind == "sessions" and not fault and not pa.types.is_dictionary(column.type):
             column, fault = _amounts(column)
             size = pc.abs(column.cast(pa.float64(), safe=False))
@@ -84,6 +91,12 @@ def further_columns(
     if problems:
         raise UploadError(problems)
     return table
+
+
+def _per_user(name: str, names: Sequence[str]) -> str:
+    """Returns the name of a column in a table with a row per user, such as ``sessions_per_user``."""
+    longer = name + PER_USER
+    return longer if name.removeprefix("pre_") in COUNTED and longer not in names else name
 
 
 def _yes_as_one(column: pa.ChunkedArray, name: str, findings: Findings) -> pa.ChunkedArray:
@@ -122,6 +135,17 @@ def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
     trimmed = pc.utf8_trim_whitespace(column)
     words = pc.if_else(is_missing(trimmed), None, trimmed).combine_chunks()
     return pa.chunked_array([words.dictionary_encode()])
+
+
+def _why_reserved(name: str, kind: TableKind, *, is_per_user: bool) -> str:
+    """Returns why a column of sessions cannot have this name; an empty text if it can."""
+    if kind != "sessions" or not (name in COUNTED or name.startswith("before_")):
+        return ""
+    if not is_per_user:
+        return "recdash computes a total of this name; rename the column to add it up"
+    if name in COUNTED:
+        return f"it has the same meaning as {name}{PER_USER}"
+    return "names with before_ are reserved; begin it with pre_ if it counts what came before the test"
 
 
 def _why_useless(column: pa.ChunkedArray, numbers: bool, most: int | None) -> str:

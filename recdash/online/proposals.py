@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recdash.domain.kinds import Floats
 from recdash.errors import Problem
 from recdash.formatting.wording import capital, listed
-from recdash.online.metrics import Direction, OnlineMetric
+from recdash.online.metrics import METRICS, Direction, OnlineMetric
 from recdash.online.users import OnlineUsers
 
 NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
@@ -22,13 +23,23 @@ BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
 def propose(users: OnlineUsers) -> tuple[OnlineMetric, ...]:
     """Returns a goal for each total of the users: a rate if all values are 0 or 1, else the mean per user.
 
+    Sessions per user are a guardrail with the standard margin, unless there is no other total.
     A column's name may say that less is better, such as refunds. The result is empty for a table with
     sessions, which has the standard metrics.
     """
     if "sessions" in users.totals:
         return ()
     amounts = {name: values for name, values in users.totals.items() if _is_result(name)}
-    return tuple(_metric(name, values) for name, values in amounts.items())
+    proposed = [_metric(name, values) for name, values in amounts.items()]
+    rails = {metric.name: metric for metric in METRICS if metric.role == "guardrail"}
+    if set(amounts) <= set(rails):
+        return tuple(proposed)
+    return tuple(
+        replace(metric, role="guardrail", margin=rails[metric.name].margin)
+        if metric.name in rails
+        else metric
+        for metric in proposed
+    )
 
 
 def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
@@ -42,12 +53,18 @@ def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
 
 def _kind(metric: OnlineMetric) -> str:
     kind = "rate" if metric.high == 1 else "mean per user"
+    if metric.role == "guardrail":
+        kind = f"{kind}, a guardrail with a margin of {100 * (metric.margin or 0):g} %"
     return f"{kind}, less is better" if metric.direction == "down" else kind
 
 
 def _is_result(name: str) -> bool:
     plain = name.strip().casefold()
     return not (NO_AMOUNT.search(plain) or BEFORE_TEST.search(plain))
+
+
+def _per_user(title: str) -> str:
+    return title if title.endswith("per user") else f"{title} per user"
 
 
 def _metric(name: str, values: Floats) -> OnlineMetric:
@@ -58,7 +75,7 @@ def _metric(name: str, values: Floats) -> OnlineMetric:
         name=name,
         title=capital(title),
         unit="0..1" if is_rate else "per user",
-        meaning=f"Share of users with {title}." if is_rate else f"{capital(title)} per user.",
+        meaning=f"Share of users with {title}." if is_rate else f"{capital(_per_user(title))}.",
         numerator=name,
         low=0.0 if is_rate or float(values.min(initial=0.0)) >= 0 else None,
         high=1.0 if is_rate else None,

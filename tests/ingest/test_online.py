@@ -141,6 +141,15 @@ def test_a_further_column_cannot_pass_for_what_is_counted_here(name: str) -> Non
     assert f"column '{name}': column ignored: recdash computes a total of this name" in notices(upload)
 
 
+def test_in_a_table_of_users_sessions_are_a_column_like_any_other() -> None:
+    """One row per user has no sessions of which recdash could compute totals."""
+    upload = read("sessions", "unit_id,sessions,pre_sessions,before_orders\nu,4,1,2\nv,9,3,5\n")
+    assert upload.table["sessions_per_user"].to_pylist() == [4, 9]
+    assert upload.table["pre_sessions_per_user"].to_pylist() == [1, 3]
+    assert "computes a total" not in notices(upload)
+    assert "'before_orders': column ignored: names with before_ are reserved" in notices(upload)
+
+
 @pytest.mark.parametrize("name", ["clicks", "watch_s", "videos"])
 @pytest.mark.parametrize(
     ("written", "said"),

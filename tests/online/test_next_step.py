@@ -12,15 +12,22 @@ from recdash.online.analysis.health import Health
 from recdash.online.analysis.next_step import NextStep, brief, days_for, headline, next_steps
 from recdash.online.analysis.sample import SampleSummary
 
+UNMONITORED = {"sequence_low": -0.01, "sequence_high": 0.1}
+"""The always-valid interval of a lift that continuous monitoring does not confirm."""
 FAIR, UNKNOWN, BROKEN = Health(0.5, 0), Health(None, 0, unchecked="trials"), Health(0.0001, 0)
 
 
 def row(variant: str, metric: str, word: Any, **facts: Any) -> OnlineRow:
-    """A lift of +5 % (−5 % where it is worse), and 100 users; of a guardrail if its word is that of one."""
+    """A lift of +5 % (−5 % where it is worse), and 100 users; of a guardrail if its word is that of one.
+
+    A gain is confirmed by the always-valid interval.
+    """
     lift = -0.05 if word in ("worse", "broken") else 0.05
     role = "guardrail" if metric.startswith("rail") else "goal"
     values: dict[str, Any] = dict.fromkeys(("ci_low", "ci_high", "lift_low", "lift_high"))
     fixed = {"p": 0.01, "note": "", "role": role, "margin": 0.02, "word": word, "lift": lift}
+    if word == "better":
+        fixed |= {"sequence_low": 0.01, "sequence_high": 0.1}
     names = metric, metric.capitalize(), "", variant, variant == "control"
     return OnlineRow(*names, 100, 1.0, **(values | fixed | facts))
 
@@ -106,7 +113,7 @@ def test_an_open_test_runs_as_long_as_the_observed_lift_needs() -> None:
 
 def test_before_the_planned_size_only_the_always_valid_interval_decides() -> None:
     """100 and 100 users of 340 planned: 140 are missing, 7 days at 20 a day."""
-    rules, gain = OnlineRules(planned_users=340), row("new", "clicks", "better")
+    rules, gain = OnlineRules(planned_users=340), row("new", "clicks", "better", **UNMONITORED)
     early = step(gain, rules=rules, sample=sample(70))
     assert early.title == "Keep running, about 7 days"
     assert early.reason == (
@@ -117,6 +124,24 @@ def test_before_the_planned_size_only_the_always_valid_interval_decides() -> Non
     wide = replace(gain, sequence_low=-0.01, sequence_high=0.1)
     assert step(wide, rules=rules).action == "keep running"
     assert step(gain, rules=OnlineRules(planned_users=200)).title == "Ship"  # the plan is reached
+
+
+def test_without_a_plan_a_gain_needs_the_always_valid_interval_or_an_answer() -> None:
+    """The same gain is not shipped early with a plan, and not at an unknown end without one."""
+    gain = row("new", "clicks", "better", **UNMONITORED)
+    unplanned = step(gain)
+    assert (unplanned.title, unplanned.action) == ("Ship if this size was planned", "check the plan")
+    assert unplanned.reason == (
+        "Wins clicks, but not under continuous monitoring. "
+        "If results were looked at before the end, keep the test running."
+    )
+    assert headline(results(gain), [unplanned]) == "Ship new if this size was planned"
+    small = step(replace(gain, sequence_low=None, sequence_high=None))
+    assert small.reason.startswith("Wins clicks, but has too little data for continuous monitoring.")
+    one_holds = step(gain, row("new", "watch", "better"))
+    assert (one_holds.action, one_holds.reason) == ("ship", "Wins clicks and watch.")
+    assert step(gain, row("new", "watch", "worse")).action == "roll back"
+    assert step(gain, health=UNKNOWN).action == "check the split"
 
 
 def test_before_the_planned_size_a_guardrail_breaks_beyond_its_margin_alone() -> None:

@@ -59,6 +59,16 @@ def test_each_number_is_a_metric_a_rate_where_all_values_are_0_or_1() -> None:
     assert results.users == {"control": 200, "new": 200}
 
 
+def test_a_column_of_sessions_is_a_guardrail() -> None:
+    """12 and 9 sessions per user are a loss of 25 %, beyond the standard margin of 2 %."""
+    results = results_of(shop(sessions=np.where(np.arange(N) % 2 == 1, 9, 12) + np.arange(N) // 2 % 2))
+    own = row(results, "sessions_per_user")
+    assert (own.title, own.role, own.margin, own.word) == ("Sessions per user", "guardrail", 0.02, "broken")
+    assert "sessions_per_user (mean per user, a guardrail with a margin of 2 %)" in said(results)
+    alone = results_of(shop(sessions=np.arange(N)).drop(columns=["bought", "revenue"]))
+    assert row(alone, "sessions_per_user").role == "goal"
+
+
 def test_the_lift_of_a_mean_is_that_of_independent_arithmetic() -> None:
     """The interval of the ratio of two means, by the delta method on its logarithm with Welch's t."""
     rng = np.random.default_rng(7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recdash.errors import InputError, NameTaken
+from recdash.online import OnlineRules
 from recdash.service import Workspace
 
 SHOP = b"""customer,group,revenue,orders
@@ -43,6 +44,8 @@ def test_the_a_b_test_says_what_to_do(workspace: Workspace) -> None:
     table = f"customer,group,converted\n{rows}".encode()
     test = workspace.online_tests.add(experiment.id, "Checkout", {"sessions": table})
     assert {row["variant"]: row["value"] for row in test.results} == {"control": 0.1, "new": 0.5}
+    assert workspace.online_tests.next_steps(test.id)[0] == "Ship new if this size was planned"
+    workspace.online_tests.set_rules(test.id, OnlineRules(planned_users=400))
     headline, (step,) = workspace.online_tests.next_steps(test.id)
     assert (headline, step.variant, step.action) == ("Ship new", "new", "ship")
     assert workspace.overview.verdict(experiment.id).why_not == "Ship new"

@@ -134,6 +134,24 @@ def test_with_one_variant_there_are_values_and_no_lift(workspace: Workspace, sho
     assert not app.get("plotly_chart")
 
 
+def test_a_gain_at_an_unplanned_end_asks_for_the_plan(workspace: Workspace, shown: Open) -> None:
+    """106 of 200 engaged against 80: significant in one look, not under continuous monitoring."""
+    test = added(workspace, sessions({"control": 80, "new": 106}))
+    app = shown()
+    assert "Ship new if this size was planned" in said(app)
+    assert "Wins engagement rate, but not under continuous monitoring." in said(app)
+    press(app, "ab-planned")
+    assert "Ship new home page" in said(app)
+    assert "Planned sample size, users: off → 400" in said(app)
+    assert workspace.online_tests.rules(test.id).planned_users == 400
+
+
+def test_columns_left_out_are_named_on_the_page(workspace: Workspace, shown: Open) -> None:
+    codes = [f"code {n}" for n in range(400)]
+    added(workspace, sessions({"control": 80, "new": 140}).assign(coupon=codes))
+    assert "column 'coupon' : column ignored: 400 distinct texts" in said(shown())
+
+
 # ── health ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -2,7 +2,9 @@
 
 A step follows from the findings of goals and guardrails. Before the planned sample size is reached, a finding
 counts only if the always-valid interval agrees, because repeated looks make fixed-horizon intervals too
-narrow. If the split of users cannot be checked, a gain is not enough to ship.
+narrow. Without a planned sample size it is unknown whether there were such looks: a gain that the
+always-valid interval does not confirm is then enough to ship only if the test has ended as planned. If the
+split of users cannot be checked, a gain is not enough to ship.
 """
 
 from __future__ import annotations
@@ -18,18 +20,20 @@ from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.rules import USUAL, OnlineRules
 
-Action = Literal["ship", "roll back", "keep running", "inconclusive", "check the split"]
+Action = Literal["ship", "roll back", "keep running", "inconclusive", "check the split", "check the plan"]
 TITLES: Mapping[Action, str] = {
     "ship": "Ship",
     "roll back": "Roll back",
     "keep running": "Keep running",
     "inconclusive": "Inconclusive",
     "check the split": "Check the split",
+    "check the plan": "Ship if this size was planned",
 }
-VERBS: Mapping[Action, str] = {
-    "ship": "ship",
-    "check the split": "check the split of users before you ship",
-    "roll back": "roll back",
+CLAUSES: Mapping[Action, str] = {
+    "ship": "ship {}",
+    "check the plan": "ship {} if this size was planned",
+    "check the split": "check the split of users before you ship {}",
+    "roll back": "roll back {}",
 }
 LONGEST_DAYS = 365
 """A test that needs more than a year is not recommended to run on."""
@@ -102,6 +106,8 @@ def _step(
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
+        if not lost and not rules.planned_users and not any(map(_is_always_valid, won)):
+            return NextStep(lift.variant, "check the plan", _unplanned(won, rows), _deciding(lift, won))
         return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
     if missing:
         is_early = any(row.word in ("better", "worse", "broken") for row in rows)
@@ -112,6 +118,22 @@ def _step(
     if rules.planned_users:
         return NextStep(lift.variant, "inconclusive", "No significant lift at the planned sample size.", lift)
     return _without_plan(results.control, sample, lift)
+
+
+def size_of(results: OnlineResults, step: NextStep) -> int:
+    """Returns the number of users of control and variant together in the metric of the step."""
+    control = [row.n_users for row in results.rows if row.is_control and row.metric == step.lift.metric]
+    return step.lift.n_users + sum(control)
+
+
+def _unplanned(won: Sequence[OnlineRow], rows: Sequence[OnlineRow]) -> str:
+    """Returns the reason for a gain that counts only if no one looked at the results before the end."""
+    is_monitored = any(row.sequence_low is not None for row in won)
+    monitored = (
+        "not under continuous monitoring" if is_monitored else "has too little data for continuous monitoring"
+    )
+    looked = "If results were looked at before the end, keep the test running."
+    return f"{capital(_findings(won, ()))}, but {monitored}. {looked}{_guardrails(rows)}"
 
 
 def _deciding(lift: OnlineRow, significant: Sequence[OnlineRow]) -> OnlineRow:
@@ -186,9 +208,9 @@ def headline(
         action: _joined([shown[step.variant] for step in chosen], "and" if action == "roll back" else "or")
         for action, chosen in by_action.items()
     }
-    clauses = [f"{verb} {named[action]}" for action, verb in VERBS.items() if action in named]
+    clauses = [clause.format(named[action]) for action, clause in CLAUSES.items() if action in named]
     running = by_action.get("keep running", [])
-    if running and not {"ship", "check the split"} & set(by_action):
+    if running and not {"ship", "check the split", "check the plan"} & set(by_action):
         clauses.insert(0, small(min(running, key=lambda step: step.days or math.inf).title))
     if not clauses:
         clauses = [f"no significant lift after {many(days, 'day')}" if days else "no significant lift"]

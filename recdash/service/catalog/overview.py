@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 5_000
 """How many of the newest lines of the audit log are searched for authors."""
-LEADING: tuple[Action, ...] = ("ship", "check the split", "roll back", "keep running", "inconclusive")
+LEADING: tuple[Action, ...] = (
+    "ship", "check the plan", "check the split", "roll back", "keep running", "inconclusive",
+)  # fmt: skip
 """Next steps after an A/B test, the one that its headline prefers first."""
 
 

@@ -53,6 +53,9 @@ def show(view: View, ab_test: AbTest) -> None:
     st.html(checks_html(checks(ab_test), marks))
     if others:
         widgets.notices(others)
+    left_out = [notice for notice in ab_test.test.notices if notice.code == "column-left-out"]
+    if left_out:
+        widgets.notices(left_out)
     with st.expander("Excluded data and counting rules"):
         _exclusions(ab_test)
         _rules(ab_test)

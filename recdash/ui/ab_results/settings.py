@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from recdash.errors import RecdashError
+from recdash.formatting import numbers
 from recdash.formatting.html import html
+from recdash.online.analysis.next_step import size_of
 from recdash.ui.ab_results import metric_form, rules_form
+from recdash.ui.ab_results.health import changes
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
 from recdash.ui.components import widgets
@@ -40,6 +44,21 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
     else:
         st.session_state[CHANGED] = (test_id, list(changed))
         st.rerun()
+
+
+def ask_for_plan(ab_test: AbTest) -> None:
+    """Draws a button that stores the size reached as the planned one, where the decision depends on it;
+    nothing for viewers.
+    """
+    open_ = [step for step in ab_test.steps if step.action == "check the plan"]
+    if not open_ or not state.workspace().person.may("editor"):
+        return
+    size = min(size_of(ab_test.results, step) for step in open_)
+    wanted = replace(ab_test.rules, planned_users=size)
+    if st.button(f"Yes, {numbers.count(size)} users were planned", key="ab-planned"):
+        test_id = ab_test.test.id
+        changed = changes(ab_test.rules, wanted)
+        save(test_id, lambda: state.workspace().online_tests.set_rules(test_id, wanted), changed)
 
 
 def show_change(ab_test: AbTest) -> None:

@@ -41,6 +41,7 @@ LOOKS: Mapping[Action, tuple[str, str]] = {
     "keep running": ("…", "same"),
     "inconclusive": ("=", "same"),
     "check the split": ("!", "worse"),
+    "check the plan": ("?", "same"),
 }
 
 

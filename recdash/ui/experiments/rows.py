@@ -28,6 +28,7 @@ SIGNS: Mapping[Action, tuple[str, str]] = {
     "ship": ("▲", "better"),
     "roll back": ("▼", "worse"),
     "check the split": ("!", "worse"),
+    "check the plan": ("?", "same"),
 }
 
 

@@ -57,7 +57,9 @@ segment only, A/B tests are left out.
 
 *What could change this* asks the same question at other k, by another metric or definition, with the other
 population rule, and in the segment that disagrees most. If an experiment has A/B tests but no test set,
-the newest test decides: *Ship*, *Roll back* or *Keep running*.
+the newest test decides: *Ship*, *Roll back*, *Keep running*, *Inconclusive* or *Check the split*. Without a
+planned sample size, a gain that continuous monitoring does not confirm is *Ship if this size was planned*.
+Without a goal, or with a broken split (SRM), nothing is decided.
 
 An **approved decision** stands above the recommendation, which then says whether the evidence still agrees.
 """,
