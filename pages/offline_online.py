@@ -36,13 +36,13 @@ with offline:
     widgets.section(*page.offline_title(sides))
     if sides.has_differences:
         chart = bars(sides.rows, sides.marks, colours, page.OFFLINE)
-        widgets.chart(chart, "bars-offline", page.alt(sides, "offline"))
+        widgets.chart(chart, "bars-offline", page.alt(sides, "offline"), narrowest=0)
     else:
         page.offline_values(sides)
 with online:
     widgets.section(*page.online_title(sides))
     chart = bars(sides.rows, sides.marks, colours, page.online_side(sides))
-    widgets.chart(chart, "bars-online", page.alt(sides, "online"))
+    widgets.chart(chart, "bars-online", page.alt(sides, "online"), narrowest=0)
 st.html('<hr class="rd-rule">')
 
 scatter, reading = st.columns([1.9, 1], gap="large")
@@ -51,8 +51,8 @@ with scatter:
     if sides.has_differences:
         judged = not sides.broken_split
         points, titles = page.in_percent(sides), axis_titles(sides.where, sides.base, sides.online_title)
-        chart = quadrants(points, sides.marks, colours, *titles, judged=judged)
-        widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=500)
+        chart = quadrants(points, sides.marks, colours, *titles, judged=judged, narrow=True)
+        widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=0)
     else:
         st.caption("There is no offline difference to compare with the lift.")
 with reading:

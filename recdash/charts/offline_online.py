@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 PITCH, AXIS_ROOM = 58, 34
 SCATTER_HEIGHT, SCATTER_MARGIN = 420, (62, 16, 8, 52)
 USUAL_WIDTH = 620  # px of the drawn area in a window of 1440
+NARROW_WIDTH = 280  # px of the drawn area on a phone
+BETWEEN_ENDS = 7
 CORNERS = (
     ("lost offline, won online", 0.02, 0.98, "left", "top"),
     ("won both", 0.98, 0.98, "right", "top"),
@@ -113,12 +115,14 @@ def quadrants(
     y_title: str,
     *,
     judged: bool = True,
+    narrow: bool = False,
 ) -> go.Figure:
     """Returns a scatter plot of offline_delta against online_lift, with both intervals of each run as a
     cross.
 
     ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in the
-    units of the axis titles. ``judged`` False: all marks are hollow.
+    units of the axis titles. ``judged`` False: all marks are hollow. ``narrow``: the labels fit a phone too;
+    a report, which is not drawn that narrow, has them on one line.
     """
     rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
     x = _around_zero([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")])
@@ -127,18 +131,27 @@ def quadrants(
     for row in rows:
         traces += _cross(row, marks[row["run_id"]], palette, judged=judged)
     shade = rgba(palette.same, 0.28)
-    font = {"size": 12.5, "color": palette.muted}
+    font = {"size": 11.5 if narrow else 12.5, "color": palette.muted}
+    joint = ",<br>" if narrow else ", "
     corners = [
-        note(across, up, text.capitalize(), xref="paper", yref="paper", xanchor=side, yanchor=edge, font=font)
+        note(
+            across, up, text.capitalize().replace(", ", joint),
+            xref="paper", yref="paper", xanchor=side, yanchor=edge, font=font,
+        )
         for text, across, up, side, edge in CORNERS
-    ]
+    ]  # fmt: skip
+    if narrow:
+        corners = [corner | {"align": corner["xanchor"]} for corner in corners]
     layout = {
         "xaxis": value_axis(palette, x, 5, sign=True, showgrid=False, title=escape(x_title)),
         "yaxis": value_axis(
             palette, y, 5, sign=True, showgrid=False, title=escape(y_title), ticklabelstandoff=6
         ),
         "shapes": [rectangle((x[0], 0), (0, y[1]), shade), rectangle((0, x[1]), (y[0], 0), shade)],
-        "annotations": [*corners, *_names(rows, marks, palette, x, y)],
+        "annotations": [
+            *corners,
+            *_names(rows, marks, palette, x, y, NARROW_WIDTH if narrow else USUAL_WIDTH),
+        ],
     }
     return figure(palette, SCATTER_HEIGHT, SCATTER_MARGIN, traces, layout)
 
@@ -161,19 +174,34 @@ def _cross(row: Row, mark: Mark, palette: Palette, *, judged: bool) -> list[Trac
     ]
 
 
+def _along(low: float, high: float, n_between: int) -> list[float]:
+    """Returns both ends, and as many points evenly between them."""
+    return [low, *(low + (high - low) * step / (n_between + 1) for step in range(1, n_between + 1)), high]
+
+
 def _names(
-    rows: Sequence[Row], marks: Marks, palette: Palette, x: tuple[float, float], y: tuple[float, float]
+    rows: Sequence[Row],
+    marks: Marks,
+    palette: Palette,
+    x: tuple[float, float],
+    y: tuple[float, float],
+    width: int,
 ) -> Iterator[Trace]:
     """Yields the runs' names next to their marks, such that they avoid each other and the crosses."""
-    area = DrawnArea(x, y, SCATTER_HEIGHT - SCATTER_MARGIN[2] - SCATTER_MARGIN[3], USUAL_WIDTH)
+    area = DrawnArea(x, y, SCATTER_HEIGHT - SCATTER_MARGIN[2] - SCATTER_MARGIN[3], width)
     points = [(row["offline_delta"], row["online_lift"]) for row in rows]
     pixels = [area.pixel(*point) for point in points]
-    ends = [(row["offline_delta"], row[end]) for row in rows for end in ("online_low", "online_high")]
-    ends += [(row[end], row["online_lift"]) for row in rows for end in ("offline_low", "offline_high")]
+    n_between = BETWEEN_ENDS if width == NARROW_WIDTH else 0  # labels are near the crosses there
+    ends = []
+    for row in rows:
+        offline, online = row["offline_delta"], row["online_lift"]
+        ends += [(offline, end) for end in _along(row["online_low"], row["online_high"], n_between)]
+        ends += [(end, online) for end in _along(row["offline_low"], row["offline_high"], n_between)]
     short = short_labels(marks, 22)
     texts = [short[row["run_id"]] for row in rows]
     obstacles = [*pixels, *(area.pixel(*end) for end in ends), *area.along_zero()]
     offsets = area.place_labels(pixels, texts, obstacles)
     for row, point, text, (across, down) in zip(rows, points, texts, offsets, strict=True):
         colour = marks[row["run_id"]].colour
-        yield end_label(palette, text, point, (across, down or -16.0), colour, bgcolor=CLEAR, standoff=8)
+        aside = 16.0 if width == NARROW_WIDTH and row["online_lift"] < 0 else -16.0  # away from the zero line
+        yield end_label(palette, text, point, (across, down or aside), colour, bgcolor=CLEAR, standoff=8)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)
 STEPS = 40
-USUAL_WIDTH = 600  # px of the drawn area in a window of 1440
+NARROW = 280
+"""Width of the drawn area on a phone in px. Labels that fit there fit everywhere."""
 Titles = tuple[str, str]
 
 
@@ -99,13 +100,16 @@ def _names(
     """Yields the names of the current test's runs, such that they avoid each other, all points and the lines
     at zero.
     """
-    drawn_area = DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], USUAL_WIDTH)
+    drawn_area = DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], NARROW)
     pixels = [drawn_area.pixel(point.offline, point.online) for point in points]
     named = [point for point in points if point.test_id == test_id and point.run_id in marks]
     starts = [drawn_area.pixel(point.offline, point.online) for point in named]
     short = short_labels(marks, 22)
     texts = [short[point.run_id] for point in named]
-    offsets = drawn_area.place_labels(starts, texts, [*pixels, *drawn_area.along_zero()])
+    ends = [(x_end, point.online) for point in points for x_end in _ends(point.offline, point.offline_error)]
+    ends += [(point.offline, y_end) for point in points for y_end in _ends(point.online, point.online_error)]
+    obstacles = [*pixels, *(drawn_area.pixel(*end) for end in ends), *drawn_area.along_zero()]
+    offsets = drawn_area.place_labels(starts, texts, obstacles)
     for point, text, (across, down) in zip(named, texts, offsets, strict=True):
         offset = across, down or (-16.0 if point.online > 0 else 16.0)
         colour = marks[point.run_id].colour

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
-from recdash.diagnosis.evidence import Evidence, Gain, Missing
+from recdash.diagnosis.evidence import Evidence, Gain, Missing, OnlineChange
 from recdash.diagnosis.mini_chart import Picture
 from recdash.formatting import numbers
 
@@ -139,6 +139,11 @@ def between(low: float | None, high: float | None) -> str:
     """Returns an interval of shares in %: ``−1.20 to +3.40 %`` for −0.012 and 0.034."""
     in_percent = ends(low, high)
     return numbers.interval(*in_percent, numbers.places(in_percent), " %")
+
+
+def lift_texts(lift: OnlineChange) -> tuple[str, str]:
+    """Returns a lift and its interval as texts, with the same decimals as on the page Results."""
+    return numbers.estimate(100 * lift.value, *ends(lift.low, lift.high), " %")
 
 
 def ends(low: float | None, high: float | None) -> tuple[float | None, float | None]:

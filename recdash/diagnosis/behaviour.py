@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recdash.diagnosis.answer import CheckAnswer, MissingEvidence, Result, between, change, check, ends, need
+from recdash.diagnosis.answer import (
+    CheckAnswer,
+    MissingEvidence,
+    Result,
+    between,
+    change,
+    check,
+    ends,
+    lift_texts,
+    need,
+)
 from recdash.diagnosis.evidence import Evidence, OnlineChange, SegmentEvidence
 from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.formatting import numbers
@@ -88,7 +98,8 @@ def sessions(evidence: Evidence) -> CheckAnswer:
         raise MissingEvidence("more users, for an interval of the sessions per user")
     bars = (_lift_bar("Sessions per user", visits), _lift_bar(about.online, lift))
     picture = Picture("Lift over the control", bars, "%", sign=True)
-    statistic = f"sessions per user {change(visits.value)} ({between(visits.low, visits.high)})"
+    amount, interval = lift_texts(visits)
+    statistic = f"sessions per user {amount} ({interval})"
     result = Result("sessions", statistic, picture)
     per_user_change = (1 + visits.value) * (1 + lift.value) - 1 if about.per == "sessions" else lift.value
     turns = per_user_change * lift.value < 0
@@ -127,7 +138,7 @@ def segments(evidence: Evidence) -> CheckAnswer:
     tested = [row for row in groups.rows if row.p is not None and row.p < LEVEL]
     against = [row for row in tested if row.lift.value * lift.value < 0]
     lowest = min(groups.mix_p.values(), default=None)
-    mix = f"; mix of users p {numbers.p_value(lowest)}" if lowest is not None else ""
+    mix = f"; mix of users: p = {numbers.p_value(lowest)}".replace("= <", "< ") if lowest is not None else ""
     statistic = f"{len(against)} of {len(groups.rows)} segments in the other direction{mix}"
     result = Result("segments", statistic, _segment_picture(groups.rows))
     if groups.reversed_by:

@@ -11,9 +11,9 @@ from recdash.diagnosis.answer import (
     MissingEvidence,
     Result,
     amounts,
-    between,
     change,
     check,
+    lift_texts,
     need,
     percent,
 )
@@ -52,7 +52,7 @@ def popularity(evidence: Evidence) -> CheckAnswer:
     """
     items, gain, about = need(evidence.popularity), need(evidence.gain), evidence.about
     statistic = (
-        f"found items: head {numbers.signed(items.head, 0)}, tail {numbers.signed(items.tail, 0)}; "
+        f"hits: head {numbers.signed(items.head, 0)}, tail {numbers.signed(items.tail, 0)}; "
         f"Gini {numbers.fixed(items.gini_run, 3)}, baseline {numbers.fixed(items.gini_base, 3)}"
     )
     bars = (
@@ -173,10 +173,10 @@ def users(evidence: Evidence) -> CheckAnswer:
 
 
 def _of_both(result: Result, n_both: int, lift: OnlineChange, evaluated: OnlineChange) -> CheckAnswer:
-    amount = change(evaluated.value)
+    amount, interval = lift_texts(evaluated)
     sentence = (
         f"Among the {numbers.count(n_both)} users who were evaluated and served the lift is {amount} "
-        f"({between(evaluated.low, evaluated.high)})"
+        f"({interval})"
     )
     # What decides is the lift of the users who are in both, not the share of new users, which may be large.
     evaluated_share, _, _ = result.statistic.partition(";")
@@ -185,7 +185,7 @@ def _of_both(result: Result, n_both: int, lift: OnlineChange, evaluated: OnlineC
         return result.rules_out(f"{sentence} too: different users are not the reason.")
     return result.supports(
         2,
-        f"other users were tested than evaluated (among those {amount})",
+        f"other users were tested than evaluated (among those {change(evaluated.value)})",
         f"{sentence}, the opposite of the overall lift: other users were tested than evaluated.",
     )
 

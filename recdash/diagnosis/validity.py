@@ -11,10 +11,10 @@ from recdash.diagnosis.answer import (
     MissingEvidence,
     Result,
     amounts,
-    between,
     change,
     check,
     ends,
+    lift_texts,
     need,
     percent,
 )
@@ -61,12 +61,12 @@ def noise(evidence: Evidence) -> CheckAnswer:
     gain, lift = need(evidence.gain), need(evidence.lift)
     if lift.low is None or lift.high is None:
         raise MissingEvidence("an interval of the lift")
-    interval, in_percent = between(lift.low, lift.high), change(gain.share)
+    (amount, interval), in_percent = lift_texts(lift), change(gain.share)
     (measured,) = amounts(gain)
     statistic = f"lift online {interval}" + ("" if gain.share is None else f"; gain offline {measured}")
     smallest = None if isinstance(evidence.detectable, Missing) else evidence.detectable
     result = Result("noise", statistic, _noise_picture(evidence.about, gain, lift, smallest))
-    online = f"{change(lift.value)} online ({interval})"
+    online = f"{amount} online ({interval})"
     if gain.sign == 0:
         return result.supports(
             2,

@@ -77,6 +77,17 @@ def interval(low: float | None, high: float | None, decimals: int, unit: str = "
     return f"{signed(low, decimals)} to {signed(high, decimals)}{unit}"
 
 
+def estimate(value: float | None, low: float | None, high: float | None, unit: str = "") -> tuple[str, str]:
+    """Returns an estimate and its interval as texts, such as ``+6.8 %`` and ``+3.5 to +10.2 %``.
+
+    Both have as many decimals as the largest of the three numbers needs for three significant digits, also
+    where only one of them is shown: so a lift is the same text wherever it stands.
+    """
+    decimals = places([value, low, high])
+    amount = signed(value, decimals)
+    return (amount if amount == NONE else f"{amount}{unit}"), interval(low, high, decimals, unit)
+
+
 def of_100(count_: int, n: int) -> str:
     """Returns ``count_`` of ``n`` in %, without the sign, as a whole number. Shares below 1 and above 99 have
     a decimal, or are ``<0.1`` and ``>99.9``: 0 and 100 are exact.

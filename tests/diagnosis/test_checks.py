@@ -579,7 +579,7 @@ def test_segments_are_supported_by_simpson_and_by_uneven_mixes() -> None:
 def test_segments_are_ruled_out_where_none_is_settled_the_other_way() -> None:
     result = ask("segments", segments=segments(("phone", 0.08, 0.06), ("tv", -0.2, 0.001)))
     assert result.verdict == "rules out"
-    assert result.statistic == "0 of 2 segments in the other direction; mix of users p 0.500"
+    assert result.statistic == "0 of 2 segments in the other direction; mix of users: p = 0.500"
 
 
 def test_segments_cannot_be_told_without_a_column_of_them() -> None:

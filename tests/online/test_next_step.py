@@ -52,7 +52,7 @@ def step(*lifts: OnlineRow, **options: Any) -> NextStep:
 
 def test_a_gain_without_a_loss_is_shipped() -> None:
     both = step(row("new", "clicks", "better"), row("new", "watch", "not settled"))
-    assert (both.title, both.reason) == ("Ship", "Wins clicks.")
+    assert (both.title, both.reason) == ("Ship", "Wins clicks. No guardrail is set.")
     safe = step(row("new", "clicks", "better"), row("new", "rail", "holds"))
     assert safe.reason == "Wins clicks. The guardrail holds."
     open_ = step(row("new", "clicks", "better"), row("new", "rail", "not settled"))
@@ -109,6 +109,18 @@ def test_an_open_test_runs_as_long_as_the_observed_lift_needs() -> None:
     assert too_long.title == "Inconclusive"
     assert step(lift, sample=sample(0)).title == "Inconclusive"  # no new users arrive
     assert step(lift).title == "Keep running, about 100 more users"  # aggregated: no days
+    small = step(replace(lift, more_users=690_000))  # the test has 200 users
+    assert (small.title, small.more_users) == ("Inconclusive", None)
+    assert small.reason == (
+        "No significant lift. The observed clicks lift is too small for this test to confirm."
+    )
+
+
+@pytest.mark.parametrize(("word", "action"), [("not settled", "inconclusive"), ("worse", "roll back")])
+def test_an_inconclusive_guardrail_is_named_whatever_the_decision(word: str, action: str) -> None:
+    decided = step(row("new", "clicks", word), row("new", "rail", "not settled"))
+    assert decided.action == action
+    assert decided.reason.endswith("Inconclusive guardrail: rail.")
 
 
 def test_before_the_planned_size_only_the_always_valid_interval_decides() -> None:
@@ -139,7 +151,7 @@ def test_without_a_plan_a_gain_needs_the_always_valid_interval_or_an_answer() ->
     small = step(replace(gain, sequence_low=None, sequence_high=None))
     assert small.reason.startswith("Wins clicks, but has too little data for continuous monitoring.")
     one_holds = step(gain, row("new", "watch", "better"))
-    assert (one_holds.action, one_holds.reason) == ("ship", "Wins clicks and watch.")
+    assert (one_holds.action, one_holds.reason) == ("ship", "Wins clicks and watch. No guardrail is set.")
     assert step(gain, row("new", "watch", "worse")).action == "roll back"
     assert step(gain, health=UNKNOWN).action == "check the split"
 
@@ -163,7 +175,7 @@ def test_at_the_planned_size_an_open_test_is_not_run_longer() -> None:
 def test_trials_alone_do_not_ship() -> None:
     unchecked = step(row("new", "ctr", "better"), health=UNKNOWN)
     assert unchecked.title == "Check the split"
-    assert unchecked.reason == "Wins ctr. The split of users cannot be checked."
+    assert unchecked.reason == "Wins ctr. No guardrail is set. The split of users cannot be checked."
     assert step(row("new", "ctr", "worse"), health=UNKNOWN).action == "roll back"
 
 

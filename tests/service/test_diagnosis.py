@@ -218,7 +218,7 @@ def test_a_gain_in_popular_items_is_told_apart(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("h1", "x"), lists("y", "x"), truth=truth)
     found = answer(explain(space, test), "popularity")
     assert found.verdict == "supports"
-    assert found.statistic.startswith("found items: head +80, tail 0")
+    assert found.statistic.startswith("hits: head +80, tail 0")
     assert "The 2 most popular of 42 items make 100 % of the gain" in found.sentence
 
 
@@ -235,7 +235,8 @@ def test_segments_devices_and_days_are_looked_at(tmp_path: Path) -> None:
     space, test = stored(tmp_path, lists("a"), lists("x"))
     found = explain(space, test)
     assert (
-        answer(found, "segments").statistic == "0 of 2 segments in the other direction; mix of users p 1.000"
+        answer(found, "segments").statistic
+        == "0 of 2 segments in the other direction; mix of users: p = 1.000"
     )
     assert answer(found, "novelty").statistic.startswith("lift early −50.0 %, late −50.0 %")
     assert answer(found, "split").statistic == "split p = 1.000; 0 users with multiple exposures"
@@ -434,4 +435,4 @@ def test_nothing_makes_the_demos_winner_doubtful(demo: tuple[Workspace, Experime
     (test,) = space.online_tests.all(made.id)
     found = space.diagnosis.explain(test.id, "als", "ndcg", 10, "session_watch_time")
     assert found.question == "Is there any reason to doubt ALS v3's result?"
-    assert found.summary.startswith("None of the twelve checks finds a cause.")
+    assert found.summary.startswith("None of the twelve checks finds a reason for doubt.")

@@ -35,6 +35,8 @@ CLAUSES: Mapping[Action, str] = {
     "check the split": "check the split of users before you ship {}",
     "roll back": "roll back {}",
 }
+MOST_TIMES_MORE = 10
+"""A lift that needs more than this many times the users of a test is too small for it."""
 LONGEST_DAYS = 365
 """A test that needs more than a year is not recommended to run on."""
 LONGEST_NAME, MOST_NAMED, MOST_TITLES = 40, 3, 3
@@ -102,7 +104,8 @@ def _step(
     won = [row for row in certain if row.word == "better"]
     lost = [row for row in certain if row.word in ("worse", "broken")]
     if won or lost:
-        reason = f"{capital(_findings(won, lost))}.{'' if lost else _guardrails(rows)}"
+        guardrails = _guardrails(rows) or ("" if lost else " No guardrail is set.")
+        reason = f"{capital(_findings(won, lost))}.{guardrails}"
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
@@ -116,8 +119,9 @@ def _step(
         days = days_for(missing, sample, results.control, lift.variant)
         return NextStep(lift.variant, "keep running", reason, lift, missing, days)
     if rules.planned_users:
-        return NextStep(lift.variant, "inconclusive", "No significant lift at the planned sample size.", lift)
-    return _without_plan(results.control, sample, lift)
+        reason = f"No significant lift at the planned sample size.{_guardrails(rows)}"
+        return NextStep(lift.variant, "inconclusive", reason, lift)
+    return _without_plan(results.control, sample, lift, n, _guardrails(rows))
 
 
 def size_of(results: OnlineResults, step: NextStep) -> int:
@@ -141,19 +145,32 @@ def _deciding(lift: OnlineRow, significant: Sequence[OnlineRow]) -> OnlineRow:
     return lift if lift in significant else significant[0]
 
 
-def _without_plan(control: str, sample: SampleSummary | None, lift: OnlineRow) -> NextStep:
+def is_out_of_reach(more_users: int, users: int) -> bool:
+    """Returns whether a lift is too small for a test: ``more_users`` are needed, and it has ``users``."""
+    return more_users > MOST_TIMES_MORE * users
+
+
+def _without_plan(
+    control: str, sample: SampleSummary | None, lift: OnlineRow, n: int, guardrails: str
+) -> NextStep:
     """Returns the step for a variant without a significant lift in a test without a planned sample size.
 
-    It says how many users and days the observed lift needs to become significant.
+    It says how many users and days the observed lift needs to become significant. ``n`` are the users of
+    control and variant.
     """
     if lift.more_users is None:
         why = f" {capital(lift.note.split('; ')[0])}." if lift.note and lift.p is None else ""
-        return NextStep(lift.variant, "inconclusive", f"No significant lift.{why}", lift)
+        return NextStep(lift.variant, "inconclusive", f"No significant lift.{why}{guardrails}", lift)
+    if is_out_of_reach(lift.more_users, n):
+        small_lift = f"The observed {lowered(lift.title)} lift is too small for this test to confirm"
+        reason = f"No significant lift. {small_lift}.{guardrails}"
+        return NextStep(lift.variant, "inconclusive", reason, lift)
     needs = f"The observed {lowered(lift.title)} lift needs ≈ {brief(lift.more_users)} more users"
     days = days_for(lift.more_users, sample, control, lift.variant)
     is_long = sample is not None and sample.days > 0 and (days is None or days > LONGEST_DAYS)
     action: Action = "inconclusive" if is_long else "keep running"
-    return NextStep(lift.variant, action, f"No significant lift. {needs}.", lift, lift.more_users, days)
+    reason = f"No significant lift. {needs}.{guardrails}"
+    return NextStep(lift.variant, action, reason, lift, lift.more_users, days)
 
 
 def _is_always_valid(row: OnlineRow) -> bool:
@@ -238,12 +255,14 @@ def _findings(won: Sequence[OnlineRow], lost: Sequence[OnlineRow]) -> str:
 
 
 def _guardrails(rows: Sequence[OnlineRow]) -> str:
-    """Returns a sentence about guardrails none of which is broken; an empty text without guardrails."""
+    """Returns a sentence about the guardrails that are not broken; an empty text without guardrails."""
     rails = [row for row in rows if row.role == "guardrail"]
-    is_open = [lowered(cut(row.title, LONGEST_NAME)) for row in rails if row.word != "holds"]
+    is_open = [lowered(cut(row.title, LONGEST_NAME)) for row in rails if row.word not in ("holds", "broken")]
     if not rails:
         return ""
     if not is_open:
+        if any(row.word == "broken" for row in rails):
+            return ""
         return " All guardrails hold." if len(rails) > 1 else " The guardrail holds."
     some = listed(is_open) if len(is_open) <= MOST_TITLES else f"{len(is_open)} guardrails"
     return f" Inconclusive guardrail{'s' * (len(is_open) > 1)}: {some}."

@@ -23,9 +23,9 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.online_rules import RULE_TITLES
 
-State = Literal["good", "bad", "unknown"]
+State = Literal["good", "bad", "open", "unknown"]
 SPLIT = "Split (SRM)"
-LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "unknown": ("–", "muted")}
+LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "open": ("=", "muted"), "unknown": ("–", "muted")}
 ENTRIES = {SPLIT: "srm", "Novelty effect": "novelty-effect"}
 """The titles of checks whose name is a term → its entry in the guide."""
 AGGREGATED = "not available for aggregated data"
@@ -188,7 +188,7 @@ def _novelty(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:
         return HealthCheck(title, "unknown", "not known", why)
     warnings = [warning for warning in ab_test.results.health.warnings if warning.code == "novelty"]
     if not warnings:
-        return HealthCheck(title, "good", "none significant", "all goals together; does not rule one out")
+        return HealthCheck(title, "open", "not significant", "all goals together; does not rule one out")
     word = "a gain fades" if len(warnings) == 1 else f"{len(warnings)} gains fade"
     return HealthCheck(title, "bad", word, cut(warnings[0].place.removeprefix("variant ").strip("'"), 40))
 

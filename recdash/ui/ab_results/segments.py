@@ -19,7 +19,7 @@ from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.table import amount_text
+from recdash.ui.ab_results.table import estimate
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import widgets
 
@@ -122,8 +122,9 @@ def _caption(n_shown: int, rows: Rows) -> str:
     n_all = len({segment for of_variant in rows.values() for segment in of_variant})
     most = f"The {n_shown} largest of {n_all} segments; the table has all. " if n_all > n_shown else ""
     return (
-        f"{most}Lift in %, 95 % CI; n over all variants. Filled: significant, "
-        f"{CORRECTIONS['bh']}-corrected over all segments and variants."
+        f"{most}Lift in %, uncorrected 95 % CI; n over all variants. Filled: significant, "
+        f"{CORRECTIONS['bh']}-corrected over all segments and variants, so a CI may exclude zero without "
+        "being significant."
     )
 
 
@@ -161,7 +162,10 @@ def _word(ab_test: AbTest, metric: str, row: Row) -> str:
 def _alt(ab_test: AbTest, metric: str, rows: Rows, line: Sequence[str]) -> str:
     lifts = []
     for variant in line:
-        of_segments = [f"{segment} {amount_text(row['lift'])}" for segment, row in rows[variant].items()]
+        of_segments = [
+            f"{segment} {estimate(row['lift'], row['low'], row['high'])[0]}"
+            for segment, row in rows[variant].items()
+        ]
         lifts.append(f"{ab_test.names[variant]}: {listed(of_segments)}")
     return f"Lift in {lowered(ab_test.titles[metric])} by segment. {'; '.join(lifts)}."
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from math import nan
-from statistics import median_high
 
 import streamlit as st
 
@@ -13,12 +12,12 @@ from recdash.charts.ab_lifts import LiftRow, lifts
 from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.numbers import is_number, percent
+from recdash.formatting.numbers import percent
 from recdash.formatting.tables import Cell, number_columns, p_value, text_columns
 from recdash.formatting.wording import cut_inside, listed, shown
 from recdash.online import OnlineRow
 from recdash.online.analysis.judgement import SIGNS, TONES
-from recdash.online.analysis.next_step import Action, NextStep, brief
+from recdash.online.analysis.next_step import Action, NextStep, brief, is_out_of_reach
 from recdash.ui.ab_results.definitions import GUIDE, definitions
 from recdash.ui.ab_results.page import ROLES, AbTest
 from recdash.ui.ab_results.wording import SIGNIFICANT, meaning, reading, variant_cell, wanted
@@ -34,7 +33,6 @@ SUBTITLES = {
     "other": "for information",
 }
 LONGEST_HEAD = 22
-MOST_DIGITS = 2
 LOOKS: Mapping[Action, tuple[str, str]] = {
     "ship": ("▲", "better"),
     "roll back": ("▼", "worse"),
@@ -105,10 +103,10 @@ def steps_html(ab_test: AbTest) -> Html:
 
 def _lift_text(step: NextStep) -> str:
     """Returns the lift and its interval, such as ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
-    ends = interval_of(step.lift)
+    amount, interval = estimate(step.lift.lift, *interval_of(step.lift))
     adjusted = ", CUPED-adjusted" if step.lift.plain_lift is not None else ""
-    interval = f" (95 % CI {_bounds(*ends)}{adjusted})" if None not in ends else ""
-    return f"{step.lift.title} {amount_text(step.lift.lift)}{interval}"
+    ends = "" if interval == numbers.NONE else f" (95 % CI {interval}{adjusted})"
+    return f"{step.lift.title} {amount}{ends}"
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
@@ -148,11 +146,13 @@ def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
 
 
 def _hover(ab_test: AbTest, row: OnlineRow) -> str:
+    amount, interval = estimate(row.lift, *interval_of(row))
+    _, always_valid = estimate(row.lift, row.sequence_low, row.sequence_high)
     lines = [
         f"{plotly(ab_test.names[row.variant])}, {plotly(row.title)}",
-        f"{amount_text(row.lift)} {shown(row.word)}",
-        f"95 % CI, corrected: {_bounds(*interval_of(row))}",
-        f"always-valid CI: {row.sequence_note or _bounds(row.sequence_low, row.sequence_high)}",
+        f"{amount} {shown(row.word)}",
+        f"95 % CI, corrected: {interval}",
+        f"always-valid CI: {row.sequence_note or always_valid}",
     ]
     if row.plain_lift is not None:
         lines.append(f"without CUPED: {_plain(row)}")
@@ -160,21 +160,19 @@ def _hover(ab_test: AbTest, row: OnlineRow) -> str:
 
 
 def _plain(row: OnlineRow) -> str:
-    return f"{amount_text(row.plain_lift)} ({_bounds(row.plain_low, row.plain_high)})"
+    amount, interval = estimate(row.plain_lift, row.plain_low, row.plain_high)
+    return f"{amount} ({interval})"
 
 
-def amount_text(share: float | None) -> str:
-    return numbers.change(percent(share), " %")
-
-
-def _bounds(low: float | None, high: float | None) -> str:
-    ends = (percent(low), percent(high))
-    return numbers.interval(*ends, numbers.places(ends), " %")
+def estimate(lift: float | None, low: float | None, high: float | None, unit: str = " %") -> tuple[str, str]:
+    """Returns a lift and its interval in %; the arguments are shares."""
+    return numbers.estimate(percent(lift), percent(low), percent(high), unit)
 
 
 def alt(ab_test: AbTest) -> str:
     findings = [
-        f"{row.title}, {ab_test.names[row.variant]} {amount_text(row.lift)} {shown(row.word)}"
+        f"{row.title}, {ab_test.names[row.variant]} {estimate(row.lift, *interval_of(row))[0]} "
+        f"{shown(row.word)}"
         for row in ab_test.lifted()
     ]
     control = ab_test.names[ab_test.control]
@@ -194,7 +192,6 @@ def lifts_table(ab_test: AbTest) -> Html:
         *number_columns(_head("Variant", "value"), _head("Lift, %", "95 % CI"), _head("p", rule)),
         *text_columns("Finding"),
     ]
-    digits = _digits(ab_test)
     body: list[list[Cell]] = []
     bands = []
     for role, rows in sections(ab_test).items():
@@ -206,7 +203,7 @@ def lifts_table(ab_test: AbTest) -> Html:
         )
         body += [[heading, *[""] * (len(columns) - 1)]]
         for _, group in groupby(rows, lambda row: row.metric):
-            body += _lines(ab_test, list(group), digits)
+            body += _lines(ab_test, list(group))
     kind = "rd-board rd-lifts" + (" rd-grouped" if len(ab_test.challengers) > 1 else "")
     return table_html(columns, body, bands=bands, kind=kind)
 
@@ -222,22 +219,16 @@ def _head(first: str, second: str) -> Html:
     return html("{first}<br>{second}", first=first, second=second)
 
 
-def _digits(ab_test: AbTest) -> int:
-    """Returns the number of decimals for all lifts: what most of them need, at most two."""
-    ends_of_rows = [[percent(end) for end in (row.lift, *interval_of(row))] for row in ab_test.lifted()]
-    needed = [numbers.places(ends) for ends in ends_of_rows if any(is_number(end) and end for end in ends)]
-    return min(MOST_DIGITS, median_high(needed or [0]))
-
-
-def _lines(ab_test: AbTest, group: Sequence[OnlineRow], digits: int) -> list[list[Cell]]:
+def _lines(ab_test: AbTest, group: Sequence[OnlineRow]) -> list[list[Cell]]:
     control = next((row for row in group if row.is_control), None)
     decimals = numbers.places(_written(row, row.value) for row in group)
     control_value = _value_cell(control, decimals) if control else ""
     lines: list[list[Cell]] = []
     for row in (row for row in group if not row.is_control):
         first: list[Cell] = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
+        users = row.n_users + (control.n_users if control else 0)
         p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
-        cells = [_value_cell(row, decimals), _lift_cell(row, digits), p, _finding_cell(row)]
+        cells = [_value_cell(row, decimals), _lift_cell(row), p, _finding_cell(row, users)]
         lines.append([*first, variant_cell(ab_test, row.variant), *cells])
     return lines
 
@@ -253,7 +244,8 @@ def _written(row: OnlineRow, value: float | None) -> float | None:
 
 
 def _metric_cell(ab_test: AbTest, row: OnlineRow) -> Html:
-    unit = "" if row.unit == SHARE else row.unit
+    # the title may say the unit already, as in Sessions per user
+    unit = "" if row.unit == SHARE or row.unit.casefold() == row.title.casefold() else row.unit
     small = " · ".join(part for part in (wanted(row), unit) if part)
     cell = '<span class="rd-metric" title="{meaning}"><bdi>{title}</bdi><small>{small}</small></span>'
     return html(cell, meaning=meaning(ab_test, row), title=row.title, small=small)
@@ -274,21 +266,22 @@ def counts(row: OnlineRow) -> str:
     return f"{numbers.count(row.numerator)} / {numbers.count(row.denominator)}"
 
 
-def _lift_cell(row: OnlineRow, digits: int) -> Html:
+def _lift_cell(row: OnlineRow) -> Html:
     plain = f"without CUPED {_plain(row)}" if row.plain_lift is not None else ""
-    low, high = map(percent, interval_of(row))
-    lift = numbers.signed(percent(row.lift), digits)
+    lift, interval = estimate(row.lift, *interval_of(row), unit="")
     adjusted = html('<small class="rd-muted">adjusted</small> ') if plain else Html("")
     cell = html('{adjusted}<b title="{plain}">{lift}</b>', adjusted=adjusted, plain=plain, lift=lift)
-    return widgets.two_lines(cell, numbers.interval(low, high, digits))
+    return widgets.two_lines(cell, interval)
 
 
-def _finding_cell(row: OnlineRow) -> Html:
+def _finding_cell(row: OnlineRow, users: int) -> Html:
+    """Returns the finding; ``users`` are those of control and variant."""
     if row.lift is None or not row.word:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
-    more = (
-        f"needs ≈ {brief(row.more_users)} more users" if row.more_users and row.word == "not settled" else ""
-    )
+    more = ""
+    if row.more_users and row.word == "not settled":
+        too_small = is_out_of_reach(row.more_users, users)
+        more = "too small for this test" if too_small else f"needs ≈ {brief(row.more_users)} more users"
     tone = TONES.get(row.word, "same")
     return widgets.two_lines(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
 

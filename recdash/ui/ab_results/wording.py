@@ -40,8 +40,9 @@ def subtitle(ab_test: AbTest) -> str:
     """Returns the line below the headline: test, dates, users and control."""
     sample = ab_test.sample
     dates = [f"{sample.dates} ({many(sample.days, 'day')})"] if sample and sample.dates else []
-    control = f"control: {ab_test.names[ab_test.control]}"
-    return f"{' · '.join([ab_test.test.name, *dates, *_users(ab_test), control])}."
+    control = ab_test.names[ab_test.control]
+    named = [] if control.casefold() == "control" else [f"control: {control}"]
+    return f"{' · '.join([ab_test.test.name, *dates, *_users(ab_test), *named])}."
 
 
 def _users(ab_test: AbTest) -> list[str]:

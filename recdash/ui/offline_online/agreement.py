@@ -96,7 +96,7 @@ def sections(view: View, sides: OfflineOnline) -> None:
                 f"Online: lift in {sides.online_title}, %",
             )
             chart = track_record(record, sides.test.id, sides.marks, theme.palette(), titles)
-            widgets.chart(chart, "track-record", record_alt(record))
+            widgets.chart(chart, "track-record", record_alt(record), narrowest=0)
         widgets.note(record_notes(record))
         widgets.table_behind(tidy(record), "track-record")
 
