@@ -431,6 +431,8 @@ def _postgresql_writer(url: URL) -> Engine:
 # ── errors ───────────────────────────────────────────────────────────────────────────────────
 
 LOCK_NOT_AVAILABLE = "55P03"
+DAMAGED = ("malformed", "is not a database")
+"""What SQLite says of a damaged file."""
 
 
 @contextmanager
@@ -451,4 +453,6 @@ def translating_errors(place: str) -> Iterator[None]:
 def _translated(place: str, cause: BaseException | None) -> StoreError:
     if getattr(cause, "sqlstate", None) == LOCK_NOT_AVAILABLE or "is locked" in str(cause):
         return busy()
-    return StoreError(f"The database {place} could not be used; nothing was changed: {str(cause).strip()}")
+    text = str(cause).strip()
+    fix = " Restore it from a backup." if any(words in text for words in DAMAGED) else ""
+    return StoreError(f"The database {place} could not be used; nothing was changed: {text}.{fix}")

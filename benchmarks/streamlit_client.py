@@ -1,0 +1,163 @@
+"""A page of the dashboard that is open without a browser: a client of Streamlit's messages.
+
+Fifty Chromium take more of a small machine than the server that they are to measure. This client sends what
+a browser sends for a click, and waits until the server says that the run of the script has ended; it draws
+nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Self
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+PATIENCE_S = 300
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+class PageError(Exception):
+    """The page shows an exception, or the server says that there is no such page."""
+
+
+@dataclass
+class OpenPage:
+    """A session of the dashboard. ``buttons`` and ``uploaders`` are {label: id} of what the page shows."""
+
+    url: str
+    name: str = ""
+    query: str = ""
+    buttons: dict[str, str] = field(default_factory=dict)
+    uploaders: dict[str, str] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    _widgets: dict[str, WidgetState] = field(default_factory=dict)
+    _session: str = ""
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> Self:
+        connection = connect(
+            f"{self.url.replace('http', 'ws', 1)}/_stcore/stream",
+            subprotocols=[Subprotocol("streamlit")],
+            origin=Origin(self.url),
+            max_size=None,
+            open_timeout=PATIENCE_S,
+        )
+        self._wire = self._open.enter_context(connection)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def turn_to(self, name: str, query: str = "") -> None:
+        """Has a page drawn, as a click on a link or a change in the header does. Raises ``PageError``."""
+        self.name, self.query = name, query
+        self._widgets.clear()
+        self.run()
+
+    def press(self, label: str) -> None:
+        """Presses the button whose label begins so. Raises ``PageError``."""
+        key = next((key for shown, key in self.buttons.items() if shown.startswith(label)), None)
+        if key is None:
+            raise PageError(f"no button {label}; there are {[*self.buttons]}; {self.texts[-5:]}")
+        self.run(WidgetState(id=key, trigger_value=True))
+
+    def wait_while_shown(self, label: str) -> None:
+        """Asks again until the page no longer has the button. Raises ``PageError``, also after too long."""
+        until = time.monotonic() + PATIENCE_S
+        while label in self.buttons:
+            if time.monotonic() > until:
+                raise PageError(f"the page still shows {label}: {self.texts}")
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            self.run()
+
+    def give(self, files: dict[str, bytes]) -> None:
+        """Drops files into the page's drop zone. Raises ``PageError``."""
+        (zone,) = self.uploaders.values()
+        asked = BackMsg()
+        asked.file_urls_request.request_id = "files"
+        asked.file_urls_request.file_names.extend(files)
+        asked.file_urls_request.session_id = self._session
+        self._wire.send(asked.SerializeToString())
+        answer = self._next()
+        while answer.WhichOneof("type") != "file_urls_response":
+            answer = self._next()
+        state = WidgetState(id=zone)
+        for urls, (name, content) in zip(answer.file_urls_response.file_urls, files.items(), strict=True):
+            _put(self.url, urls.upload_url, name, content)
+            info = state.file_uploader_state_value.uploaded_file_info.add(name=name, size=len(content))
+            info.file_id = urls.file_id
+            info.file_urls.CopyFrom(urls)
+        self._widgets[zone] = state
+        self.run()
+
+    def run(self, trigger: WidgetState | None = None) -> None:
+        """Has the script run, and returns when it has ended. Raises ``PageError``."""
+        message = BackMsg()
+        state = message.rerun_script
+        state.page_name, state.query_string = self.name, self.query
+        state.widget_states.widgets.extend(self._widgets.values())
+        if trigger is not None:
+            state.widget_states.widgets.append(trigger)
+        self._wire.send(message.SerializeToString())
+        while not self._take(self._next()):
+            pass
+
+    def _next(self) -> ForwardMsg:
+        return ForwardMsg.FromString(self._wire.recv(timeout=PATIENCE_S))
+
+    def _take(self, message: ForwardMsg) -> bool:
+        """Notes what a message shows, and returns whether the run has ended."""
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._session = message.new_session.initialize.session_id
+            self.buttons.clear()
+            self.uploaders.clear()
+            self.texts.clear()
+        elif kind == "page_not_found":
+            raise PageError(f"there is no page {self.name}")
+        elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+            self._note(message.delta.new_element)
+        elif kind == "page_info_changed":
+            self.query = message.page_info_changed.query_string
+        elif kind == "script_finished":
+            return message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
+        return False
+
+    def _note(self, element: Element) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            raise PageError(f"{element.exception.type}: {element.exception.message}")
+        if kind == "button":
+            self.buttons[element.button.label] = element.button.id
+        elif kind == "file_uploader":
+            self.uploaders[element.file_uploader.label] = element.file_uploader.id
+        elif kind == "markdown":
+            self.texts.append(element.markdown.body)
+        elif kind == "html" and not element.html.body.startswith("<style>"):
+            self.texts.append(element.html.body)
+
+
+def _put(url: str, path: str, name: str, content: bytes) -> None:
+    """Sends a file as a browser does: with the token that the server gave in a cookie."""
+    with urllib.request.urlopen(f"{url}/_stcore/health", timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
+        cookie = answer.headers["set-cookie"].split(";", maxsplit=1)[0]
+    names = f"name={json.dumps(name)}; filename={json.dumps(name)}"
+    frame = f"--x\r\nContent-Disposition: form-data; {names}\r\n\r\n"
+    headers = {
+        "cookie": cookie,
+        "x-xsrftoken": cookie.partition("=")[2],
+        "content-type": "multipart/form-data; boundary=x",
+    }
+    body = frame.encode() + content + b"\r\n--x--\r\n"
+    request = urllib.request.Request(f"{url}{path}", body, headers, method="PUT")  # noqa: S310 - our own
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
+        answer.read()
