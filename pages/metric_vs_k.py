@@ -14,7 +14,7 @@ title = st.container()
 with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
     chosen = tuple(widgets.several("Metrics", "ms", page.names(view), page.usual(view)))
     modes = {"value": "Value", "delta": "Difference to baseline"}
-    delta = widgets.choice("Show", "show", modes, "value") == "delta"
+    delta = len(view.shown) > 1 and widgets.choice("Show", "show", modes, "value") == "delta"
     ribbon = widgets.choice("95 % CI", "ci", {"on": "On", "off": "Off"}, "on") == "on"
 
 with title:

@@ -23,4 +23,4 @@ with title:
 page.banner(comparison)
 page.draw(view, comparison)
 page.show_values(view, comparison)
-widgets.table_behind(page.tidy(comparison), "segments")
+widgets.table_behind(page.tidy(comparison), "segments", "All differences and values")

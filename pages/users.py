@@ -18,7 +18,7 @@ if gains:
     widgets.title(page.finding(view, gains), page.subtitle(view, gains))
     comparability_banner.banner(view, view.shown_ids)
     page.show_charts(view, gains)
-    widgets.table_behind(gains.changes.drop(columns="run_id"), "users")
+    widgets.table_behind(gains.changes.drop(columns="run_id"), "users", "Users who gain and lose, in numbers")
 run_id = gains.run_id if gains else page.show_alone(view)
 
 st.html('<hr class="rd-rule">')

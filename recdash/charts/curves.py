@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 MOST_POINTS = 60
 """Number of points of a line at most; browsers draw hundreds of points slowly."""
 HEIGHT, MARGIN = 330, (46, 196, 24, 52)
+MOST_AT_K = 5
+"""Number of runs up to which they have a large mark at the chosen k; more marks would cover each other."""
 LONGEST_IN_KEY = 15
 """Number of characters of a name in the key, for which its margin has room."""
 
@@ -137,7 +139,8 @@ def metric_curve(
     names: list[Trace] = []
     if key:
         at, values = values_at_k(curves, k, percent=percent, delta=delta)
-        traces += _at_k(drawn[drawn["k"] == at], marks, palette)
+        if len(values) <= MOST_AT_K:
+            traces += _at_k(drawn[drawn["k"] == at], marks, palette)
         samples, names = run_key(palette, marks, values, LONGEST_IN_KEY, f"k = {at}")
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
@@ -178,7 +181,7 @@ def _of_run(
     name = escape(mark.name)
     x, y, low, high = (rows[column].tolist() for column in ("k", "value", "low", "high"))
     known = [place for place in range(len(x)) if is_number(low[place]) and is_number(high[place])]
-    if mark.role == "candidate" and ribbon and known:
+    if ribbon and known:
         at, bottom, top = ([values[place] for place in known] for values in (x, low, high))
         yield area(at, bottom, top, name, rgba(mark.colour, RIBBON_ALPHA))
     hover = [f"{name}<br>k = {k:.0f}: {write(value)}" for k, value in zip(x, y, strict=True)]

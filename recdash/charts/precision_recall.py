@@ -189,8 +189,10 @@ def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], 
 
 
 def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Trace]:
-    """Yields the k of each mark, above the run with the highest precision at that k."""
-    for cutoff in sorted({*MARKED_K, k}):
+    """Yields the k of each mark, above the run with the highest precision at that k; none at k = 1, where
+    all runs are close to each other.
+    """
+    for cutoff in sorted({*MARKED_K, k} - {1}):
         rows = records(drawn[drawn["k"] == cutoff])
         if not rows:
             continue
@@ -198,7 +200,7 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Tr
         text, size, colour = str(cutoff), 12, palette.muted
         if cutoff == k:
             text, size, colour = f"<b>{cutoff}</b>", 13, palette.ink
-        text = f"k = {text}" if cutoff == 1 else text
+        text = f"k = {text}" if cutoff == k else text
         look = {"font": {"size": size, "color": colour}, "bgcolor": palette.background}
         yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, **look)
 

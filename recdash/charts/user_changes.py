@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from recdash.charts.layout import axis, escape, figure, row_axis, short_labels, tick_labels, value_axis
 from recdash.charts.marks import Marks, Palette
-from recdash.charts.traces import Trace, bars, scatter, zero_line
+from recdash.charts.traces import Trace, bars, note, zero_line
 from recdash.formatting import numbers
 from recdash.formatting.records import Row, records
 
@@ -19,26 +19,22 @@ if TYPE_CHECKING:
 
     from recdash.stats.user_changes import Bars
 
-PITCH, THICK = 48, 0.58
+PITCH, THICK, MARGIN = 40, 0.62, (180, 50, 24, 4)
+NUMBER_ROOM = 46
+"""The room in px between the names and the bars, for the numbers of users who gain."""
 NARROWEST = 6.0
 """A part of a bar that is narrower (in users of 100) has no room for its number."""
-ROOM_FOR_WORD, INDENT = 24.0, 0.9
 HEIGHT = 236
-WORDS = ("better", "same", "worse")
 
 
 def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> go.Figure:
     """Returns the figure of ``changes`` (run_id, n_users, better, same, worse): one bar per run, as wide as
-    100 users.
+    100 users. The numbers of users who gain and lose are left and right of it, however few they are.
     """
     rows, names = records(changes), short_labels(marks, 18)
     y = range(len(rows))
     traces: list[Trace] = []
-    for word, fill, ink in (
-        ("better", palette.better, palette.background),
-        ("same", palette.same, palette.ink),
-        ("worse", palette.worse, palette.background),
-    ):
+    for word, fill in (("better", palette.better), ("same", palette.same), ("worse", palette.worse)):
         look = {"color": fill, "line": {"color": palette.background, "width": 2}}
         hover = [
             f"{escape(marks[row['run_id']].name)}<br>{word} for {numbers.count(row[word])} of "
@@ -46,41 +42,39 @@ def better_same_worse(changes: pd.DataFrame, marks: Marks, palette: Palette) -> 
             for row in rows
         ]
         traces.append(bars([_share(row, word) for row in rows], y, word, look, hover, orientation="h"))
-        traces.append(_numbers_inside(rows, word, ink))
     layout = {
         "barmode": "stack",
         "bargap": 1 - THICK,
         "xaxis": axis(palette, 0, 100, showgrid=False, tickvals=[]),
-        "yaxis": row_axis(palette, [names[row["run_id"]] for row in rows]),
+        "yaxis": row_axis(palette, [names[row["run_id"]] for row in rows], standoff=NUMBER_ROOM),
+        "annotations": list(_numbers(rows, palette)),
     }
-    return figure(palette, PITCH * len(rows) + 8, (140, 4, 4, 4), traces, layout)
+    left, right, top, bottom = MARGIN
+    return figure(palette, PITCH * len(rows) + top + bottom, (left, right, top, bottom), traces, layout)
 
 
-def _share(row: Row, *words: str) -> float:
-    """Returns how many of 100 users have one of these outcomes."""
-    return sum(100 * row[word] / row["n_users"] for word in words)
+def _share(row: Row, word: str) -> float:
+    """Returns how many of 100 users have this outcome."""
+    return float(100 * row[word] / row["n_users"])
 
 
-def _whole(row: Row, word: str) -> str:
-    """Returns the share in users of 100 as a whole number; the shares of a run add up to 100."""
-    same, better, worse = numbers.whole_shares([row[outcome] for outcome in ("same", "better", "worse")])
-    return str({"better": better, "same": same, "worse": worse}[word])
-
-
-def _numbers_inside(rows: Sequence[Row], word: str, ink: str) -> Trace:
-    """Returns the numbers inside the bars, where there is room; the widest part also has the outcome's
-    word.
+def _numbers(rows: Sequence[Row], palette: Palette) -> Iterator[Trace]:
+    """Yields the numbers of users of 100, and above them the words for the outcomes. The shares of a run add
+    up to 100.
     """
-    before = WORDS[: WORDS.index(word)]
-    widest = max(range(len(rows)), key=lambda index: min(_share(rows[index], word), ROOM_FOR_WORD))
-    texts = []
-    for index, row in enumerate(rows):
-        share = _share(row, word)
-        text = f"<b>{_whole(row, word)}</b>" if share >= NARROWEST else ""
-        texts.append(f"{text} {word}" if index == widest and share >= ROOM_FOR_WORD else text)
-    x = [_share(row, *before) + INDENT for row in rows]
-    look = {"textposition": "middle right", "textfont": {"size": 13, "color": ink}}
-    return scatter("text", x, range(len(rows)), word, text=texts, **look)
+    look: Trace = {"yref": "paper", "yanchor": "bottom", "yshift": 3}
+    left: Trace = {"xanchor": "right", "xshift": -8}
+    right: Trace = {"xanchor": "left", "xshift": 8}
+    yield note(0, 1, "better", **look, **left, font={"size": 12.5, "color": palette.better})
+    yield note(50, 1, "same", **look, font={"size": 12.5, "color": palette.muted})
+    yield note(100, 1, "worse", **look, **right, font={"size": 12.5, "color": palette.worse})
+    for y, row in enumerate(rows):
+        same, better, worse = numbers.whole_shares([row[word] for word in ("same", "better", "worse")])
+        yield note(0, y, f"<b>{better}</b>", **left, font={"size": 13, "color": palette.better})
+        yield note(100, y, f"<b>{worse}</b>", **right, font={"size": 13, "color": palette.worse})
+        if _share(row, "same") >= NARROWEST:
+            middle = _share(row, "better") + _share(row, "same") / 2
+            yield note(middle, y, f"{same}", font={"size": 13, "color": palette.ink})
 
 
 def distribution(groups: Bars, palette: Palette, title: str, *, signed: bool = True) -> go.Figure:
@@ -104,13 +98,13 @@ def distribution(groups: Bars, palette: Palette, title: str, *, signed: bool = T
     layout = {
         "bargap": 0.06,
         "xaxis": x_axis | {"range": [low - room, high + room]},
-        "yaxis": axis(palette, 0, 1.06 * top, **tick_labels(whole_ticks), ticklabelstandoff=6),
+        "yaxis": axis(palette, 0, 1.06 * top, title="Users", **tick_labels(whole_ticks), ticklabelstandoff=6),
     }
     traces = [
         bars(middles, counts, "users", look, hover, width=widths),
         zero_line(palette, [0.0, 0.0], [0, 1.06 * top]),
     ]
-    return figure(palette, HEIGHT, (52, 8, 10, 46), traces, layout)
+    return figure(palette, HEIGHT, (70, 8, 10, 46), traces, layout)
 
 
 def _bar_texts(edges: Sequence[float], counts: Sequence[int], *, signed: bool) -> list[str]:

@@ -264,6 +264,23 @@ def test_the_ribbon_is_196_standard_errors_wide() -> None:
     assert ribbon.fillcolor == "rgba(213,94,0,0.16)"
 
 
+def test_the_baseline_has_a_ribbon_like_all_runs() -> None:
+    both = pd.concat([curve_of("a", 5), curve_of("base", 5)])
+    figure = metric_curve(both, looks("a"), LIGHT, 1, {})
+    assert [trace.name for trace in figure.data if trace.fill == "toself"] == ["base", "a"]
+
+
+def test_of_many_runs_none_covers_another_with_a_large_mark() -> None:
+    names = ["a", "b", "c", "d", "e"]
+    all_runs = pd.concat([curve_of(run_id, 5) for run_id in (*names, "base")])
+    few = all_runs[all_runs["run_id"] != "e"]
+    n_large = [
+        sum(trace.mode == "markers" and len(trace.x) == 1 for trace in figure.data)
+        for figure in (metric_curve(rows, looks(*names), LIGHT, 3, {}, key=True) for rows in (few, all_runs))
+    ]
+    assert n_large == [5, 0]
+
+
 def test_every_line_is_named_at_its_end() -> None:
     both = pd.concat([curve_of("a", 5), curve_of("base", 5)])
     figure = metric_curve(both, looks("a"), LIGHT, 1, {})
@@ -298,9 +315,9 @@ def test_no_label_of_a_cutoff_covers_a_line_or_is_crossed_by_one() -> None:
     by_k = metric_curve(curve_of("a", 5), looks("a"), LIGHT, 3, {})
     by_recall = precision_recall(path(PRECISION, RECALL), looks("a"), LIGHT, 2, {})
     (label,) = [note for note in by_k.layout.annotations if note.text == "k = 3"]
-    labels = [note for note in by_recall.layout.annotations if note.text in ("k = 1", "<b>2</b>")]
-    assert len(labels) == 2
-    assert {note.bgcolor for note in labels} == {LIGHT.background}
+    assert "1" not in [note.text for note in by_recall.layout.annotations]
+    (chosen,) = [note for note in by_recall.layout.annotations if note.text == "k = <b>2</b>"]
+    assert chosen.bgcolor == LIGHT.background
     assert (label.y, label.yref, label.yanchor) == (1, "paper", "bottom")  # above the drawn area
 
 

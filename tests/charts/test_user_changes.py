@@ -31,30 +31,22 @@ def test_each_run_is_a_bar_of_a_hundred_users(palette: Palette) -> None:
     assert [trace.marker.color for trace in drawn] == [palette.better, palette.same, palette.worse]
 
 
-def test_numbers_stand_where_there_is_room_and_a_word_beside_one_of_them() -> None:
-    texts = [
-        list(trace.text) for trace in better_same_worse(CHANGES, MARKS, LIGHT).data if trace.type == "scatter"
-    ]
-    assert texts == [
-        ["<b>41</b> better", ""],
-        ["<b>29</b> same", "<b>75</b>"],
-        ["<b>30</b> worse", "<b>23</b>"],
-    ]
+def said(changes: pd.DataFrame) -> list[str]:
+    notes = better_same_worse(changes, MARKS, LIGHT).layout.annotations
+    return [note.text.removeprefix("<b>").removesuffix("</b>") for note in notes]
+
+
+def test_all_numbers_of_gains_and_losses_are_written_below_their_words() -> None:
+    few = CHANGES.assign(better=[82, 4], same=[115, 150])
+    few = few.assign(worse=few["n_users"] - few["better"] - few["same"])
+    assert said(few) == ["better", "same", "worse", "41", "2", "57", "2", "23", "75"]
 
 
 def test_the_numbers_of_a_bar_add_up_to_100() -> None:
     thirds = pd.DataFrame({"run_id": ["als"], "n_users": [300], "better": [161], "same": [67], "worse": [72]})
-    texts = [
-        trace.text[0] for trace in better_same_worse(thirds, MARKS, LIGHT).data if trace.type == "scatter"
-    ]
-    assert texts == ["<b>54</b> better", "<b>22</b>", "<b>24</b> worse"]
+    assert said(thirds)[3:] == ["54", "24", "22"]
     rounded_down = thirds.assign(n_users=1999, better=1063, same=450, worse=486)
-    texts = [
-        trace.text[0]
-        for trace in better_same_worse(rounded_down, MARKS, LIGHT).data
-        if trace.type == "scatter"
-    ]
-    assert texts == ["<b>53</b> better", "<b>23</b>", "<b>24</b> worse"]
+    assert said(rounded_down)[3:] == ["53", "24", "23"]
 
 
 def test_names_are_shown_as_text_and_counts_on_hover() -> None:

@@ -79,7 +79,7 @@ def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
     assert "Crime 10 41.7 0.0 16.7" in text
     assert "War 3 12.5 100.0 66.7" in text
     assert "Sport 1 4.2 0.0 0.0" in text
-    assert "poor over-recommends War: 100 % of slots vs 12.5 % of the catalogue" in text
+    assert "good over-recommends War: 66.7 % of slots vs 12.5 % of the catalogue" in text
 
 
 @pytest.mark.usefixtures("films")
@@ -88,8 +88,9 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     # poor shows 3 of 24 items, good 22 of them
     assert re.search(r"poor 1 of 4 12\.5 .* good 3 of 4 91\.7 ", said(app))
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
-    assert re.search(r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini">Gini@5<', bodies)
-    assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by">Values of genres<', bodies)
+    gini = r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini" title="[^"]*more concentrated">Gini@5<'
+    assert re.search(gini, bodies)
+    assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by" [^>]*>Values of genres<', bodies)
     missing = "– Novelty, Popularity, Tail share (all runs): needs training data, and none was given"
     assert missing in said(app)
     assert "Higher means: Coverage broader, Novelty rarer, Diversity more diverse, " in said(app)
@@ -219,7 +220,7 @@ def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
         space.runs.add(made.id, lists(2).assign(rank=lambda rows, n=n: rows["rank"] + n), name=f"run{n}")
     page.set_viewport_size({"width": 420, "height": 900})
     page.goto(f"{server(data=data).url}/catalogue")
-    box = page.locator(".st-key-panels-5")
+    box = page.locator(".st-key-panels-5-catalogue")
     expect(box.locator(".js-plotly-plot")).to_have_count(2)
     settle(page)
     assert box.evaluate("box => box.querySelector('.js-plotly-plot').offsetWidth") >= 800

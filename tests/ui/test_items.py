@@ -64,16 +64,17 @@ def titles(app: AppTest) -> list[str]:
 @pytest.mark.usefixtures("films")
 def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> None:
     text = said(shown())
-    assert "All runs miss 2 of 4 test items" in text
+    assert "2 of 4 test items are hit by neither run" in text
     assert "2 test items are never recommended." in text
-    assert "new has the most unique hits (1 item)." in text
+    assert "new hits 1 item that the other run misses." in text
 
 
 @pytest.mark.usefixtures("films")
 def test_each_run_says_what_it_finds_alone_and_at_all_and_shows(shown: Open) -> None:
     """base finds a and shows b in vain; new finds a and b, b alone."""
     text = said(shown())
-    assert "Run Test items hit of 4, % Unique hits Test items recommended Never a hit" in text
+    heads = "Run Test items hit Share of 4, % Items only this run hits"
+    assert f"{heads} Test items recommended Recommended, never hit" in text
     assert "base 1 25.0 0 2 1" in text
     assert "new 2 50.0 1 2 0" in text
 

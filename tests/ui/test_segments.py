@@ -55,8 +55,8 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
     assert (
         "Change in Recall@2 vs base, 95 % CI, Holm-corrected over 2 differences. Filled: significant." in text
     )
-    assert "Known users (with train rows) 40 0.50 1.00 ▲ better" in text
-    assert "Users new to the service (no train rows) 40 0.50 0.00 ▼ worse" in text
+    assert "Known users n = 40 0.50 1.00 ▲ better" in text
+    assert "Users new to the service n = 40 0.50 0.00 ▼ worse" in text
 
 
 @pytest.mark.long
@@ -124,7 +124,7 @@ def test_marks_are_filled_where_settled_and_zero_is_drawn(shown: Open) -> None:
     assert better["marker"]["color"] == better["marker"]["line"]["color"]
     assert [trace["x"] for trace in traces(app, "zero", "lines")] == [[0.0, 0.0]]
     (chart,) = app.get("plotly_chart")
-    assert "Known users (with train rows) +0.500 better" in chart.proto.alt
+    assert "Known users +0.500 better" in chart.proto.alt
 
 
 @pytest.mark.long
@@ -197,7 +197,7 @@ def test_one_run_has_values_and_asks_for_another(workspace: Workspace, shown: Op
     text = said(shown(m="recall", k="2"))
     assert "base has no candidate to compare with" in text
     assert "Choose a candidate to compare with it." in text
-    assert "Known users (with train rows) 40 0.500" in text
+    assert "Known users n = 40 0.500" in text
 
 
 @pytest.mark.usefixtures("films")
@@ -251,8 +251,8 @@ def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
 def test_a_row_of_the_chart_has_the_remark_of_its_title_on_the_second_line(shown: Open) -> None:
     (chart,) = shown(m="recall", k="2").get("plotly_chart")
     first, second = json.loads(chart.proto.spec)["layout"]["yaxis"]["ticktext"]
-    assert re.sub("<span[^>]*>", "", first) == "Known users<br>with train rows, n = 40</span>"
-    assert re.sub("<span[^>]*>", "", second) == "Users new to the service<br>no train rows, n = 40</span>"
+    assert re.sub("<span[^>]*>", "", first) == "Known users<br>n = 40</span>"
+    assert re.sub("<span[^>]*>", "", second) == "Users new to the service<br>n = 40</span>"
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -13,7 +14,11 @@ from app_pages import MadeOnce, Open, at_once, link, passed, said, store, warned
 from segment_tables import CATALOGUE, TRAIN, TRUTH, lists
 from streamlit.testing.v1 import AppTest
 
+from recdash.comparison.pareto import Beaten, TradeOff, goal
+from recdash.comparison.query import Terms
 from recdash.service import Workspace
+from recdash.ui.app.state import View
+from recdash.ui.tradeoffs.wording import finding
 
 open_page = at_once
 RUNS = {
@@ -59,6 +64,20 @@ def test_the_title_names_the_front_and_which_run_is_dominated(shown: Open) -> No
     text = said(shown(k="2"))
     assert "precise and broad are on the Pareto front; poor is dominated by precise" in text
     assert "On the Pareto front: precise (best nDCG@2) and broad (best Coverage@2)." in text
+
+
+def test_the_title_of_many_runs_counts_each_of_them_once() -> None:
+    runs = [f"run {n}" for n in range(9)]
+    beaten = tuple(
+        Beaten(run, runs[0], ("better", "better" if run != runs[8] else "not settled"), (None, None))
+        for run in runs[4:]
+    )
+    places = {run: (float(n), float(-n)) for n, run in enumerate(runs)}
+    tradeoff = TradeOff((goal("coverage"), goal("ndcg")), 10, places, tuple(runs[:4]), beaten, Terms())
+    view = cast("View", SimpleNamespace(short=str))
+    assert finding(view, tradeoff) == (
+        "4 of 9 runs are on the Pareto front; 4 are dominated by run 0, 1 is behind, but not significantly"
+    )
 
 
 @pytest.mark.usefixtures("films")

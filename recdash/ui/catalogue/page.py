@@ -14,14 +14,14 @@ import streamlit as st
 from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
 from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import some, values
-from recdash.evaluation.slices import BANDED
+from recdash.evaluation.slices import BANDED, NONE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
 from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
 from recdash.formatting.wording import cut_inside, listed, unavailable
 from recdash.metrics.catalogue import CatalogueMetric
-from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit, metric_row, metric_title
+from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit, metric_row
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
@@ -119,17 +119,33 @@ def show_nothing(view: View) -> None:
 
 
 def coverage_words(view: View, distribution: AttributeRows) -> str:
-    """Returns a sentence on which run shows the most values of the attribute, and which the fewest."""
+    """Returns a sentence on which run shows the most values of the attribute, and which the fewest; if all
+    show all values, on the first candidate's largest gaps to the catalogue.
+    """
     by_run = distribution.values_shown
     counts = {run: count for run, count in by_run.items() if run in view.verdict_query.shown} or by_run
     most, fewest = max(counts.values()), min(counts.values())
     total = f"{numbers.count(distribution.n_values)} values of {distribution.attribute}"
     of = f"all {total}" if most == distribution.n_values else f"{numbers.count(most)} of {total}"
+    if most == fewest == distribution.n_values and distribution.n_values > 1:
+        own = [run for run in view.candidate_ids if run in counts]
+        return _gaps(view, distribution, (own or list(counts))[0])
     if most == fewest and len(counts) > 1:
-        return f"All runs show {of}"
+        return f"{'Both' if len(counts) == 2 else 'All'} runs show {of}"
     first = _named(view, counts, most)
     rest = f"; {_named(view, counts, fewest)} {numbers.count(fewest)}" if fewest < most else ""
     return f"{first} {of}{rest}".replace(" shows 0", " shows none")
+
+
+def _gaps(view: View, distribution: AttributeRows, run_id: str) -> str:
+    """Returns which values the run recommends most above and most below their share of the catalogue."""
+    rows = records(distribution.frame[distribution.frame["run_id"] == run_id])
+    rows.sort(key=lambda row: row["share"] - row["catalogue_share"])
+    below, above = (cut_inside(row["value"], LONGEST_VALUE) for row in (rows[0], rows[-1]))
+    name = view.short(run_id)
+    if rows[0]["share"] == rows[0]["catalogue_share"]:
+        return f"{name} recommends all {distribution.attribute} values in proportion to the catalogue"
+    return f"{name} over-recommends {above} and under-recommends {below} most"
 
 
 def _named(view: View, counts: dict[str, int], count: int) -> str:
@@ -163,7 +179,8 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
 def _link(view: View, metric: str, text: str) -> Html:
     """Returns the name of a metric as a link to its definition in the guide, which keeps the view."""
     query = urlencode(links.of_view(view) | state.params() | {"metric": base(metric)}, safe=SEPARATOR)
-    return html('<a href="guide?{query}">{text}</a>', query=query, text=text)
+    hint = f"A higher value means: {_higher_means(metric)}"
+    return html('<a href="guide?{query}" title="{hint}">{text}</a>', query=query, hint=hint, text=text)
 
 
 def _shown_of(distribution: AttributeRows, run_id: str) -> str:
@@ -173,21 +190,19 @@ def _shown_of(distribution: AttributeRows, run_id: str) -> str:
 
 
 def footnote(view: View) -> Html:
-    """Returns a note on where the metrics are defined, and why cells are empty."""
+    """Returns a note on how to read the metrics, and why cells are empty."""
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
-        "Click a metric for its definition. Higher isn't always better: random scores highest.",
-        f"Higher means: {', '.join(_higher_means(metric) for metric in OF_CATALOGUE)}.",
+        "Click a metric for its definition. Higher is not better by itself: random lists cover most.",
         *reasons(view, view.shown_ids, absences),
     ]
     return widgets.note_html(lines)
 
 
 def _higher_means(metric: str) -> str:
-    """Returns the metric's name and what a higher value means, such as ``Gini more concentrated``."""
+    """Returns what a higher value of the metric means, such as ``more concentrated``."""
     row = metric_row(metric)
-    means = row.higher_is if isinstance(row, CatalogueMetric) else "better"
-    return f"{metric_title(metric)} {means}"
+    return row.higher_is if isinstance(row, CatalogueMetric) else "better"
 
 
 # ── distribution over the values ─────────────────────────────────────────────────────────────
@@ -199,7 +214,7 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
     widgets.section(coverage_words(view, distribution), distribution_words(distribution))
     runs = [run for run in view.shown_ids if run in distribution.values_shown]
     lines = panels(runs)
-    with st.container(key=f"panels-{len(lines[0])}"):
+    with st.container(key=f"panels-{len(lines[0])}-catalogue"):
         for place, line in enumerate(lines):
             beside, largest = len(lines[0]), distribution.largest
             chart = shown_by(distribution.chosen, line, beside, view.marks, theme.palette(), largest)
@@ -208,11 +223,12 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
 
 
 def finding(view: View, distribution: AttributeRows) -> str:
-    """Returns the largest gap between a run and the catalogue, such as ``Popular over-recommends Horror: 29.5
-    % of slots vs 10.5 % of the catalogue``.
+    """Returns the largest gap between a candidate, or any run without one, and the catalogue, such as ``ALS
+    over-recommends Horror: 29.5 % of slots vs 10.5 % of the catalogue``.
     """
     rows = records(distribution.frame)
-    own = [row for row in rows if row["run_id"] in view.verdict_query.shown]
+    candidates = [run for run in view.candidate_ids if not view.is_reference(run)]
+    own = [row for row in rows if row["run_id"] in candidates]
     row = max(own or rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
     if row["share"] == row["catalogue_share"]:
@@ -223,16 +239,16 @@ def finding(view: View, distribution: AttributeRows) -> str:
 
 
 def distribution_words(distribution: AttributeRows) -> str:
-    filled = distribution.frame[(distribution.frame["share"] > 0) | (distribution.frame["items"] > 0)]
-    n_rows, drawn = filled["value"].nunique(), distribution.chosen["value"].nunique()
+    frame = distribution.frame[distribution.frame["value"] != NONE]
+    filled = frame[(frame["share"] > 0) | (frame["items"] > 0)]
+    n_rows, drawn = (
+        rows["value"].nunique() for rows in (filled, distribution.chosen.query("value != @NONE"))
+    )
     note = ""
     if drawn < n_rows:
         note = f" Showing the {drawn} largest of {numbers.count(n_rows)}; the table below has all."
-    return f"Share of slots; grey tick: share of the catalogue. {_several(distribution)}{note}"
-
-
-def _several(distribution: AttributeRows) -> str:
-    return f"Items with several {distribution.attribute} values count in each."
+    each = "Items with several values count in each."
+    return f"Share of slots; grey tick: share of the catalogue. {each}{note}"
 
 
 def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:

@@ -150,7 +150,9 @@ def subtitle(view: View, *, delta: bool) -> str:
     rows = gather(view, (view.metric,))
     base, counts = view.short(view.shown[0].id), {int(n) for n in rows["n_users"]}
     note = means_note(base, counts)
-    if delta:
+    if len(view.shown) == 1:
+        note = f"Mean over {users(counts)} with its 95 % CI (band)."
+    elif delta:
         note = f"Difference to {base} (heavy line) over {users(counts)}. Band: 95 % CI at each marked k."
     return f"{note}{stops(lists_ended(view))}"
 

@@ -66,7 +66,8 @@ def gather(view: View) -> Items | None:
 
 
 def finding(view: View, items: Items) -> str:
-    """Returns a headline on the items that no run hits, such as ``All runs miss 71 % of 4,478 test items``.
+    """Returns a headline on the items that no run hits, such as ``71 % of 4,478 test items are hit by no
+    run``.
 
     Of fewer than 100 items it gives the number rather than the share.
     """
@@ -78,7 +79,8 @@ def finding(view: View, items: Items) -> str:
         of = f"{numbers.of_100(items.n_missed, total)} % of {numbers.count(total)} test items"
     if len(items.run_ids) == 1:
         return f"{view.short(items.run_ids[0])} misses {of}"
-    return f"All runs miss {of}"
+    verb = "is" if items.n_missed == 1 else "are"
+    return f"{of} {verb} hit by {'neither' if len(items.run_ids) == 2 else 'no'} run"
 
 
 def subtitle(view: View, items: Items) -> str:
@@ -89,7 +91,11 @@ def subtitle(view: View, items: Items) -> str:
         verb = "is" if items.n_never_shown == 1 else "are"
         text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} never recommended."
     if len(items.run_ids) > 1 and alone:
-        text += f" {view.short(most)} has the most unique hits ({numbers.counted(alone, 'item')})."
+        hit_alone = numbers.counted(alone, "item")
+        others = (
+            "the other run misses" if len(items.run_ids) == 2 else "no other run hits, the most of any run"
+        )
+        text += f" {view.short(most)} hits {hit_alone} that {others}."
     return text
 
 
@@ -98,8 +104,14 @@ def summary(view: View, items: Items) -> Html:
     recommends.
     """
     total = len(items.frame)
-    hit_of = f"of {numbers.count(total)}, %"
-    titles = ("Test items\nhit", hit_of, "Unique hits", "Test items\nrecommended", "Never a hit")
+    hit_of = f"Share of\n{numbers.count(total)}, %"
+    titles = [
+        "Test items\nhit",
+        hit_of,
+        "Items only\nthis run hits",
+        "Test items\nrecommended",
+        "Recommended,\nnever hit",
+    ]
     columns = [*text_columns("Run"), *number_columns(*titles)]
     rows: list[list[Cell]] = []
     for run_id in items.run_ids:
@@ -128,13 +140,13 @@ def choose(view: View, items: Items) -> pd.DataFrame:
 
 def which_options(view: View, items: Items) -> dict[str, str]:
     only = {
-        run_id: f"Unique hits of {view.short(run_id)} ({numbers.count(len(items.unique_hits(run_id)))})"
+        run_id: f"Only {view.short(run_id)} hits ({numbers.count(len(items.unique_hits(run_id)))})"
         for run_id in items.run_ids
         if len(items.run_ids) > 1
     }
     return {
         ALL: f"All ({numbers.count(len(items.frame))})",
-        MISSED: f"Missed by all runs ({numbers.count(items.n_missed)})",
+        MISSED: f"Hit by no run ({numbers.count(items.n_missed)})",
         NEVER: f"Never recommended ({numbers.count(items.n_never_shown)})",
         **only,
     }
@@ -143,7 +155,7 @@ def which_options(view: View, items: Items) -> dict[str, str]:
 def _orders(view: View, items: Items) -> dict[str, str]:
     runs = {f"found {run_id}": f"Hits of {view.short(run_id)}" for run_id in items.run_ids}
     shows = {f"shown {run_id}": f"Times recommended by {view.short(run_id)}" for run_id in items.run_ids}
-    return {USERS: "Users who consumed it", TITLE: "Title", **runs, **shows}
+    return {USERS: "Users it is relevant to", TITLE: "Title", **runs, **shows}
 
 
 def _select(label: str, name: str, options: Mapping[str, str], default: str, width: int) -> str:
@@ -170,8 +182,8 @@ def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
-    """Returns the items in this order: titles from A, numbers from the largest, then by users who consumed
-    the item.
+    """Returns the items in this order: titles from A, numbers from the largest, then by users to whom the
+    item is relevant.
     """
     if order == TITLE:
         return frame.sort_values(TITLE, key=lambda titles: titles.str.casefold(), kind="stable")
@@ -188,10 +200,10 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
         return
     names = widgets.run_cells(view.marks, 20 if len(items.run_ids) > FEW_RUNS else 24)
     heads = (names[run_id] for run_id in items.run_ids)
-    columns = [*text_columns("Item"), *number_columns("Users who\nconsumed it", *heads)]
+    columns = [*text_columns("Item"), *number_columns("Users it is\nrelevant to", *heads)]
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
-    st.html(table_html(columns, cells, kind="rd-small rd-items rd-sticky", label="Items"))
     st.html(_note(len(rows)))
+    st.html(table_html(columns, cells, kind="rd-small rd-items rd-sticky", label="Items"))
     widgets.table_behind(tidy(view, items, rows), "items", "All items as a table")
 
 
@@ -213,11 +225,11 @@ def _counts(row: Row, run_id: str) -> Html:
     if not lists:
         return html('<span class="rd-muted" title="never recommended">{none}</span>', none=numbers.NONE)
     number = html("<b>{n}</b>" if finders else "{n}", n=numbers.count(finders))
-    return html('{n} <small class="rd-muted">of {lists}</small>', n=number, lists=numbers.count(lists))
+    return html('{n} <wbr><small class="rd-muted">of {lists}</small>', n=number, lists=numbers.count(lists))
 
 
 def _note(n_rows: int) -> Html:
-    counts = f"Under each run: hits of times recommended. {numbers.NONE}: never recommended."
+    counts = f"Below each run: hits of times recommended. {numbers.NONE}: never recommended."
     some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items; the table below has all."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
     return widgets.note_html(lines)

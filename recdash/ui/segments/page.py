@@ -4,7 +4,7 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.segment_wording import flag_sentence, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
+from recdash.definitions.conventions import POPULATION
 from recdash.evaluation.slices import BANDED
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
@@ -38,6 +39,8 @@ DERIVED = {
     "history": "Length of the user's history",
     "popularity": "Popularity of the item",
 }
+WARMTH = {"user_warmth": "users", "item_warmth": "items"}
+"""Attributes that tell known from new ones, and of what."""
 COLUMNS = {"user:": "Users by", "item:": "Items by"}
 MOST_LEAST = 1_000_000
 FEW_RUNS, FEW_FLAGS = 5, 2
@@ -140,7 +143,7 @@ def draw(view: View, comparison: SegmentComparison) -> None:
     dots = {run: [_dot(comparison, segment, run, beside) for segment in comparison.titles] for run in runs}
     ends = ends_of(dots, zero=not comparison.by_value)
     rows = [_row(comparison, segment) for segment in comparison.titles]
-    with st.container(key=f"panels-{beside}"):
+    with st.container(key=f"panels-{beside}-slices"):
         for place, line in enumerate(lines):
             dots_of_line = {run: dots[run] for run in line}
             chart = segment_panels(rows, dots_of_line, beside, view.marks, theme.palette(), ends)
@@ -151,9 +154,17 @@ def _row(comparison: SegmentComparison, segment: str) -> SegmentRow:
     """Returns the segment's row, with the remark of its title before the number of users: on a phone, a long
     title leaves no room for marks.
     """
-    title, remark = title_parts(comparison.titles[segment])
+    title, remark = title_parts(shown_title(comparison, segment))
     n_users = f"n = {_users(comparison, segment)}"
     return SegmentRow(title, f"{remark}, {n_users}" if remark else n_users)
+
+
+def shown_title(comparison: SegmentComparison, segment: str) -> str:
+    """Returns the segment's title; those of known and new users or items without their remark on rows of
+    training data, which the caption explains.
+    """
+    title = comparison.titles.get(segment, "All users")
+    return title_parts(title)[0] if comparison.by in WARMTH else title
 
 
 def _users(comparison: SegmentComparison, segment: str) -> str:
@@ -165,7 +176,7 @@ def _users(comparison: SegmentComparison, segment: str) -> str:
 
 def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> SegmentPoint:
     cell = comparison.cell(segment, run)
-    name = plotly(f"{comparison.names[run]}, {comparison.titles[segment]}")
+    name = plotly(f"{comparison.names[run]}, {shown_title(comparison, segment)}")
     if comparison.by_value:
         scale = scale_of(comparison.query.metric)
         value = metric_value(comparison.query.metric, cell.value)
@@ -192,8 +203,10 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
 def alt(view: View, comparison: SegmentComparison, run_ids: Sequence[str]) -> str:
     parts = []
     for run in run_ids:
-        cells = [(title, comparison.cell(segment, run)) for segment, title in comparison.titles.items()]
-        words = ", ".join(f"{title} {_cell_words(comparison, cell)}" for title, cell in cells)
+        words = ", ".join(
+            f"{shown_title(comparison, segment)} {_cell_words(comparison, comparison.cell(segment, run))}"
+            for segment in comparison.titles
+        )
         parts.append(f"{view.name(run)}: {words}")
     return f"{comparison.query.where} by segment. {'; '.join(parts)}."
 
@@ -211,38 +224,41 @@ def _cell_words(comparison: SegmentComparison, cell: SegmentCell) -> str:
 def show_values(view: View, comparison: SegmentComparison) -> None:
     """Draws a table with a row per segment and one for all users: every run's value, n and finding."""
     unit = ", %" if is_percent(comparison.query.metric) else ""
-    words = "Below each mean: its comparison with the baseline. Each mean is over the run's own users."
+    words = "Below each mean: its comparison with the baseline." if comparison.candidates else ""
     if comparison.by_value:
         words = "Of the lists of each segment's users."
     elif comparison.of_items:
-        words = (
-            "Below each mean: its comparison with the baseline."
-            " Counts only the segment's items, and users who have one."
-        )
-    widgets.section(f"{comparison.query.where} by segment{unit}", words)
+        words += " Counts only the segment's items, and users who have one."
+    else:
+        words += f" {POPULATION[view.experiment.settings.get('users', 'truth')]}"
+    if comparison.by in WARMTH:
+        words += f" Known {WARMTH[comparison.by]} have training data, new ones have none."
+    widgets.section(f"{comparison.query.where} by segment{unit}", words.strip())
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
     widgets.note(f"– {view.short(run)}: {reason}." for run, reason in sorted(why))
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
-    titles: Mapping[str, str] = {EVERYBODY: "All users", **comparison.titles}
+    segments = (EVERYBODY, *comparison.titles)
     names = widgets.run_cells(view.marks, 20 if len(comparison.runs) > FEW_RUNS else 24)
     heads = [names[run] for run in comparison.runs]
-    columns = [*text_columns("Segment"), *number_columns("n", *heads)]
-    keys = [(segment, run) for segment in titles for run in comparison.runs]
+    columns = [*text_columns("Segment"), *number_columns(*heads)]
+    keys = [(segment, run) for segment in segments for run in comparison.runs]
     metric, cells = comparison.query.metric, [comparison.cell(*key) for key in keys]
     values = metric_values(metric, [cell.value for cell in cells], has_unit=False)
     value_of = {key: _judged(comparison, *key, value) for key, value in zip(keys, values, strict=True)}
     rows = [
-        [
-            title,
-            _users(comparison, segment),
-            *(value_of[segment, run] for run in comparison.runs),
-        ]
-        for segment, title in titles.items()
+        [_segment_cell(comparison, segment), *(value_of[segment, run] for run in comparison.runs)]
+        for segment in segments
     ]
     return table_html(columns, rows, bands=(0,), kind="rd-sticky", label="Values by segment")
+
+
+def _segment_cell(comparison: SegmentComparison, segment: str) -> Html:
+    """Returns the cell with the segment's title, and below it its number of users."""
+    n_users = f"n = {_users(comparison, segment)}"
+    return widgets.two_lines(shown_title(comparison, segment), n_users)
 
 
 def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:

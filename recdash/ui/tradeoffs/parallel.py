@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 FEWEST, MOST, CORE = 2, 8, 2
 
+FEWEST_LINES = 3
+"""Of fewer runs each is at an end of every axis, so that a chart shows nothing."""
+
 Known = Mapping[str, Mapping[str, float]]
 """Metric → run id → value."""
 
@@ -65,10 +68,11 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     order = tuple(dict.fromkeys((*view.shown_ids, *runs)))
     scores = cached.scoreboard(view, order, tuple(metrics), view.k)
     known = {metric: values(scores, metric) for metric in metrics}
-    widgets.section(finding(view, known), subtitle(metrics))
-    axes = [_parallel_axis(metric, known[metric], view.k) for metric in metrics]
-    chart = parallel(axes, order, view.marks, theme.palette())
-    widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
+    widgets.section(finding(view, known), subtitle(metrics, has_chart=len(order) >= FEWEST_LINES))
+    if len(order) >= FEWEST_LINES:
+        axes = [_parallel_axis(metric, known[metric], view.k) for metric in metrics]
+        chart = parallel(axes, order, view.marks, theme.palette())
+        widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
     st.html(values_table(view, known))
     st.html(why_absent(view, metrics))
     widgets.table_behind(tidy(view, known, order), "metrics", "All metrics in full precision")
@@ -106,7 +110,9 @@ def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
     return [run for run, height in heights.items() if height == max(heights.values())]
 
 
-def subtitle(metrics: Sequence[str]) -> str:
+def subtitle(metrics: Sequence[str], *, has_chart: bool) -> str:
+    if not has_chart:
+        return "Bold: best value. Not tested for significance."
     flipped = [metric_title(metric) for metric in metrics if goal(metric).less_is_better]
     note = f" ({listed(flipped)} {'is' if len(flipped) == 1 else 'are'} inverted)" if flipped else ""
     return f"Higher is better on every axis{note}. Bold: best value. Not tested for significance."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recdash.comparison.cells import metric_value
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, listed, many, named_number
+from recdash.formatting.wording import CORRECTIONS, listed, many
 from recdash.metrics.naming import metric_at
 from recdash.ui.app.state import View
 
@@ -49,16 +49,10 @@ def _both(tradeoff: TradeOff) -> str:
 def _front(view: View, tradeoff: TradeOff) -> str:
     if len(tradeoff.front) == 1:
         return f"{name(view, tradeoff.front[0])} is best on both {_both(tradeoff)}"
-    chosen = [run for run in tradeoff.front if run in view.verdict_query.shown]
     if len(tradeoff.front) <= FEW_NAMED:
         return f"{listed([name(view, run) for run in tradeoff.front])} are on the Pareto front"
-    if len(tradeoff.front) > FEW_NAMED or not chosen:
-        n_front, n_runs = numbers.count(len(tradeoff.front)), numbers.count(len(tradeoff.places))
-        return f"{n_front} of {n_runs} runs are on the Pareto front"
-    others = len(tradeoff.front) - len(chosen)
-    with_ = f" with {named_number(others).lower()} other{'s' if others > 1 else ''}" if others else ""
-    verb = "is" if len(chosen) == 1 else "are"
-    return f"{listed([name(view, run) for run in chosen])} {verb} on the Pareto front{with_}"
+    n_front, n_runs = numbers.count(len(tradeoff.front)), numbers.count(len(tradeoff.places))
+    return f"{n_front} of {n_runs} runs are on the Pareto front"
 
 
 def _losers(view: View, tradeoff: TradeOff) -> str:
@@ -68,9 +62,12 @@ def _losers(view: View, tradeoff: TradeOff) -> str:
     verb = "is" if len(settled) == 1 else "are"
     winners = {beaten.by for beaten in settled}
     by_winner = f" by {name(view, settled[0].by)}" if len(winners) == 1 else ""
-    losers = listed([name(view, beaten.run) for beaten in settled])
     if len(settled) > FEW_NAMED:
-        losers = f"{named_number(len(settled)).lower()} others"
+        n_behind = len(tradeoff.beaten) - len(settled)
+        behind = f", {n_behind} {'is' if n_behind == 1 else 'are'} behind, but not significantly"
+        n_settled = numbers.count(len(settled))
+        return f"; {n_settled} {verb} dominated{by_winner}{behind if n_behind else ''}"
+    losers = listed([name(view, beaten.run) for beaten in settled])
     return f"; {losers} {verb} dominated{by_winner}"
 
 

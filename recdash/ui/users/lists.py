@@ -27,24 +27,28 @@ def heading(user: OneUser) -> None:
     held_out = sum(item.relevant for item in user.held_out)
     had = f"{numbers.counted(user.n_history, 'item')} in training, " if user.n_history else ""
     counts = "" if user.counts else " None is relevant, so this user is not counted."
-    widgets.section(
-        f"User {user.user_id}", f"{had}{numbers.counted(held_out, 'item')} in the test set.{counts}"
-    )
+    in_test = numbers.counted(len(user.held_out), "item")
+    if 0 < held_out < len(user.held_out):
+        in_test = f"{held_out} relevant of {in_test}"
+    widgets.section(f"User {user.user_id}", f"{had}{in_test} in the test set.{counts}")
 
 
 def show(view: View, user: OneUser, first: str) -> None:
-    """Draws the lists, and below them the legend. ``first`` is the run that is shown next to the baseline."""
+    """Draws the user's test items, the lists with their legend, and the history. ``first`` is the run that is
+    shown next to the baseline.
+    """
     values = cached.user_values(view, user.user_id) if user.counts else {}
     lists = {list_.run_id: list_ for list_ in user.lists}
     base = lists.get(view.baseline.id) if view.baseline else None
     against = view.short(base.run_id) if base and base.length else ""
     names = widgets.run_cells(view.marks, LONGEST_NAME)
     columns = [_column(view, run.id, lists.get(run.id), values, against, names) for run in view.shown]
-    side = html('<div class="rd-side">{parts}</div>', parts=join([_held_out(user), _history(user)]))
     region = '<div class="rd-lists" tabindex="0" role="region" aria-label="Lists side by side">'
-    lists_side = html(f"{region}{{columns}}</div>", columns=join(columns))
-    st.html(html('<div class="rd-user">{side}{lists}</div>', side=side, lists=lists_side))
-    st.html(_legend(view, user, first, against))
+    legend, lists_side = (
+        _legend(view, user, first, against),
+        html(region + "{parts}</div>", parts=join(columns)),
+    )
+    st.html(join([_held_out(user), legend, lists_side, _history(user)]))
 
 
 # ── the user's own ───────────────────────────────────────────────────────────────────────────
@@ -53,9 +57,9 @@ def show(view: View, user: OneUser, first: str) -> None:
 def _held_out(user: OneUser) -> Html:
     rows = []
     for item in user.held_out:
-        grade = f"{item.gain:g}" if user.graded else ""
-        note = grade if item.relevant else f"{item.gain:g}, not relevant"
-        rows.append(_own_row(item.item, note, f"relevance {item.gain:g}"))
+        grade = f"relevance {item.gain:g}" if user.graded else ""
+        note = grade if item.relevant else f"relevance {item.gain:g}, does not count"
+        rows.append(_own_row(item.item, note))
     return _side("Test set", numbers.count(len(user.held_out)), rows)
 
 
@@ -70,11 +74,11 @@ def _history(user: OneUser) -> Html:
 
 def _side(title: str, count: str, rows: list[Html]) -> Html:
     head = html("<h3><b>{title}</b><span>{count}</span></h3>", title=title, count=count)
-    return html('<div class="rd-column">{head}<ul>{rows}</ul></div>', head=head, rows=join(rows))
+    return html('<div class="rd-column rd-side">{head}<ul>{rows}</ul></div>', head=head, rows=join(rows))
 
 
-def _own_row(item: CatalogueItem, note: str = "", meaning: str = "") -> Html:
-    return html('<li class="rd-own">{item}{aside}</li>', item=_item(item), aside=_aside(note, meaning))
+def _own_row(item: CatalogueItem, note: str = "") -> Html:
+    return html('<li class="rd-own">{item}{aside}</li>', item=_item(item), aside=_aside(note, ""))
 
 
 def _aside(text: str, meaning: str) -> Html:

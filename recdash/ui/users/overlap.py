@@ -31,7 +31,7 @@ def show(view: View) -> None:
 
 
 def finding(view: View) -> str:
-    """Returns a headline on how many users get a hit from any run, and how many from the best run alone."""
+    """Returns a headline on how many users get a hit from any run, and how many from the best run."""
     known = cached.headroom(view)
     if known is None:
         return "Overlap with the baseline's lists"
@@ -40,7 +40,8 @@ def finding(view: View) -> str:
         numbers.of_100(round(share * known.n_users), known.n_users)
         for share in (known.hit_rate, max(known.hit_rates))
     )
-    return f"{together} % of users get a hit from at least one run, {alone} % from {best} alone"
+    either = "either run" if len(_with_lists(view)) == 2 else "at least one run"
+    return f"{together} % of users get a hit from {either}; {best} by itself reaches {alone} %"
 
 
 def _with_lists(view: View) -> list[str]:
@@ -55,14 +56,14 @@ def _explained(view: View) -> str:
     together, alone = (numbers.three(100 * share) for share in (known.recall, max(known.recalls)))
     return (
         f"Hits within k = {view.k}, {numbers.count(known.n_users)} users. "
-        f"Mean recall: {together} % with all lists together, {alone} % with {best} alone."
+        f"Mean recall: all lists together {together} %, {best} by itself {alone} %."
     )
 
 
 def table_of(view: View, rows: list[Row]) -> Html:
     columns = [
         *text_columns("Run"),
-        *number_columns(f"Shared items\nat {view.k}, %", "RBO", "n", "Hits", "Unique\nhits"),
+        *number_columns(f"Shared items\nat {view.k}, %", "RBO", "n", "Hits", "Hits of\nthis run only"),
         *number_columns("Hits won\nby switching", "Hits lost\nby switching"),
     ]
     base = view.baseline.id if view.baseline else None
@@ -80,7 +81,8 @@ def _cells(row: Row, *, is_base: bool) -> list[Cell]:
     hits = [count(row[name]) for name in ("hits", "unique")]
     switching = [count(row[name]) for name in ("won", "lost")]
     run = RunName(row["run_id"])
-    return [run, "", "", "", *hits, "", ""] if is_base else [run, *likeness, *hits, *switching]
+    none = numbers.NONE
+    return [run, none, none, none, *hits, none, none] if is_base else [run, *likeness, *hits, *switching]
 
 
 def _notes(view: View, rows: list[Row]) -> Html:

@@ -110,7 +110,7 @@ def concentration(gains: Gains) -> str:
         return "No user gains."
     half, n = row["half_gain"], row["n_users"]
     users = f"{numbers.of_100(half, n)} % of users" if n >= 100 else f"{half} of {numbers.users(n)}"
-    return f"Half of the total gain comes from {users}."
+    return f"Half of all gains come from {users}."
 
 
 def _pooled(view: View) -> str:
@@ -151,12 +151,12 @@ def _show_distribution(view: View, gains: Gains) -> None:
     bars = cached.change_bars(view, gains.run_id)
     heading = "No user's results change"
     if len(bars.count):
-        heading = f"The typical change per user is ±{numbers.three(row['typical'])}"
+        heading = f"Where results change, the typical change is ±{numbers.three(row['typical'])}"
     names = f"{view.short(gains.run_id)} vs {view.short(view.shown[0].id)}"
     widgets.section(
         heading, f"{names}. Median size of a change; {numbers.users(row['same'])} unchanged, not shown."
     )
-    title = f"Change in {metric_at(view.metric, view.k)} (height: users)"
+    title = f"Change in {metric_at(view.metric, view.k)}"
     alt = f"Distribution of the changes. {finding(view, gains)}. {heading}."
     widgets.chart(distribution(bars, theme.palette(), title), "users-distribution", alt)
 
@@ -178,7 +178,7 @@ def show_alone(view: View) -> str:
         "Users by value", f"{title} of {numbers.users(n)}; {numbers.users(without)} at zero, not shown."
     )
     alt = f"Distribution of {title}: {numbers.users(without)} of {numbers.count(n)} have zero."
-    figure = distribution(bars, theme.palette(), f"{title} (height: users)", signed=False)
+    figure = distribution(bars, theme.palette(), title, signed=False)
     widgets.chart(figure, "users-values", alt)
     return run_id
 
