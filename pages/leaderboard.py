@@ -14,7 +14,7 @@ title = st.container()
 with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", key="leaderboard-choices"):
     with st.container(width=180):
         wanted = page.search()
-    chosen, relative, correction = page.choices()
+    chosen, relative, correction = page.choices(view)
 
 board = page.gather(view, wanted, chosen, relative=relative, correction=correction)
 with title:
@@ -29,8 +29,10 @@ with st.container(key="leaderboard-body"):
     page.show_table(view, board_page)
 st.html(page.footnote(view, board_page))
 page.population_note(view)
-selection.select(view, board)
+if len(view.runs) > 1:
+    selection.select(view, board)
 with st.container(horizontal=True, gap="small"):
-    selection.compare_button(view, board)
+    if len(view.runs) > 1:
+        selection.compare_button(view, board)
     widgets.csv_button(table.export(view, board), "leaderboard")
 replicate_spread.section(view)

@@ -27,8 +27,9 @@ widgets.damaged(workspace.damaged(experiment.id))
 if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)
+    if experiment.truth is not None:
+        fallback_offer.offer_one([run.id for run in runs if run.archived is None])
     page.work_on_one(workspace, experiment, runs)
 if experiment.truth is not None:
-    fallback_offer.offer([run.id for run in runs if run.archived is None])
-    reference_offer.offer(workspace, experiment)
+    reference_offer.offer(workspace, experiment, ticked=False)
 forms.online_panel(workspace, experiment)

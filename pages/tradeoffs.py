@@ -17,7 +17,7 @@ if chosen is None:
 tradeoff = page.gather(view, chosen)
 with title:
     explained = links.explained(view, "pareto", "the Pareto front")
-    widgets.title(wording.finding(view, tradeoff), wording.subtitle(tradeoff), explained)
+    widgets.title(wording.finding(view, tradeoff), wording.subtitle(view, tradeoff), explained)
     comparability_banner.banner(view, view.shown_ids)
     page.warn_of_unknown(view)
 if tradeoff.places:

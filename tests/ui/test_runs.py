@@ -27,14 +27,18 @@ def test_the_headline_counts_runs_and_names_the_chosen_baseline() -> None:
 
 
 def test_an_offer_says_how_many_users_are_left_out() -> None:
-    assert sentence(FallbackOffer("a", "ItemKNN", 1_100)) == "ItemKNN gives 1,100 users no recommendations."
+    offered = sentence(FallbackOffer("a", "ItemKNN", 1_100))
+    assert offered == "ItemKNN gives 1,100 users with a relevant item no recommendations."
 
 
 def test_a_run_is_completed_by_one_click(workspace: Workspace, open_page: Open) -> None:
     ids = store(workspace, {"als": lists(1, USERS[:5]), "popular": lists(2)}, train=TRAIN)
     app = open_page("runs")
     assert "2 runs" in said(app)
-    assert any("als gives 15 users no recommendations" in str(line.value) for line in app.markdown)
+    assert any(
+        "als gives 15 users with a relevant item no recommendations" in str(line.value)
+        for line in app.markdown
+    )
     press(app, "Add it with popular items for them")
     runs = workspace.runs.all(ids["films"])
     assert [run.name for run in runs] == ["als", "popular", "als + popular for the rest"]

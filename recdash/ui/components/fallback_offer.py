@@ -25,19 +25,36 @@ def offer(run_ids: Sequence[str], *, shown: Sequence[str] = ()) -> None:
     if not workspace.person.may("editor"):
         return
     for known in workspace.runs.fallback_offer(run_ids):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"fallback-{known.run_id}"):
-            st.markdown(f"{markdown(sentence(known))}")
-            if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):
-                _add(known, shown)
-            if len(shown) >= MOST_CANDIDATES:
-                st.caption(
-                    f"At most {MOST_CANDIDATES} candidates are compared: then choose it in the row above."
-                )
+        _draw(known, shown)
+
+
+def offer_one(run_ids: Sequence[str]) -> None:
+    """Draws the same for one of the runs, with a choice of it if there are several; nothing for viewers."""
+    workspace = state.workspace()
+    offers = workspace.runs.fallback_offer(run_ids) if workspace.person.may("editor") else []
+    if not offers:
+        return
+    names = {known.run_id: known.name for known in offers}
+    chosen = offers[0].run_id
+    if len(offers) > 1:
+        label, key = f"{len(offers)} runs leave out users", "run-to-complete"
+        chosen = widgets.pick(label, names, chosen, key, width=widgets.BOX)
+    _draw(next(known for known in offers if known.run_id == chosen), ())
+
+
+def _draw(known: FallbackOffer, shown: Sequence[str]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"fallback-{known.run_id}"):
+        st.markdown(f"{markdown(sentence(known))}")
+        if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):
+            _add(known, shown)
+        if len(shown) >= MOST_CANDIDATES:
+            text = f"At most {MOST_CANDIDATES} candidates are compared: then choose it in the row above."
+            st.caption(text)
 
 
 def sentence(known: FallbackOffer) -> str:
-    """Returns a sentence such as ``ItemKNN 100 gives 110 users no recommendations.``"""
-    return f"{known.name} gives {many(known.n_users, 'user')} no recommendations."
+    """Returns a sentence such as ``ItemKNN 100 gives 110 users with a relevant item no recommendations.``"""
+    return f"{known.name} gives {many(known.n_users, 'user')} with a relevant item no recommendations."
 
 
 def _add(known: FallbackOffer, shown: Sequence[str]) -> None:

@@ -16,9 +16,9 @@ USUAL = ("popular", "random", "oracle")
 """The reference candidates selected by default: a floor, a non-personalised list, and a ceiling."""
 
 
-def offer(workspace: Workspace, experiment: Experiment) -> None:
+def offer(workspace: Workspace, experiment: Experiment, *, ticked: bool = True) -> None:
     """Draws check boxes and a button to add reference candidates; nothing if there are none to add, and for
-    viewers.
+    viewers. Without ``ticked`` none is selected at first.
     """
     choices = workspace.runs.reference_choices(experiment.id)
     left = [choice for choice in choices if not choice.is_there or choice.is_archived]
@@ -35,7 +35,8 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         wanted = []
         for choice in possible:
             key = f"reference-{choice.name}-{experiment.id}"
-            if st.checkbox(choice.label, value=choice.name in USUAL, key=key, help=choice.meaning):
+            is_first = ticked and choice.name in USUAL
+            if st.checkbox(choice.label, value=is_first, key=key, help=choice.meaning):
                 wanted.append(choice.name)
     for line in reasons(left):
         st.caption(line)

@@ -182,8 +182,8 @@ def matching(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 
 def in_order(frame: pd.DataFrame, order: str) -> pd.DataFrame:
-    """Returns the items in this order: titles from A, numbers from the largest, then by users to whom the
-    item is relevant.
+    """Returns the items in this order: titles from A, numbers from the largest, then by the number of users
+    for which the item is relevant.
     """
     if order == TITLE:
         return frame.sort_values(TITLE, key=lambda titles: titles.str.casefold(), kind="stable")

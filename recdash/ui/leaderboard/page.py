@@ -38,10 +38,12 @@ def search() -> str:
     return widgets.search("Search runs and tags", "q", "leaderboard-search", "name or tag", reset=("p",))
 
 
-def choices() -> tuple[str, bool, Correction]:
+def choices(view: View) -> tuple[str, bool, Correction]:
     """Draws the choices above the table and returns the set of columns, whether differences are in %, and the
-    correction.
+    correction. A single run has no difference.
     """
+    if len(view.runs) < 2:
+        return widgets.choice("Columns", "cols", SETS, "core"), False, "holm"
     unit = widgets.choice("Difference", "diff", {"abs": "Absolute", "rel": "Relative"}, "abs")
     chosen = widgets.choice("Columns", "cols", SETS, "core")
     return chosen, unit == "rel", corrections.choose()
@@ -180,7 +182,8 @@ def subtitle(view: View, board: Board) -> str:
     counts = [board.n_users[run] for run in board.n_users if run in ranked]
     if not define(view.metric).is_paired:
         return f"{where} is a catalogue-level metric: ranked by value, no CI."
-    return f"{where}, {users(counts)}. Runs share a rank unless they differ significantly."
+    shared = " Runs share a rank unless they differ significantly." if len(ranked) > 1 else ""
+    return f"{where}, {users(counts)}.{shared}"
 
 
 def table(view: View, board: Board) -> Html:
@@ -218,7 +221,7 @@ def footnote(view: View, board: Board) -> Html:
 
 def _how_to_read(view: View, board: Board) -> list[str]:
     if not board.pairs:
-        return ["= marks equal values."]
+        return ["= marks equal values."] if len(board.order) > 1 else []
     grey = set(view.own_ids) - set(view.shown_ids)
     others = " Grey mark: not among the chosen candidates." if grey else ""
     margins = sorted({numbers.three(row["margin"]) for row in board.pairs.values() if row["margin"]})
@@ -236,7 +239,10 @@ def _how_to_read(view: View, board: Board) -> list[str]:
             " Rows are sorted by value: a run can rank above one with a higher value if fewer runs are "
             "significantly better than it."
         )
-    marks = f"Filled mark: significant. Hollow mark: not significant.{band}{others}"
+    is_filled = {row["word"] in ("better", "worse") for row in board.pairs.values()}
+    filled = "Filled mark: significant." if True in is_filled else ""
+    hollow = " Hollow mark: not significant." if False in is_filled else ""
+    marks = f"{filled}{hollow}{band}{others}".strip()
     return [f"{ranks} {marks}", _family(board)]
 
 

@@ -33,9 +33,9 @@ def compare_button(view: View, board: Board) -> None:
     first = shared_first(view, board)
     wanted = first or list(view.candidate_ids)
     names = headlines.some([view.short(run) for run in wanted])
-    label = "Compare with the baseline"
+    label = "Compare with the baseline by k"
     if len(wanted) > 1:
-        label = f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()}"
+        label = f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()} by k"
     if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
         state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
         links.go("metric-vs-k")

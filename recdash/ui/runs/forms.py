@@ -137,9 +137,9 @@ def online_panel(workspace: Workspace, experiment: Experiment) -> None:
     widgets.section("A/B tests", "Link each variant to the run it served.")
     tests, runs = workspace.online_tests.all(experiment.id), workspace.runs.all(experiment.id, archived=True)
     if not tests:
-        widgets.notices([], nothing="No A/B test yet. Add one under Add data.")
+        st.caption("No A/B test yet. Add one under Add data.")
     for test in tests:
-        with st.expander(f"{html.markdown(test.name)} · control: {html.markdown(test.control)}"):
+        with st.expander(f"{html.markdown(test.name)} (control group: {html.markdown(test.control)})"):
             _online_test(workspace, test, runs)
 
 

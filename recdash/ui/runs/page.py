@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from recdash.charts.marks import Mark, mark
+from recdash.charts.marks import Marks, marks
 from recdash.definitions.conventions import POPULATION
 from recdash.definitions.population_counts import KNOWN_TITLES, known_cells
 from recdash.domain.records import Experiment, Run
@@ -28,7 +28,7 @@ from recdash.ui.runs.table import (
     parameter_row,
 )
 
-KNOWN_NOTE = "Known: items and users of its lists that the test set, catalogue or training data have."
+KNOWN_NOTE = "Known: share of the items and users in its lists that any other table of the experiment has."
 
 
 SUBTITLE = "What was uploaded and scored, and where its numbers come from."
@@ -83,25 +83,37 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
     """Draws a table with name, time, tags, note and parameters of every run; a switch hides parameters that
     are equal.
     """
-    only = st.toggle("Only parameters that differ", value=len(runs) > 1, key="runs-only-differences")
+    has_params = len(runs) > 1 and any(run.params for run in runs)
+    only = has_params and st.toggle("Only parameters that differ", value=True, key="runs-only-differences")
     names = parameter_names(runs, only)
-    cells = widgets.run_cells({run.id: _mark(experiment, run) for run in runs})
+    base = _baseline(experiment, runs)
+    cells = widgets.run_cells(_marks(base, runs))
     rows = []
     for run in runs:
-        name = _name_cell(run, cells[run.id], is_baseline=run.id == experiment.baseline)
+        aside = "baseline" if experiment.baseline else "suggested baseline"
+        name = _name_cell(run, cells[run.id], aside if run.id == base else "")
         created = html('<span class="rd-nowrap">{when}</span>', when=moment(run.created))
         rows.append([name, created, _tags(run), run.note, *parameter_row(run, names)])
-    baseline = [place for place, run in enumerate(runs) if run.id == experiment.baseline]
+    baseline = [place for place, run in enumerate(runs) if run.id == base]
     widgets.table(text_columns("Run", "Created", "Tags", "Note", *names), rows, bands=baseline)
 
 
-def _mark(experiment: Experiment, run: Run) -> Mark:
-    return mark(run, "baseline" if run.id == experiment.baseline else "candidate", theme.palette())
+def _baseline(experiment: Experiment, runs: Sequence[Run]) -> str:
+    """Returns the id of the run that the pages compare with: the chosen baseline or the suggested one; empty
+    for a single run.
+    """
+    active = [run for run in runs if run.archived is None]
+    return state.workspace().queries.baseline(experiment, active).id if len(active) > 1 else ""
 
 
-def _name_cell(run: Run, cell: Html, *, is_baseline: bool) -> Html:
+def _marks(baseline: str, runs: Sequence[Run]) -> Marks:
+    """Returns the marks of all runs as the other pages draw them."""
+    return marks(runs, baseline, [run.id for run in runs if run.id != baseline], theme.palette())
+
+
+def _name_cell(run: Run, cell: Html, baseline: str) -> Html:
     asides = [str(run.replicated)] if run.replicated else []
-    asides += ["archived"] if run.archived else ["baseline"] if is_baseline else []
+    asides += ["archived"] if run.archived else [baseline] if baseline else []
     aside = f" ({', '.join(asides)})" if asides else ""
     return html('{cell}<span class="rd-muted">{aside}</span>', cell=cell, aside=aside)
 
@@ -121,8 +133,8 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
     for run in runs:
         known = known_cells(workspace.scores.id_overlap(run.id))
         rows.append([RunName(run.id), *ledger_row(run, names), *map(_share_cell, known)])
-    marks = {run.id: _mark(experiment, run) for run in runs}
-    widgets.table([*text_columns("Run"), *number_columns(*titles)], rows, marks)
+    looks = _marks(_baseline(experiment, runs), runs)
+    widgets.table([*text_columns("Run"), *number_columns(*titles)], rows, looks)
 
 
 def _share_cell(known: str) -> Html:

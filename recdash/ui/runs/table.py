@@ -13,7 +13,7 @@ from recdash.formatting.wording import capital, nested
 LEDGER = {
     "truth_users": "users in the test set",
     "counted": "counted",
-    "without_list": "without recommendations",
+    "without_list": "relevant item but no recommendations",
     "without_relevant": "without relevant item",
     "without_truth": "not in the test set",
     "short_lists": "short lists",
@@ -44,8 +44,10 @@ def parameter_row(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def ledger_names(runs: Sequence[Run]) -> list[str]:
-    """Returns the population counts that any of the runs has, in reading order; unknown ones come last."""
-    present = {name for run in runs for name in run.ledger}
+    """Returns the population counts that are above 0 in any of the runs, in reading order; unknown ones come
+    last.
+    """
+    present = {name for run in runs for name, value in run.ledger.items() if value}
     return [name for name in LEDGER if name in present] + sorted(present - set(LEDGER))
 
 

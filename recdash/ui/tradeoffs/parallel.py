@@ -68,7 +68,7 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     order = tuple(dict.fromkeys((*view.shown_ids, *runs)))
     scores = cached.scoreboard(view, order, tuple(metrics), view.k)
     known = {metric: values(scores, metric) for metric in metrics}
-    widgets.section(finding(view, known), subtitle(metrics, has_chart=len(order) >= FEWEST_LINES))
+    widgets.section(finding(view, known), subtitle(metrics, len(order)))
     if len(order) >= FEWEST_LINES:
         axes = [_parallel_axis(metric, known[metric], view.k) for metric in metrics]
         chart = parallel(axes, order, view.marks, theme.palette())
@@ -110,9 +110,9 @@ def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
     return [run for run, height in heights.items() if height == max(heights.values())]
 
 
-def subtitle(metrics: Sequence[str], *, has_chart: bool) -> str:
-    if not has_chart:
-        return "Bold: best value. Not tested for significance."
+def subtitle(metrics: Sequence[str], n_runs: int) -> str:
+    if n_runs < FEWEST_LINES:
+        return "Bold: the better value. Not tested for significance." if n_runs > 1 else ""
     flipped = [metric_title(metric) for metric in metrics if goal(metric).less_is_better]
     note = f" ({listed(flipped)} {'is' if len(flipped) == 1 else 'are'} inverted)" if flipped else ""
     return f"Higher is better on every axis{note}. Bold: best value. Not tested for significance."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -58,7 +57,7 @@ def _front(view: View, tradeoff: TradeOff) -> str:
 def _losers(view: View, tradeoff: TradeOff) -> str:
     settled = [beaten for beaten in tradeoff.beaten if beaten.settled]
     if not settled:
-        return _behind(view, tradeoff.beaten)
+        return _behind(view, tradeoff)
     verb = "is" if len(settled) == 1 else "are"
     winners = {beaten.by for beaten in settled}
     by_winner = f" by {name(view, settled[0].by)}" if len(winners) == 1 else ""
@@ -71,15 +70,21 @@ def _losers(view: View, tradeoff: TradeOff) -> str:
     return f"; {losers} {verb} dominated{by_winner}"
 
 
-def _behind(view: View, beaten: Sequence[Beaten]) -> str:
+def _behind(view: View, tradeoff: TradeOff) -> str:
+    beaten = tradeoff.beaten
     if not beaten:
         return ""
     if len(beaten) == 1:
         return f"; {name(view, beaten[0].run)} is behind {name(view, beaten[0].by)}, but not significantly"
-    return "; no run is significantly dominated"
+    return f"; no {'chosen run' if _has_grey(view, tradeoff) else 'run'} is significantly dominated"
 
 
-def subtitle(tradeoff: TradeOff) -> str:
+def _has_grey(view: View, tradeoff: TradeOff) -> bool:
+    """Returns whether there are runs that are neither baseline nor candidates, which are not tested."""
+    return not set(tradeoff.places) <= set(view.verdict_query.shown)
+
+
+def subtitle(view: View, tradeoff: TradeOff) -> str:
     """Returns the line below the headline: what the lines and crosses of the chart mean."""
     paired = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if goal.has_user_values]
     by_value = [metric_at(goal.metric, tradeoff.k) for goal in tradeoff.goals if not goal.has_user_values]
@@ -89,7 +94,11 @@ def subtitle(tradeoff: TradeOff) -> str:
     crosses = f"Error bars: uncorrected 95 % CI. Dominated: {worse}{corrected}."
     plain = f"{listed(by_value)}: catalogue-level, no CI."
     dotted = "Dotted line: Pareto front."
-    return " ".join([dotted, *([crosses] if paired else []), *([plain] if by_value else [])])
+    grey = "Grey runs are not tested."
+    if len(tradeoff.places) < 2:
+        dotted, crosses = "", "Error bar: 95 % CI."
+    parts = {dotted: bool(dotted), crosses: paired, plain: by_value, grey: _has_grey(view, tradeoff)}
+    return " ".join(text for text, applies in parts.items() if applies)
 
 
 def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
