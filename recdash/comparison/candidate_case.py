@@ -123,32 +123,52 @@ class CandidateCase:
             and not judged.corrected.excludes_zero
         )
 
-    @cached_property
+    @property
     def risks(self) -> tuple[RichText, ...]:
         """Returns the reasons not to ship the candidate, the most serious first; empty if there are none.
 
         Each is the end of a sentence that begins with the candidate, such as ``cut session watch time by 12
         %``.
         """
+        return tuple(risk.text for risk in self._risks)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Returns the case and each risk as a code without numbers, such as ``mixed`` and ``lost Homepage:
+        session_watch_time``. They stay the same while only words or amounts change.
+        """
+        return (self.case, *(risk.code for risk in self._risks))
+
+    @cached_property
+    def _risks(self) -> tuple[_Risk, ...]:
         evidence, k = self.evidence, self.evidence.comparison.query.k
-        lifts = [against_online(lift) for lift in evidence.lost_online]
+        lifts = [_Risk(f"lost {_code(lift)}", against_online(lift)) for lift in evidence.lost_online]
         metrics = [
-            _risk("lowers ", f"{metric_title(metric, k)} by {percent_of(pair)}", "metric-vs-k", m=metric)
-            for metric, pair in evidence.metrics
-            if pair.judged.word == "worse" and not pair.judged.lower_is_better
-        ]
-        errors = [
-            _risk("raises ", f"{metric_title(metric, k)} by {percent_of(pair)}", "metric-vs-k", m=metric)
-            for metric, pair in evidence.metrics
-            if pair.judged.word == "worse" and pair.judged.lower_is_better
+            _risk(
+                f"worse {metric}",
+                f"{'raises' if pair.judged.lower_is_better else 'lowers'} ",
+                f"{metric_title(metric, k)} by {percent_of(pair)}",
+                "metric-vs-k",
+                m=metric,
+            )
+            for metric, pair in sorted(evidence.metrics, key=lambda item: item[1].judged.lower_is_better)
+            if pair.judged.word == "worse"
         ]
         slices = [
-            _risk("is worse for ", slice_words(part), "segments", by=part.by, c=part.pair.candidate)
+            _risk(
+                f"worse {part.by}={part.value}",
+                "is worse for ",
+                slice_words(part),
+                "segments",
+                by=part.by,
+                c=part.pair.candidate,
+            )
             for part in evidence.slices
             if part.pair.judged.word == "worse"
         ]
         rails = [
             _risk(
+                f"breaks {rail.metric}",
                 f"{'raises' if rail.change > 0 else 'lowers'} ",
                 f"{metric_row(rail.metric).usage.guardrail} {rail_amount(rail, evidence.base)}",
                 "catalogue",
@@ -158,15 +178,24 @@ class CandidateCase:
             if rail.is_broken
         ]
         elsewhere = [
-            (*against_online(lift), Piece(f" {lift.test}, against another run than {evidence.base}"))
+            _Risk(
+                f"lost elsewhere {_code(lift)}",
+                (*against_online(lift), Piece(f" {lift.test}, against another run than {evidence.base}")),
+            )
             for lift in evidence.lost_elsewhere
         ]
         unknown = [
-            _risk("may break the guardrail ", lift_name(lift), "ab-results", " in the A/B test")
+            _risk(
+                f"may break {_code(lift)}",
+                "may break the guardrail ",
+                lift_name(lift),
+                "ab-results",
+                " in the A/B test",
+            )
             for lift in evidence.lifts
             if lift.is_open
         ]
-        return (*lifts, *elsewhere, *metrics, *errors, *slices, *rails, *unknown)
+        return (*lifts, *elsewhere, *metrics, *slices, *rails, *unknown)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: the case, the offline difference with p before and after the correction,
@@ -239,7 +268,11 @@ def against_online(lift: OnlineLift) -> RichText:
     verb = "raised" if lift.change > 0 else "cut"
     amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
     limit = f", which exceeds its {100 * lift.margin:.3g} % margin" if lift.margin else ""
-    return _risk(f"{verb} ", amount, "offline-online", f" in the A/B test{limit}", **metric_of(lift))
+    return (
+        Piece(f"{verb} "),
+        Piece(amount, "offline-online", metric_of(lift)),
+        Piece(f" in the A/B test{limit}"),
+    )
 
 
 def metric_of(lift: OnlineLift) -> dict[str, str]:
@@ -270,6 +303,18 @@ def two(amount: float) -> str:
     return numbers.fixed(rounded, max(0, 1 - floor(log10(rounded)))) if rounded else "0"
 
 
-def _risk(begin: str, text: str, page: str, end: str = "", **params: str) -> RichText:
+@dataclass(frozen=True)
+class _Risk:
+    """A reason not to ship a candidate: a code that stays the same, and the end of a sentence."""
+
+    code: str
+    text: RichText
+
+
+def _risk(code: str, begin: str, text: str, page: str, end: str = "", **params: str) -> _Risk:
     pieces = (Piece(begin), Piece(text, page, params), Piece(end))
-    return tuple(piece for piece in pieces if piece.text)
+    return _Risk(code, tuple(piece for piece in pieces if piece.text))
+
+
+def _code(lift: OnlineLift) -> str:
+    return f"{lift.test}: {lift.metric or lift.title}"

@@ -25,14 +25,15 @@ from recdash.formatting.tables import (
     text_columns,
     with_intervals,
 )
-from recdash.formatting.wording import CORRECTIONS, capital
+from recdash.formatting.wording import CORRECTIONS, capital, lowered
 
 TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online": "worse", "worse": "worse"}
 
 
-def case_table(recommendation: Recommendation) -> Table:
-    """Returns a table with one row per candidate, best offline first."""
-    cases, query = recommendation.cases, recommendation.evidence.comparison.query
+def case_table(recommendation: Recommendation, order: Sequence[str] = ()) -> Table:
+    """Returns a table with one row per candidate, best offline first, or in the ``order`` of run ids."""
+    query = recommendation.evidence.comparison.query
+    cases = sorted(recommendation.cases, key=lambda case: order.index(case.pair.candidate) if order else 0)
     base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
     corrected_by = f", {rule}" if rule else ""
     shares = [_shares(case) for case in cases]  # the decimals are those of what is written in %
@@ -87,13 +88,13 @@ def _lift(case: CandidateCase) -> Cell:
     if not telling:
         return muted("invalid: sample ratio mismatch" if evidence.invalid_tests else "not tested")
     shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]
-    text = capital(", ".join(map(_lift_text, shown)))
+    text = capital(", ".join(_lift_text(lift) for lift in shown))
     return text if shown is telling and (evidence.lost_online or evidence.won_online) else muted(text)
 
 
 def _lift_text(lift: OnlineLift) -> str:
     amount = 100 * lift.change
-    return f"{lift.title} {numbers.signed(amount, numbers.places([amount]))} %"
+    return f"{lowered(lift.title)} {numbers.signed(amount, numbers.places([amount]))} %"
 
 
 def _but(case: CandidateCase) -> Cell:
@@ -118,4 +119,4 @@ def _note(cases: Sequence[CandidateCase]) -> str:
         notes.append(f"Significant alone, not after the correction: {', '.join(decided)}.")
     if unknown:
         notes.append(f"No valid test: {', '.join(unknown)}.")
-    return " ".join([*notes, "Segments of users count, segments of items do not."])
+    return " ".join([*notes, "Only segments of users can add a risk."])

@@ -14,6 +14,8 @@ from recdash.metrics.naming import less_is_wanted
 from recdash.stats.jackknife import LEAST_LISTS, ROUNDED, Pulls, change_interval
 
 BELOW, ABOVE = "below its guardrail", "above its guardrail"
+EXCEEDS, MAY_EXCEED = "exceeds its guardrail", "may exceed its guardrail"
+WITHIN, NO_LOSS = "within its guardrail", "no loss"
 FEW_LISTS = f"fewer than {LEAST_LISTS} users have a list"
 NOT_ASKED = "it was not requested"
 
@@ -83,15 +85,27 @@ class GuardrailResult:
 
     @property
     def word(self) -> str:
-        """Returns the result in words: ``within its guardrail``, ``may be below its guardrail``, ``below its
-        guardrail``, the same with *above*, or ``from 0: no share`` if the baseline's value is 0.
+        """Returns the result in words for JSON and reports: ``within its guardrail``, ``may be below its
+        guardrail``, ``below its guardrail``, the same with *above*, or ``from 0: no share`` if the baseline's
+        value is 0.
         """
         if not isfinite(self.change):
             return "from 0: no share"
         where = ABOVE if self.less_is_better else BELOW
         if self.is_broken:
             return where
-        return f"may be {where}" if self.may_be_broken else "within its guardrail"
+        return f"may be {where}" if self.may_be_broken else WITHIN
+
+    @property
+    def shown(self) -> str:
+        """Returns the result in words for pages: what is lost, whichever direction is wanted."""
+        if not isfinite(self.change):
+            return self.word
+        if self.is_broken:
+            return EXCEEDS
+        if self.may_be_broken:
+            return MAY_EXCEED
+        return WITHIN if self.loss > 0 else NO_LOSS
 
     @property
     def sign(self) -> str:

@@ -108,15 +108,18 @@ def _of_users(pair: Pair) -> KeyNumber:
     """
     paired = pair.paired
     of, (better, same, worse) = user_split(paired.wins, paired.ties, paired.losses)
-    note = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}"
+    p = _sign_test(paired.wins, paired.losses)
+    shown_p = numbers.p_value(p)
+    test = f"p {shown_p}" if "<" in shown_p else f"p = {shown_p}"
+    note = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}; sign test {test}"
     word = "better" if paired.wins > paired.losses else "worse"
-    if not _sign_test_decides(paired.wins, paired.losses):
+    if p > SIGNIFICANT:
         word = "inconclusive"
-    return KeyNumber("Users who gain", f"{better.share} of {of}", word, note)
+    return KeyNumber("Users who gain and lose", f"{better.share} of {of} gain", word, note)
 
 
-def _sign_test_decides(wins: int, losses: int) -> bool:
-    """Returns whether significantly more users gain than lose, or fewer (two-sided sign test, 5 %)."""
+def _sign_test(wins: int, losses: int) -> float:
+    """Returns p of the two-sided sign test of whether more users gain than lose, or fewer."""
     from scipy.stats import binomtest
 
-    return wins != losses and bool(binomtest(wins, wins + losses).pvalue <= SIGNIFICANT)
+    return float(binomtest(wins, wins + losses).pvalue) if wins != losses else 1.0

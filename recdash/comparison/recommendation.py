@@ -106,6 +106,13 @@ class Recommendation:
         """Returns the verdict that follows from offline numbers alone, on the candidate in question."""
         return decide(self.evidence)
 
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Returns the case for every candidate and its risks as codes, by which two recommendations are
+        compared whatever their words.
+        """
+        return tuple(sorted(f"{case.pair.candidate} {fact}" for case in self.cases for fact in case.facts))
+
     def case_of(self, run: str) -> CandidateCase | None:
         return next((case for case in self.cases if case.pair.candidate == run), None)
 
@@ -161,6 +168,25 @@ def with_guardrail_intervals(source: Source, recommendation: Recommendation) -> 
     if recommendation.action == "not comparable":
         return recommendation
     return replace(recommendation, evidence=with_intervals(source, recommendation.evidence))
+
+
+def untested_rivals(today: Recommendation) -> str:
+    """Returns why a candidate that won its A/B test is shipped rather than others that do not differ
+    significantly from it offline: they were not in one. Empty if there are none.
+    """
+    leader = today.evidence.leader
+    chosen = today.case_of(today.run) if today.run and today.action == "ship" else None
+    if chosen is None or leader is None or chosen.case != "proven":
+        return ""
+    rivals = {run for pair in today.evidence.rivals() for run in (pair.baseline, pair.candidate)}
+    others = [case for case in today.cases if case.pair.candidate in rivals and case.pair != chosen.pair]
+    names = [case.name for case in others if not _was_tested(case)]
+    if not names:
+        return ""
+    do, have = ("does", "has") if len(names) == 1 else ("do", "have")
+    return (
+        f"{listed(names)} {do} not differ significantly from it offline, but {have} not been in an A/B test."
+    )
 
 
 def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:

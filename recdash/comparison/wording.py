@@ -263,9 +263,9 @@ def tiles_note(evidence: VerdictEvidence) -> str:
     return f"Change vs {evidence.base}, {level(evidence)}{judged}"
 
 
-def differences_note(comparison: Comparison) -> str:
+def differences_note(comparison: Comparison, *, has_band: bool = True, has_hollow: bool = True) -> str:
     """Returns the caption of a chart of the candidates' differences: metric, interval, correction, users and
-    margin.
+    margin. ``has_band`` and ``has_hollow`` are whether the chart has a visible band and hollow marks.
     """
     pairs, terms = comparison.against, comparison.query.terms
     base, users = comparison.names[comparison.query.baseline], count_range(pair.paired.n for pair in pairs)
@@ -273,11 +273,13 @@ def differences_note(comparison: Comparison) -> str:
     judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
     sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
     ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
-    band = f"Grey band: too small to matter (±{ends}). " if ends else ""
-    return (
-        f"Paired difference in {comparison.query.where} to {base}, {100 * terms.level:.3g} % CI{judged}, "
-        f"n = {users}. {band}Hollow: not significant, or a tie."
-    )
+    interval_of = f"{100 * terms.level:.3g} % CI{judged}"
+    notes = [
+        f"Paired difference in {comparison.query.where} to {base}, {interval_of}, n = {users}.",
+        *([f"Grey band: too small to matter (±{ends})."] if ends and has_band else []),
+        *(["Hollow: not significant, or a tie."] if has_hollow else []),
+    ]
+    return " ".join(notes)
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,9 @@ class Offline:
     ``headline`` and ``sentences`` are the recommendation, ``state`` is its action; in snapshots of older
     releases, they are a verdict on the best candidate. ``pairs`` has all candidates with the baseline and
     with each other; ``metrics``, ``guardrails`` and ``slices`` concern the subject only. ``apart`` is {run
-    id: why the run has no pair}. ``has_guardrails`` is False if the experiment's rules have none.
+    id: why the run has no pair}. ``has_guardrails`` is False if the experiment's rules have none. ``run`` is
+    the id of the run that is recommended, and ``facts`` are those of the recommendation; both are empty in
+    snapshots of older releases.
     """
 
     subject: Subject
@@ -153,6 +155,8 @@ class Offline:
     warnings: tuple[str, ...] = ()
     apart: Mapping[str, str] = field(default_factory=dict)
     has_guardrails: bool = True
+    run: str | None = None
+    facts: tuple[str, ...] = ()
 
     @property
     def own(self) -> Difference | None:

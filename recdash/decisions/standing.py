@@ -98,11 +98,17 @@ def outcome_for(run: str | None, today: Recommendation | None) -> Outcome | None
 def _compared_with_then(decision: Decision, today: Recommendation) -> tuple[bool, bool]:
     """Returns whether the decision was made when the recommendation was the same, and whether it had the same
     reasons.
+
+    Facts are compared, which new words do not change; decisions of older releases have only sentences.
     """
     then = decision.offline
-    if then is None or then.headline != today.headline:
+    if then is None:
         return False, False
-    return True, then.sentences == tuple(map(plain, today.sentences))
+    if then.facts:
+        is_same = (then.state, then.run) == (today.action, today.run)
+        return is_same, is_same and then.facts == today.facts
+    is_same = then.headline == today.headline
+    return is_same, is_same and then.sentences == tuple(map(plain, today.sentences))
 
 
 def _agrees(decision: Decision, run: str | None, today: Recommendation) -> bool:

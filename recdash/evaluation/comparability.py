@@ -98,15 +98,19 @@ def served_users_hash(hits: Hits) -> str:
 
 
 def comparability_problems(
-    bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES
+    bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES, *, alike: bool = False
 ) -> list[Problem]:
-    """Returns the reasons why the runs' numbers may not be comparable; empty if they are."""
+    """Returns the reasons why the runs' numbers may not be comparable; empty if they are.
+
+    ``alike``: whether users without a list from any run are reported, too. They change no comparison, but
+    count as 0 in every value.
+    """
     differences = [
         *_different_tables(bases),
         *_different_rules(bases),
         *_different_order(bases),
         *_different_versions(bases, changes),
-        *_different_users(bases),
+        *_different_users(bases, alike=alike),
         *(
             (problem.code, f"{problem.place}: {problem.found}", problem.fix)
             for basis in bases
@@ -210,7 +214,7 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() else 0 for part in version.split("."))
 
 
-def _different_users(bases: Sequence[Basis]) -> Differences:
+def _different_users(bases: Sequence[Basis], *, alike: bool) -> Differences:
     counted = [basis for basis in bases if basis.counted + basis.without_list]
     if counted and all(basis.users in LISTED for basis in counted):
         if len(_groups(counted, [(basis.counted, basis.served) for basis in counted])) > 1:
@@ -220,7 +224,7 @@ def _different_users(bases: Sequence[Basis]) -> Differences:
             yield "different-users-counted", text, fix
         return
     shares = {basis.run: _share_without_list(basis) for basis in counted}
-    least = min(shares.values(), default=0.0)
+    least = 0.0 if alike else min(shares.values(), default=0.0)
     if max(shares.values(), default=0.0) - least > NOTICEABLE:
         fix = "Compare without these users, too, before you decide."
         missing = {name: share for name, share in shares.items() if share > least + NOTICEABLE}

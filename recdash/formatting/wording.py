@@ -35,8 +35,7 @@ def tone(word: str) -> str:
 _TONES = {
     "better": "better",
     "worse": "worse",
-    "below its guardrail": "worse",
-    "above its guardrail": "worse",
+    "exceeds its guardrail": "worse",
 }
 
 

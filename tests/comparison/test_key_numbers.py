@@ -11,7 +11,7 @@ from verdict_table import BASE, CLEAR, LOSS, Table
 from verdict_table import run as changes
 
 from recdash.comparison import ComparisonQuery, compare
-from recdash.comparison.key_numbers import _sign_test_decides, key_numbers, whose_numbers
+from recdash.comparison.key_numbers import SIGNIFICANT, _sign_test, key_numbers, whose_numbers
 from recdash.comparison.query import Terms
 from recdash.comparison.recommendation import recommend
 from recdash.comparison.wording import plain, tiles_note, user_split
@@ -32,7 +32,7 @@ def test_they_say_whose_they_are(als: np.ndarray, action: str, whose: str) -> No
     result = recommend(source, compare(source, query))
     assert (result.action, whose_numbers(result)) == (action, whose)
     titles = [number.title for number in key_numbers(result.evidence)]
-    assert titles == ["nDCG@10, offline", "Users who gain"]
+    assert titles == ["nDCG@10, offline", "Users who gain and lose"]
 
 
 @pytest.mark.parametrize(("is_corrected", "corrected"), [(True, ", Holm-corrected"), (False, "")])
@@ -81,9 +81,9 @@ def test_shares_of_users_add_up_and_a_small_majority_is_inconclusive() -> None:
     assert [part.share for part in parts] == ["51", "1", "48"]
     _, parts = user_split(100, 100, 100)
     assert [part.share for part in parts] == ["33", "34", "33"]
-    assert not _sign_test_decides(490, 455)
-    assert _sign_test_decides(1_060, 480)
-    assert not _sign_test_decides(0, 0)
+    assert _sign_test(490, 455) > SIGNIFICANT
+    assert _sign_test(1_060, 480) < SIGNIFICANT
+    assert _sign_test(0, 0) == 1.0
 
 
 def test_the_tile_and_the_sentence_give_the_same_shares() -> None:
@@ -96,7 +96,10 @@ def test_the_tile_and_the_sentence_give_the_same_shares() -> None:
     query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
     result = recommend(source, compare(source, query))
     tile = key_numbers(result.evidence)[-1]
-    assert (tile.value, tile.note) == ("53 of 100", "29 lose, 18 unchanged, n = 400")
+    assert (tile.value, tile.note) == (
+        "53 of 100 gain",
+        "29 lose, 18 unchanged, n = 400; sign test p <0.001",
+    )
     assert "; better for 53 of 100 users, worse for 29)." in plain(result.offline.sentences[0])
     part: Any = SimpleNamespace(evidence=result.evidence, query=SimpleNamespace(scope=Scope("a part")))
     assert "; better for 54 of 100 users, worse for 29)." in first_lead(part).sentences[0]

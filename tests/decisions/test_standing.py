@@ -10,7 +10,7 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, Table
 
 from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.recommendation import Recommendation, recommend
-from recdash.comparison.wording import plain
+from recdash.comparison.wording import Piece, plain
 from recdash.decisions import Decision
 from recdash.decisions.standing import decision_on_top, outcome_for, standing
 from recdash.domain.journal import Entry
@@ -86,18 +86,31 @@ def test_the_words() -> None:
     assert standing(decision, None).text == "Evidence today: not known, because there is nothing to compare."
 
 
-def overruling(against: Recommendation) -> Decision:
-    """Returns the decision to ship ALS, made when the recommendation was the one given."""
+def overruling(against: Recommendation, *, with_facts: bool = True) -> Decision:
+    """Returns the decision to ship ALS, made when the recommendation was the one given; an older one without
+    its facts.
+    """
     decided = entry(1, "ship", "ALS")
     sentences = [plain(sentence) for sentence in against.sentences]
     offline = {"state": against.action, "sentences": sentences, "terms": "", "pairs": []}
     offline |= {"headline": against.headline, "subject": decided.facts["subject"]}
+    offline |= {"run": against.run, "facts": against.facts} if with_facts else {}
     return Decision(replace(decided, facts={**decided.facts, "offline": offline}))
 
 
-def test_a_reason_that_came_later_is_not_called_unchanged() -> None:
+def test_other_words_for_the_same_reasons_change_nothing() -> None:
+    lost = today(LOST)
+    reworded = replace(lost, headline="Leave Popular", why=((Piece("ALS made users leave."),),))
+    unchanged = "Evidence today: unchanged; decided although "
+    assert standing(overruling(reworded), lost).text.startswith(unchanged)
+    assert standing(overruling(lost, with_facts=False), lost).text.startswith(unchanged)
+    assert not standing(overruling(reworded, with_facts=False), lost).text.startswith(unchanged)
+
+
+@pytest.mark.parametrize("with_facts", [True, False])
+def test_a_reason_that_came_later_is_not_called_unchanged(with_facts: bool) -> None:
     """The headline stays, but the A/B test was lost only after the decision."""
-    result = standing(overruling(today(KEEP_UNSURE)), today(LOST))
+    result = standing(overruling(today(KEEP_UNSURE), with_facts=with_facts), today(LOST))
     assert result.text == (
         "Evidence today: does not agree, because ALS cut watch time by 12 % in the A/B test; "
         "the recommendation is still “Keep Popular”."

@@ -55,6 +55,16 @@ def test_each_difference_is_told(other: Basis, code: str) -> None:
     assert codes(other, ALS) == [code]
 
 
+def test_users_whom_no_run_serves_are_told_if_asked() -> None:
+    poor = replace(ALS, counted=100, without_list=37)
+    assert codes(poor) == codes(poor, replace(poor, run="bpr")) == []
+    (problem,) = comparability_problems([poor], alike=True)
+    assert (problem.code, problem.found) == (
+        "lists-missing",
+        "37 % of users get no recommendations from als and count as 0",
+    )
+
+
 def test_the_words_name_the_sides() -> None:
     other = replace(EASE, users="both", depth=50)
     assert [problem.found for problem in comparability_problems([ALS, other, replace(ALS, run="bpr")])] == [

@@ -67,7 +67,7 @@ def pick(app: AppTest, label: str, value: str) -> AppTest:
 @pytest.mark.usefixtures("ids")
 def test_an_empty_page_says_what_to_do_next(shown: Open) -> None:
     app = shown()
-    assert "Nothing is decided yet Propose a candidate for a review" in said(app)
+    assert "Nothing is decided yet Recommended: Ship als. Propose a candidate for a review" in said(app)
     assert {"Propose", "Decide"} <= {element.label for element in app.button}
 
 

@@ -152,21 +152,19 @@ def test_a_tile_that_decides_nothing_is_hollow() -> None:
     assert tile.strip.hollow
 
 
-def test_the_interval_of_equal_users_is_said_to_be_about_others() -> None:
-    """All 100 users are equal, yet a user who was not measured may differ by the largest value."""
+def test_a_tile_of_equal_users_has_no_interval() -> None:
+    """All 100 users are equal: an interval would be about users who were not measured."""
     same = paired_difference(np.full(100, 0.2), np.full(100, 0.2), bound=1.0)
     (judged,) = judge([same], "off")
     equal = Pair("p", "a", 0.2, 0.2, judged)
     note = f"95 % CI {relative.bounds(equal, 'ndcg')}"
     tile = of_pair("nDCG@10", "ndcg", equal, note)
-    assert tile.word == "equal for every user"
-    assert tile.note == f"{note}: users who were not measured may differ"
+    assert (tile.change, tile.word, tile.note) == ("", "equal for every user", "n = 100")
+    assert tile.strip is None
     assert of_pair("nDCG@10", "ndcg", pair(0.01, 0.02), note).note == note
     unknown = paired_difference(np.full(100, 0.2), np.full(100, 0.2))
     (judged,) = judge([unknown], "off")
-    assert of_pair("nDCG@10", "ndcg", Pair("p", "a", 0.2, 0.2, judged), "95 % CI unknown").note == (
-        "95 % CI unknown"
-    )
+    assert of_pair("nDCG@10", "ndcg", Pair("p", "a", 0.2, 0.2, judged), "95 % CI unknown").note == "n = 100"
 
 
 def test_a_guardrail_says_whether_it_holds_and_its_interval_or_why_there_is_none() -> None:
@@ -178,7 +176,7 @@ def test_a_guardrail_says_whether_it_holds_and_its_interval_or_why_there_is_none
         "within its guardrail",
     )
     broken = of_rail("Coverage@10", GuardrailResult("coverage", value=0.1, base_value=0.2, guard=0.2), "")
-    assert (broken.word, broken.strip) == ("below its guardrail", None)
+    assert (broken.word, broken.strip) == ("exceeds its guardrail", None)
     assert broken.note == "from 20.0 %; no interval: it was not requested"
     sure = GuardrailResult("coverage", 0.1, 0.2, 0.2, low=-0.6, high=-0.4, why_no_interval="")
     assert of_rail("Coverage@10", sure, "90 % CI").note == "from 20.0 %; 90 % CI −60.0 to −40.0 %"

@@ -186,7 +186,7 @@ def test_the_overview_states_the_finding_with_its_interval(open_page: Open) -> N
     assert re.search(r"""title="McNemar's exact test">[^<]*, paired over 20 users</a>""", bodies)
     assert "95 % CI, Holm-corrected over 2, n = 20" in text
     assert "Both candidates beat poor" in text
-    assert "Users who gain 20 of 20" in text
+    assert "Users who gain and lose 20 of 20 gain" in text
 
 
 @pytest.mark.usefixtures("films")

@@ -79,13 +79,20 @@ def test_viewers_read_the_rules(
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.11, "ALS: ×11.0, within its guardrail"),
+        (0.11, "ALS: ×11.0, no loss"),
         (0.009, "ALS: −10.0 %, within its guardrail"),
-        (0.007, "ALS: −30.0 %, below its guardrail"),
+        (0.007, "ALS: −30.0 %, exceeds its guardrail"),
     ],
 )
 def test_a_finding_is_a_change_and_a_word(value: float, text: str) -> None:
     assert page._finding("ALS", GuardrailResult("coverage", value, 0.01, 0.2)) == text
+
+
+def test_with_one_run_guardrails_wait_for_a_second(workspace: Workspace, open_page: Open) -> None:
+    store(workspace, {"als": lists(1)}, catalogue=CATALOGUE)
+    text = said(open_page("settings"))
+    assert "compared once there is a second run" in text
+    assert "not measured for these runs" not in text
 
 
 def test_each_preset_says_what_it_recommends(workspace: Workspace, open_page: Open) -> None:

@@ -82,6 +82,8 @@ class Snapshots:
             warnings=tuple(map(str, verdict.evidence.problems)),
             apart={comparison.names[run]: why for run, why in comparison.apart.items()},
             has_guardrails=bool(comparison.query.terms.guards),
+            run=verdict.run,
+            facts=verdict.facts,
         )
         snapshot = self._with_own(snapshot, query)
         return replace(snapshot, definitions=self._definitions(experiment_id, snapshot))

@@ -31,7 +31,8 @@ def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ())
     """
     names = {run_id: view.short(run_id) for run_id in view.run_ids}
     known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(run_ids)}
-    for place, problem in enumerate(workspace().scores.comparability(list(known), known)):
+    problems = workspace().scores.comparability(list(known), known, alike=True)
+    for place, problem in enumerate(problems):
         is_hidden = problem.code in without or problem in _dismissed()
         if not is_hidden and (problem.code != LISTS_MISSING or reads_lists(view.metric)):
             _line(view, problem, f"warning-{place}")

@@ -11,6 +11,7 @@ from recdash.comparison import relative
 from recdash.comparison.cells import metric_value
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
+from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import shown, tone
 
@@ -44,18 +45,21 @@ class Tile:
 def of_pair(title: str, metric: str, pair: Pair, note: str) -> Tile:
     """Returns the tile of a metric, whose corrected interval is ``note``.
 
-    If all users are equal, the interval tells how much others may differ: it narrows with more users.
+    If the values of all users are equal, it says only that: an interval would be about users who were not
+    measured.
     """
+    if pair.is_identical:
+        value = metric_value(metric, pair.value).shown
+        return Tile(title, value, pair.judged.sign, "", pair.words, f"n = {numbers.count(pair.paired.n)}")
     interval, word = pair.judged.corrected, pair.judged.word
     low, share, high = map(pair.percent, (interval.low, pair.paired.mean, interval.high))
-    strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
+    strip = Strip(
+        max(low, 100 * relative.largest_loss(metric)), share, high, hollow=word in ("tie", "not settled")
+    )
     known = all(map(isfinite, (low, share, high)))
     drawn = known and not relative.is_from_zero(pair)
     value = metric_value(metric, pair.value).shown
-    said = pair.words if pair.is_identical else word
-    if pair.is_identical and isfinite(interval.low):
-        note = f"{note}: users who were not measured may differ"
-    return Tile(title, value, pair.judged.sign, relative.change(pair), said, note, strip if drawn else None)
+    return Tile(title, value, pair.judged.sign, relative.change(pair), word, note, strip if drawn else None)
 
 
 def of_rail(title: str, rail: GuardrailResult, level: str) -> Tile:
@@ -69,7 +73,7 @@ def of_rail(title: str, rail: GuardrailResult, level: str) -> Tile:
     if rail.has_interval:
         sure = f"{level} {relative.share_bounds(rail.low, rail.high, rail.change)}"
     change = relative.rail_change(rail)
-    return Tile(title, value, rail.sign, change, rail.word, f"from {base}; {sure}")
+    return Tile(title, value, rail.sign, change, rail.shown, f"from {base}; {sure}")
 
 
 def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, key_numbers, whose_numbers
+from recdash.comparison.recommendation import untested_rivals
 from recdash.comparison.sensitivity import title_of
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import CORRECTIONS, day, tone
@@ -34,11 +35,12 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
-    known = key_numbers(today.evidence)
+    known, rivals = key_numbers(today.evidence), untested_rivals(today)
     figures = [_first_figure(view, today, figure) for figure in known[:1]] + list(map(_figure, known[1:]))
     numbers = html(
-        '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
+        '<p class="rd-muted">{whose}</p>{rivals}<div class="rd-tiles rd-figures">{figures}</div>',
         whose=whose_numbers(today),
+        rivals=html('<p class="rd-muted">{rivals}</p>', rivals=rivals) if rivals else "",
         figures=join(figures),
     )
     return html(

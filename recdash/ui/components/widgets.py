@@ -159,6 +159,31 @@ def table_html(
     return tables.table_html(table, runs, kind=kind, row_head=row_head, label=label)
 
 
+def stacked_table_html(
+    columns: Sequence[Column],
+    rows: Iterable[Iterable[Cell]],
+    marks: Marks | None = None,
+    *,
+    kind: str = "",
+    label: str = "",
+) -> Html:
+    """Returns a table whose rows become blocks on a narrow page: each cell but the first then shows the title
+    of its column. The arguments are those of ``table_html``.
+    """
+    runs = run_cells(marks or {})
+
+    def named(column: Column, cell: Cell) -> Cell:
+        if cell == "":
+            return cell
+        template = '<i class="rd-label">{title}</i>{cell}'
+        return html(template, title=column.title, cell=tables.cell_html(cell, runs))
+
+    blocks = []
+    for first, *others in rows:
+        blocks.append([first, *map(named, columns[1:], others)])
+    return table_html(columns, blocks, marks, kind=f"{kind} rd-stacked".strip(), label=label)
+
+
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:
     """Returns rows of three cells, each of which opens to show more: see :func:`folding_row`."""
     head = join([html("<span>{title}</span>", title=title) for title in titles])

@@ -51,7 +51,7 @@ def _card(view: View, decision: Decision, later: Decision | None) -> Html:
         prose=prose(decision.text),
         although=_although(decision),
         notes=small_paragraphs(notes),
-        checks=checks(decision.checklist, "When it was decided"),
+        checks=checks(decision.checklist, f"on {day(decision.created)}"),
     )
 
 
@@ -81,9 +81,11 @@ def _although(decision: Decision) -> Html:
 
 def _tiles_note(decision: Decision) -> str:
     base = decision.subject.baseline.name if decision.subject.baseline else "the baseline"
-    online = "; online against the control" if decision.online else ""
+    online = "; online against the control, corrected over the goals" if decision.online else ""
+    corrected = decision.offline.terms.partition(";")[0] if decision.offline else ""
+    offline = f"change against {base}{f', {corrected}' if corrected else ''}"
     stood = f"Numbers as they stood on {day(decision.created)}"
-    return f"{stood}: change against {base}{online}. All tiles share one scale; the tick marks zero."
+    return f"{stood}: {offline}{online}. The strips share one scale; the tick marks zero."
 
 
 def checks(items: Sequence[ChecklistItem], when: str) -> Html:
@@ -95,7 +97,7 @@ def checks(items: Sequence[ChecklistItem], when: str) -> Html:
     for item in items:
         sign = toned(*ITEM_SIGNS[item.state])
         rows.append(html(row, why=item.reason, sign=sign, name=item.title, state=item.state))
-    checklist = '<div class="rd-split"><h3>Checklist. {when}</h3><ul>{rows}</ul></div>'
+    checklist = '<div class="rd-split"><h3>Checklist {when}</h3><ul>{rows}</ul></div>'
     return html(checklist, when=when, rows=join(rows))
 
 

@@ -62,13 +62,14 @@ def _held(view: View) -> list[Decision]:
 # ── propose or decide ────────────────────────────────────────────────────────────────────────
 
 
-def _today(view: View) -> Recommendation | None:
+def recommendation(view: View) -> Recommendation | None:
+    """Returns the recommendation for the view; None without runs to compare."""
     return cached.verdict(view) if view.shown else None
 
 
 def recommended(view: View) -> str | None:
     """Returns the id of the candidate that should be shipped or tested; None if there is none."""
-    today = _today(view)
+    today = recommendation(view)
     return today.run if today is not None and today.action in ("ship", "test") else None
 
 
@@ -82,20 +83,26 @@ def begin(view: View) -> None:
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)
-    today = _today(view)
+    today = recommendation(view)
     keeps = today is not None and today.action == "keep"
     against = f" against {view.baseline.name}" if view.baseline else ""
     numbers = f"{metric_at(view.metric, view.k)}{against}"
-    widgets.section(
-        "Propose or decide", f"Both keep the numbers as they stand now: {numbers}, as chosen above."
-    )
+    kept = f"A proposal and a decision keep the numbers as they stand now: {numbers}, as chosen above."
+    widgets.section("Propose or decide", kept)
     tabs = ["Propose for a review", "Decide without a review"]
     first = tabs[1] if keeps and not wanted else tabs[0]
     review, right_away = st.tabs(tabs, default=first, key=f"begin-{view.experiment.id}-{tabs.index(first)}")
     with review:
-        _propose(view, wanted or recommended(view), may_be_empty=keeps)
+        _propose(view, wanted or _to_propose(view), may_be_empty=keeps)
     with right_away:
         _decide(view, wanted, today)
+
+
+def _to_propose(view: View) -> str | None:
+    """Returns the recommended candidate; None if there is none, or if it is decided to ship it."""
+    shipped = [decision.subject.run for decision in _held(view) if decision.outcome == "ship"]
+    run = recommended(view)
+    return None if run in [run.id for run in shipped if run] else run
 
 
 def _propose(view: View, wanted: str | None, *, may_be_empty: bool) -> None:
@@ -130,7 +137,7 @@ def _candidates(view: View) -> dict[str, str]:
 
 
 def _decide(view: View, wanted: str | None, today: Recommendation | None) -> None:
-    names = {NO_CHOICE: "No single run", **{run.id: run.name for run in view.runs}}
+    names = {NO_CHOICE: "All candidates", **{run.id: run.name for run in view.runs}}
     leader = today.evidence.leader if today is not None else None
     first = wanted or (leader.candidate if leader is not None else next(iter(_candidates(view)), NO_CHOICE))
     outcomes = dict(OUTCOME_NAMES)
@@ -246,7 +253,9 @@ def _answer(view: View, review: Review) -> None:
         author = markdown(review.entry.author)
         st.caption(f"By the decision rules, another person than {author} decides this review.")
     with st.form(form, border=False):
-        outcome = idempotent_form.outcome(form, OUTCOME_NAMES | APPROVALS, outcome_for(about, _today(view)))
+        outcome = idempotent_form.outcome(
+            form, OUTCOME_NAMES | APPROVALS, outcome_for(about, recommendation(view))
+        )
         text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
         run_id = review.subject.run.id if review.subject.run else NO_CHOICE

@@ -14,7 +14,7 @@ from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.decision_links import excerpt
-from recdash.ui.components.widgets import table_html
+from recdash.ui.components.widgets import stacked_table_html
 from recdash.ui.decisions import card, forms, wording
 from recdash.ui.decisions import review as review_card
 
@@ -43,7 +43,10 @@ def show(view: View) -> None:
         forms.begin(view)
     _show_decision(view, made)
     _show_reviews(view, proposed)
-    if not begins:
+    if not begins and made and not state.params().get("pr") and forms.may_write():
+        with st.expander("Propose or decide again"):
+            forms.begin(view)
+    elif not begins:
         forms.begin(view)
     show_history(entries)
     st.html(links.to_guide(view, GUIDE))
@@ -57,6 +60,8 @@ def _nothing(view: View) -> None:
             "Propose a candidate for a review, which collects offline and online evidence, or decide right "
             "away. The numbers are kept as they stand at that moment."
         )
+    if today := forms.recommendation(view):
+        text = f"Recommended: {today.headline}. {text}"
     widgets.empty("Nothing is decided yet", text)
     forms.begin(view)
 
@@ -98,12 +103,12 @@ def show_history(entries: Sequence[Entry]) -> None:
     """Draws a table of who did what, the newest first."""
     widgets.section("History", "Who did what, the newest first. All days on this page are in UTC.")
     known = {entry.id: entry for entry in entries}
-    columns = text_columns("When", "Who", "What", "Words")
+    columns = text_columns("When", "Who", "What", "Comment")
     rows = []
     for entry in entries:
         action, text = wording.action(entry, known), excerpt(entry.text)
         rows.append([moment(entry.created), entry.author, action, text])
-    st.html(table_html(columns, rows[:FEW], kind="rd-words rd-history"))
+    st.html(stacked_table_html(columns, rows[:FEW], kind="rd-words rd-history"))
     if rows[FEW:]:
         with st.expander(f"{len(rows) - FEW} earlier lines"):
-            st.html(table_html(columns, rows[FEW:], kind="rd-words rd-history"))
+            st.html(stacked_table_html(columns, rows[FEW:], kind="rd-words rd-history"))

@@ -14,7 +14,6 @@ from recdash.formatting.wording import capital, day
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import table_html
 from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.card import ITEM_SIGNS
@@ -26,8 +25,12 @@ EXPLAINED = {"Split of users": ("srm", "sample ratio mismatch (SRM)")}
 
 
 def show_list(view: View, reviews: Sequence[Review]) -> None:
-    """Draws a table of all reviews: candidate, state, author, and what is next."""
-    columns = text_columns("Candidate", "State", "Proposed by", "Next, or closed")
+    """Draws a table of all reviews: candidate, state, author, and what is next. A single review has all of it
+    in its card.
+    """
+    if len(reviews) == 1:
+        return
+    columns = text_columns("Candidate", "State", "Proposed by", "Next step")
     rows = []
     for review in reviews:
         run, decision, proposal = review.subject.run, review.decision, review.entry
@@ -35,7 +38,7 @@ def show_list(view: View, reviews: Sequence[Review]) -> None:
         cell = widgets.run_cell(decision_tiles.mark_of(view, run)) if run else ""
         by = f"{proposal.author}, {day(proposal.created)}"
         rows.append([cell, state_badge(review.state), by, review.missing or closed])
-    st.html(table_html(columns, rows, kind="rd-words rd-reviews"))
+    st.html(widgets.stacked_table_html(columns, rows, kind="rd-words rd-reviews"))
 
 
 def show(view: View, review: Review) -> None:
@@ -43,7 +46,7 @@ def show(view: View, review: Review) -> None:
         st.html(_head(view, review))
         st.html(checklist_html(view, review.checklist))
         tiles = decision_tiles.show(view, review.offline, review.online)
-        if tiles:
+        if tiles and review.is_open:  # else the decision shows them
             st.html(tiles)
         for entry in review.evidence:
             card.show_evidence(entry)

@@ -8,7 +8,7 @@ from math import nan
 from recdash.charts.marks import CONTEXT_GREY, Mark
 from recdash.comparison import relative
 from recdash.comparison.cells import metric_value
-from recdash.comparison.guardrails import ABOVE, BELOW
+from recdash.comparison.guardrails import EXCEEDS, NO_LOSS, WITHIN
 from recdash.decisions import Offline, Online
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
 from recdash.formatting import numbers
@@ -118,8 +118,7 @@ def sign_of(word: str) -> str:
 def _of_rail(rail: Guardrail) -> Tile:
     gain = gain_of(rail)
     sign = "=" if gain is None else numbers.glyph(gain, gain)
-    beyond = ABOVE if less_is_wanted(rail.metric) else BELOW
-    word = beyond if rail.broken else "within its guardrail"
+    word = EXCEEDS if rail.broken else WITHIN if gain is None or gain < 0 else NO_LOSS
     value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
     note = f"from {base}; {rail_interval(rail)}"
     return Tile(rail.title, value, sign, relative.share(_change(rail)), word, note)

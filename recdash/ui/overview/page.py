@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.forest import forest
-from recdash.comparison import headlines
+from recdash.charts.forest import shows_margin
+from recdash.comparison import headlines, relative
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
 from recdash.comparison.wording import differences_note, level, n_tested, short_interval, tiles_note
 from recdash.domain.results import WHOLE
-from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.records import records
 from recdash.formatting.tables import RunName, number_columns, text_columns
-from recdash.formatting.wording import count_range, listed, many, named_number, small
+from recdash.formatting.wording import count_range, many, named_number, small
 from recdash.ingest.actions import without_formats
 from recdash.metrics.naming import metric_at
-from recdash.ui.app import cached, links, theme
+from recdash.ui.app import cached, links
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import (
     comparability_banner,
@@ -37,6 +35,7 @@ from recdash.ui.components import (
 from recdash.ui.components import tiles as cards
 from recdash.ui.components.tiles import Tile
 from recdash.ui.components.widgets import empty, notices_html
+from recdash.ui.overview import forest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +55,7 @@ def one_run(view: View) -> None:
     score = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
     words = headlines.only_run(view.shown[0].name, view.query.where, score, _standing(view))
     empty("Add a second run to compare", " ".join(words))
+    comparability_banner.banner(view, view.verdict_query.shown)
     if len(view.runs) > 1:
         st.caption("Choose the baseline and the candidates in the row above.")
     else:
@@ -158,10 +158,21 @@ def show_values(view: View) -> None:
 
 def show_cases(view: View, today: Recommendation) -> None:
     """Draws a table of the case for every candidate, with uncorrected and corrected p-values."""
-    table = case_table(today)
+    table = case_table(today, order_of_values(view))
     widgets.section("Evidence on every candidate", table.note)
     label = "The case for every candidate"
-    st.html(widgets.table_html(table.columns, table.rows, view.marks, kind="rd-words rd-cases", label=label))
+    st.html(
+        widgets.stacked_table_html(
+            table.columns, table.rows, view.marks, kind="rd-words rd-cases", label=label
+        )
+    )
+
+
+def order_of_values(view: View) -> list[str]:
+    """Returns the ids of the compared runs, the highest value first, as on Ranking."""
+    scores = cached.scoreboard(view, view.verdict_query.shown, (view.metric,), view.k)
+    ranked: list[str] = scores["run_id"].tolist()
+    return [*ranked, *(run for run in view.verdict_query.shown if run not in ranked)]
 
 
 def show_numbers(view: View, today: Recommendation) -> None:
@@ -173,7 +184,8 @@ def show_numbers(view: View, today: Recommendation) -> None:
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
     lines = [verdict_card.paragraph(view, [sentence], "rd-quiet") for sentence in today.offline.sentences]
     standing = _standing(view)
-    st.html(join([*lines, widgets.small_paragraphs([standing] if standing else [])]))
+    with st.expander("All findings in words"):
+        st.html(join([*lines, widgets.small_paragraphs([standing] if standing else [])]))
 
 
 def tiles(verdict: Recommendation) -> list[Tile]:
@@ -214,17 +226,15 @@ def telling_part(parts: Sequence[SliceDifference]) -> SliceDifference | None:
 
 
 def show_forest(view: View, verdict: Recommendation) -> None:
-    """Draws every candidate's difference from the baseline as a forest plot."""
+    """Draws every candidate's difference from the baseline as a forest of intervals."""
     rows, comparison = differences(view, verdict), verdict.evidence.comparison
     if rows.empty:
         show_values(view)
         return
     title = headlines.beats(dict(zip(rows["run"], rows["word"], strict=True)), verdict.evidence.base)
-    widgets.section(title, note_of_forest(view, verdict))
-    parts = [f"{row['run']} {numbers.change(row['mean_diff'])} ({row['word']})" for row in records(rows)]
-    alt = f"Paired difference in {metric_at(view.metric, view.k)}: {listed(parts)}."
-    chart = forest(rows, list(rows["run_id"]), view.marks, theme.palette())
-    widgets.chart(chart, "overview-forest", alt)
+    widgets.section(title, note_of_forest(view, verdict, rows))
+    label = f"Paired difference in {metric_at(view.metric, view.k)}"
+    st.html(forest.forest_html(rows, view.marks, label))
     if comparison.apart:
         reasons = " ".join(f"{reason}." for reason in comparison.apart.values())
         st.html(html('<p class="rd-muted">{reasons}</p>', reasons=reasons))
@@ -234,22 +244,26 @@ def show_forest(view: View, verdict: Recommendation) -> None:
 def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
     """Returns the differences from the baseline as a frame with one row per candidate.
 
-    Columns: run_id, run, mean_diff, ci_low and ci_high (corrected), p, p_corrected, word, margin, n_users,
+    They have the order of Ranking. No interval reaches below a loss of the whole value. Columns: run_id, run,
+    mean_diff, ci_low and ci_high (corrected), p, p_corrected, word, margin, n_users,
     wins, ties, losses.
     """
     import pandas as pd
 
-    rows = []
-    for pair in verdict.evidence.comparison.against:
+    rows, comparison = [], verdict.evidence.comparison
+    order = order_of_values(view)
+    for pair in sorted(comparison.against, key=lambda pair: order.index(pair.candidate)):
         paired, judged = pair.paired, pair.judged
+        least = relative.largest_loss(comparison.query.metric) * pair.base_value
+        low = judged.corrected.low if pair.base_value < 0 else max(judged.corrected.low, least)
         row = {"run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": paired.mean}
-        row |= {"ci_low": judged.corrected.low, "ci_high": judged.corrected.high, "p": paired.p}
+        row |= {"ci_low": low, "ci_high": judged.corrected.high, "p": paired.p}
         row |= {"p_corrected": judged.p, "word": judged.word, "margin": judged.margin, "n_users": paired.n}
         rows.append(row | {"wins": paired.wins, "ties": paired.ties, "losses": paired.losses})
     return pd.DataFrame(rows)
 
 
-def note_of_forest(view: View, verdict: Recommendation) -> str:
+def note_of_forest(view: View, verdict: Recommendation, rows: pd.DataFrame) -> str:
     left = len(set(view.own_ids) - set(view.verdict_query.shown))
     others = (
         f" {many(left, 'run')} of this experiment not compared here: choose {'it' if left == 1 else 'them'}"
@@ -257,7 +271,12 @@ def note_of_forest(view: View, verdict: Recommendation) -> str:
         if left
         else ""
     )
-    return f"{differences_note(verdict.evidence.comparison)}{others}"
+    note = differences_note(
+        verdict.evidence.comparison,
+        has_band=shows_margin(rows),
+        has_hollow=forest.has_hollow(rows),
+    )
+    return f"{note}{others}"
 
 
 # ── notices about the data ───────────────────────────────────────────────────────────────────
@@ -267,10 +286,11 @@ def _nothing(view: View) -> str:
     """Returns the sentence for no notices; it does not contradict a warning on comparability in the banner
     above.
     """
-    if workspace().scores.comparability(list(view.verdict_query.shown)):
-        return "Nothing else was noticed in the uploads and the online tests"
-    many = named_number(len(view.verdict_query.shown)).lower()
-    return f"Same test set and definitions for all {many} runs"
+    if workspace().scores.comparability(list(view.verdict_query.shown), alike=True):
+        return "Nothing beside the warning above was noticed"
+    n = len(view.verdict_query.shown)
+    runs = "both runs" if n == 2 else f"all {named_number(n).lower()} runs"
+    return f"Same test set and definitions for {runs}"
 
 
 def notes(view: View) -> Html:

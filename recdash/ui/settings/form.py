@@ -128,14 +128,18 @@ def choose_preset(choice: Choice, key: str, *, locked: bool) -> None:
     st.segmented_control("Preset", **box, on_change=_apply, args=(key,))
 
 
-def guardrails(rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool) -> None:
-    """Draws a row per metric: how much it may change, and how much it changes with today's recommendation."""
+def guardrails(
+    rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool, unknown: str = NOT_MEASURED
+) -> None:
+    """Draws a row per metric: how much it may change, and how much it changes with today's recommendation;
+    ``unknown`` if that is not known.
+    """
     with st.container(key="settings-guardrails", gap="small"):
         for metric in GUARDRAILS:
-            _row(metric, rules, key, today, locked=locked)
+            _row(metric, rules, key, today.get(metric, unknown), locked=locked)
 
 
-def _row(metric: str, rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool) -> None:
+def _row(metric: str, rules: DecisionRules, key: str, today: str, *, locked: bool) -> None:
     verb = "rise" if less_is_wanted(metric) else "fall"
     box = _box(key, metric)
     st.session_state.setdefault(box, _percent(rules.guardrails.get(metric)))
@@ -152,7 +156,7 @@ def _row(metric: str, rules: DecisionRules, key: str, today: Mapping[str, str], 
             placeholder="no guardrail",
             help=f"{metric_row(metric).title}. Leave it empty for no guardrail.",
         )
-        finding = "no guardrail" if st.session_state[box] is None else today.get(metric, NOT_MEASURED)
+        finding = "no guardrail" if st.session_state[box] is None else today
         st.html(html('<p class="rd-quiet">{finding}</p>', finding=finding))
 
 

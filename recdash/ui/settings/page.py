@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.comparison import relative
-from recdash.comparison.guardrails import ABOVE, BELOW, GuardrailResult
+from recdash.comparison.guardrails import EXCEEDS, GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import text_columns
-from recdash.formatting.wording import capital
+from recdash.formatting.wording import capital, listed
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import actions, widgets
@@ -23,13 +23,15 @@ from recdash.ui.settings.form import Choice
 
 if TYPE_CHECKING:
     from recdash.comparison import ComparisonQuery
+    from recdash.comparison.recommendation import Recommendation
 
 BEGIN = "With these rules: "
 FIXED = "Fixed when the experiment was created"
 HOW_TO_CHANGE = (
-    "To change them for good, add the same files as a new experiment. To look at results with another "
-    "threshold, choose it under All users on Decision."
+    "To change these settings, add the same files as a new experiment. “All users” above Decision shows "
+    "results with another relevance threshold."
 )
+ONE_RUN = "compared once there is a second run"
 
 
 def show(view: View) -> None:
@@ -52,7 +54,8 @@ def show(view: View) -> None:
     form.choose_preset(choice, key, locked=locked)
     if today.where:
         st.caption(_by_preset(view, choice))
-    form.guardrails(rules, key, today.findings, locked=locked)
+    unknown = form.NOT_MEASURED if today.where else ONE_RUN
+    form.guardrails(rules, key, today.findings, locked=locked, unknown=unknown)
     if not locked:
         _save(view, rules, choice, key)
     _about_tests(view)
@@ -84,13 +87,15 @@ def _today(view: View, choice: Choice) -> Today:
         return Today(f"No recommendation by these rules: {str(error).rstrip('.')}")
     evidence = verdict.evidence
     findings = {rail.metric: _finding(evidence.name, rail) for rail in evidence.guardrails}
+    for metric, others in _also_broken(verdict).items():
+        findings[metric] = f"{findings[metric]}; also broken by {listed(others)}"
     return Today(f"{BEGIN}{verdict.headline}", query.where, findings)
 
 
 def _why_the_same(view: View, choice: Choice) -> str:
     """Returns what a broken guardrail changes; empty if the candidate in question breaks none."""
     findings = _today(view, choice).findings.values()
-    broken = any(finding.endswith((f", {BELOW}", f", {ABOVE}")) for finding in findings)
+    broken = any(EXCEEDS in finding for finding in findings)
     return " A broken guardrail counts as a risk, which a won A/B test outweighs." if broken else ""
 
 
@@ -122,14 +127,28 @@ def _subtitle(view: View, rules: DecisionRules, choice: Choice, today: Today) ->
     owner = f"Owner: {rules.owner}. " if rules.owner else ""
     judged = f"{today.where} against {view.name(choice.baseline)}. " if today.where else ""
     ignored = f"Differences below {form.margin_shown(choice.rules.margin)} are too small to matter."
-    return f"{owner}{judged}{ignored}{' Not saved yet.' if choice.is_new else ''}"
+    saved = "" if not choice.is_new else " Not saved yet."
+    if choice.rules == rules and view.experiment.baseline is None:
+        saved = " The baseline is only suggested: save the rules to choose it."
+    return f"{owner}{judged}{ignored}{saved}"
 
 
 def _finding(name: str, rail: GuardrailResult) -> str:
     """Returns the change in words, such as ``ALS v3: −4.2 %, within its guardrail``; ``×9.57`` for at least a
     doubling.
     """
-    return f"{name}: {relative.rail_change(rail)}, {rail.word}"
+    return f"{name}: {relative.rail_change(rail)}, {rail.shown}"
+
+
+def _also_broken(verdict: Recommendation) -> dict[str, list[str]]:
+    """Returns {guardrail's metric: the other candidates that break it, with their change}."""
+    leader, measured = verdict.evidence.leader, {rail.metric for rail in verdict.evidence.guardrails}
+    broken: dict[str, list[str]] = {}
+    for case in verdict.cases:
+        for rail in case.evidence.guardrails:
+            if rail.is_broken and case.pair != leader and rail.metric in measured:
+                broken.setdefault(rail.metric, []).append(f"{case.name} ({relative.rail_change(rail)})")
+    return broken
 
 
 def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
