@@ -15,7 +15,7 @@ links.redirect("why", instead_of=("v",))  # the reasons of a variant were shown 
 view = frame.show(needs_runs=offline_online.SERVED_LISTS)
 tests = online_tests.tests(view)
 if not tests:
-    offline_online.no_test()
+    offline_online.no_test(view, offline_online.SIDE_BY_SIDE)
     state.stop()
 
 title = st.container()

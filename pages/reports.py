@@ -1,4 +1,4 @@
-"""Reports: those that were made, and a form to make another."""
+"""Reports: those that were made, a form to make another, and forms to share, archive and delete them."""
 
 from __future__ import annotations
 
@@ -10,3 +10,4 @@ links.redirect("review", instead_of=("dec", "rev"))  # decisions and reviews wer
 view = frame.show(without_runs=True)
 listing.show(view)
 builder.show(view)
+listing.manage(view)

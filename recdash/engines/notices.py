@@ -62,13 +62,13 @@ def notices(
         (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the test set",
          "Without test items, their lists count for catalogue-level metrics only."),
         (counts.duplicates, "duplicate-pairs",
-         f"{counts.duplicates} duplicate (user, item) rows in the lists of {doubled_in}",
+         f"{counts.duplicates:,} duplicate (user, item) rows in the lists of {doubled_in}",
          _DUPLICATES[duplicates]),
         (counts.equal_rank_users, "duplicate-ranks",
          f"duplicate ranks in the lists of {users(counts.equal_rank_users)}", f"{first} goes first."),
         (counts.gap_users, "rank-gaps", f"gaps in the ranks of {users(counts.gap_users)}",
          "Ranks are renumbered 1, 2, 3 … in the order given."),
-        (rows, "ties", f"{rows} rows with ties in the score, in the lists of {tied_in}", _tie_rule(ties)),
+        (rows, "ties", f"{rows:,} rows with ties in the score, in the lists of {tied_in}", _tie_rule(ties)),
         (counts.trained_rows if counts.trained_share >= NOTICEABLE else 0, "seen-in-training",
          f"column 'item_id': {counts.trained_share:.0%} of the items are in their user's training data",
          "Remove them from the lists unless users really choose items again."),
@@ -85,8 +85,8 @@ def notices(
 
 
 def users(count: int) -> str:
-    """Returns the count with its noun: ``1 user``, ``40 users``."""
-    return f"{count} user{'' if count == 1 else 's'}"
+    """Returns the count with its noun: ``1 user``, ``1,200 users``."""
+    return f"{count:,} user{'' if count == 1 else 's'}"
 
 
 def _tie_rule(ties: Ties) -> str:
@@ -103,7 +103,7 @@ def mixed_spellings(place: str, met: Mapping[str, Mapping[str, str]]) -> list[Pr
         Problem(
             "mixed-id-forms",
             f"{place}, column '{column}'",
-            f"mixed id forms in {column}: {len(pairs)} such as '{written}', written '{known}' elsewhere",
+            f"mixed id forms in {column}: {len(pairs):,} such as '{written}', written '{known}' elsewhere",
             "They count as the same id; write ids in one form to avoid this.",
             len(pairs),
             f"'{written}'",

@@ -63,7 +63,7 @@ def read_reference(
     users, items, gain = coded.users, coded.items, coded.gain
     notices = []
     if coded.repeated:
-        finding = f"{coded.repeated} duplicate (user, item) rows"
+        finding = f"{coded.repeated:,} duplicate (user, item) rows"
         fix = "The row with the highest relevance counts; the others are dropped."
         notices.append(Problem("duplicate-truth", f"truth '{coded.name}'", finding, fix, coded.repeated))
     relevant = gain > 0 if threshold is None else gain >= np.float64(threshold)

@@ -979,7 +979,10 @@ def _finish_predictions(table: pa.Table, findings: Findings) -> pa.Table:
     if count := int(again.sum()):
         row = int(np.argmax(again))
         example = f"user '{table['user_id'][row].as_py()}', item '{table['item_id'][row].as_py()}'"
-        finding, fix = f"{count} duplicate (user, item) rows", "Each counts in the errors. Keep one of them."
+        finding, fix = (
+            f"{count:,} duplicate (user, item) rows",
+            "Each counts in the errors. Keep one of them.",
+        )
         findings.notice("duplicate-predictions", "table", finding, fix, count, lambda: example)
     low, high = pc.min_max(table["rating"]).as_py().values()
     slack = (high - low) / 10

@@ -15,6 +15,7 @@ from small_tables import run, upload
 from recdash.domain.hits import Hits, PopulationCounts
 from recdash.domain.inputs import Upload
 from recdash.engines import exposure, match, read_reference, ungrouped
+from recdash.engines.notices import PassCounts, notices
 from recdash.errors import InputError
 
 
@@ -292,3 +293,9 @@ def test_a_user_who_stands_only_in_a_dictionary_is_no_stranger() -> None:
     hits, told = match(replace(candidate, batches=batches), read_reference(TRUTH))
     assert hits.ledger.without_truth == 0
     assert "users-without-truth" not in {notice.code for notice in told}
+
+
+def test_counts_of_thousands_have_a_comma() -> None:
+    counts = PassCounts(duplicates=1200, duplicate_users=1100)
+    (notice,) = notices(run("user_id item_id rank", RUN), counts, "rank", "file", {})
+    assert notice.found == "1,200 duplicate (user, item) rows in the lists of 1,100 users"

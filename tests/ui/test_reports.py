@@ -183,3 +183,22 @@ def test_the_section_ab_test_is_only_chosen_if_there_is_one(
 def test_a_report_is_confirmed_where_it_is_made(question: Question, open_page: Open) -> None:
     app = press(open_page("reports", e=question.experiment), "Make report")
     assert [toast.value for toast in app.toast] == ["The report is made."]
+
+
+def test_a_list_of_reports_says_which_follow_the_data_and_making_one_comes_before_managing(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    Reports(workspace).make(question, ("evidence",), title="Stays")
+    Reports(workspace).make(question, ("evidence",), title="Follows", live=True)
+    app = open_page("reports", e=question.experiment)
+    assert "Updated with the data; made " in said(app)
+    assert "Snapshot of " in said(app)
+    names = [element.label for element in app.expander]
+    assert names.index("Make a report") < names.index("Manage a report")
+
+
+def test_decisions_are_proposed_for_a_report_once_there_are_some(question: Question, open_page: Open) -> None:
+    app = open_page("reports", e=question.experiment)
+    (chosen,) = [element for element in app.multiselect if element.label.startswith("What to show")]
+    assert "evidence" in chosen.value
+    assert "decisions" not in chosen.value

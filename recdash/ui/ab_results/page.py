@@ -87,7 +87,8 @@ class AbTest:
 def no_test() -> None:
     widgets.empty(
         "No A/B test yet",
-        "Upload its sessions, its exposures and events, or aggregated results. The demo has one too.",
+        "Upload the sessions, the exposures and events, or the aggregated results of an A/B test: Results "
+        "says whether to ship it. The demo, an experiment beside yours, shows one.",
     )
     with st.container(horizontal=True):
         links.page_button("Upload an A/B test", "upload")

@@ -71,12 +71,17 @@ class OfflineOnline:
         return str(self.results.loc[self.results["metric"] == self.online_metric, "title"].iloc[0])
 
 
-def no_test() -> None:
-    """Says, in place of the page, what to upload."""
+SIDE_BY_SIDE = "Offline and online results are then shown side by side."
+REASONS = "recdash then checks why offline and online results disagree."
+
+
+def no_test(view: View, then: str) -> None:
+    """Says, in place of the page, what to upload; ``then`` is what the page shows then."""
+    second = " It takes a second run to compare with." if len(view.runs) < 2 else ""
     widgets.empty(
         "No A/B test yet",
-        "Upload the sessions or aggregated results of an A/B test, and choose the run that each variant "
-        "served. Offline and online results are then shown side by side.",
+        "Upload the sessions, the exposures and events, or the aggregated results of an A/B test, and choose "
+        f"the run that each variant served. {then}{second}",
     )
     links.page_button("Upload an A/B test", "upload")
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from recdash.formatting.wording import listed
+from recdash.comparison.headlines import some
+from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
 from recdash.report.sections import BLOCKS
@@ -15,9 +16,10 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 
 FORM = "report"
-OF_TESTS = ("online",)
-"""The sections that need an A/B test."""
-KINDS = {"snapshot": "Snapshot: as the numbers stand now", "live": "Live: computed when it is opened"}
+KINDS = {
+    "snapshot": "Snapshot: as the numbers stand now",
+    "live": "Live: updated with the data, computed when it is opened",
+}
 
 
 def show(view: View) -> None:
@@ -27,7 +29,7 @@ def show(view: View) -> None:
     is_first = not Reports(workspace()).all(view.experiment.id)
     with st.expander("Make a report", expanded=is_first):
         st.caption("One file that opens with the decision or recommendation. It needs no network.")
-        widgets.notices([], nothing=_about(view))
+        st.caption(markdown(_about(view)))
         with st.form("make-report", border=False):
             fields = _fields(view)
 
@@ -40,9 +42,9 @@ def show(view: View) -> None:
 
 def _about(view: View) -> str:
     """Returns what the report will be about: the comparison that the frame shows."""
-    names = [run.name for run in view.candidates]
-    against = f" against {view.baseline.name}" if view.baseline and names else ""
-    return f"{metric_at(view.metric, view.k)} of {listed(names) or 'the only run'}{against}, as chosen above"
+    runs = some([run.name for run in view.candidates or view.runs[:1]], "candidates")
+    against = f" against {view.baseline.name}" if view.baseline and view.candidates else ""
+    return f"It is about {metric_at(view.metric, view.k)} of {runs}{against}, as chosen above."
 
 
 def _fields(view: View) -> dict[str, Any]:
@@ -57,8 +59,13 @@ def _fields(view: View) -> dict[str, Any]:
     )
     titles = widgets.titled({name: block.title for name, block in BLOCKS.items()})
     label, blocks_key = "What to show, in this order", f"report-blocks-{key}"
-    has_tests = bool(workspace().online_tests.all(view.experiment.id))
-    usual = [name for name in BLOCKS if has_tests or name not in OF_TESTS]
+    source, experiment_id = workspace(), view.experiment.id
+    empty = {
+        "online": not source.online_tests.all(experiment_id),
+        "changes": not view.candidates,
+        "decisions": not source.journal.entries(experiment_id),
+    }
+    usual = [name for name in BLOCKS if not empty.get(name)]
     blocks = st.multiselect(label, **titles, default=usual, key=blocks_key)
     kind = st.radio("Numbers", **widgets.titled(KINDS), key=f"report-kind-{key}")
     return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}

@@ -18,7 +18,7 @@ from recdash.service import SharedLink
 from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import actions, widgets
+from recdash.ui.components import actions, online_tests, widgets
 
 LINK = "recdash.report-link"
 
@@ -26,30 +26,38 @@ LINK = "recdash.report-link"
 def _how_to_begin(view: View, *, may_write: bool) -> str:
     """Returns what to do so that there is a report."""
     if not view.runs:
-        return "A report compares candidates: add a test set and recommendations first."
+        return "A report compares candidates offline: add a test set and recommendations first."
     return "Make one below." if may_write else "An editor can make one."
 
 
 def show(view: View) -> None:
-    """Draws the list of reports; the forms that change reports are for editors only."""
+    """Draws the list of reports."""
     may_write = workspace().person.may("editor")
-    known = Reports(workspace()).all(view.experiment.id, archived=may_write)
-    active = [report for report in known if report.archived is None]
+    active = Reports(workspace()).all(view.experiment.id)
     if active:
         subtitle = "The newest first. A downloaded report is one file and needs no network."
         widgets.title(many(len(active), "report"), subtitle)
     else:
         widgets.title("No report yet", _how_to_begin(view, may_write=may_write))
+        if not view.runs and online_tests.tests(view):
+            links.page_button("View A/B results", "ab-results")
     if active:
         columns = text_columns("Report", "Decision or recommendation", "By", "Numbers", "Download")
         rows = [
             [_named(report), _headline(report), report.author, _kind(report), _downloads(report)]
             for report in active
         ]
-        widgets.table(columns, rows)
+        st.html(widgets.table_html(columns, rows, kind="rd-reports"))
         if reason := why_no_pdf():
             st.caption(f"No PDF: {markdown(reason)}")
-    if may_write and known:
+
+
+def manage(view: View) -> None:
+    """Draws the forms that share, archive and delete reports; nothing for viewers, and without a report."""
+    if not workspace().person.may("editor"):
+        return
+    known = Reports(workspace()).all(view.experiment.id, archived=True)
+    if known:
         _manage(view, known)
 
 
@@ -64,8 +72,9 @@ def _headline(report: Report) -> Cell:
 
 
 def _kind(report: Report) -> str:
-    """Returns whether the report is a snapshot or live, with its day."""
-    return f"Snapshot of {day(report.created)}" if report.document else f"Live, made {day(report.created)}"
+    """Returns whether the report's numbers stay or follow the data, with the day it was made."""
+    made = day(report.created)
+    return f"Snapshot of {made}" if report.document else f"Updated with the data; made {made}"
 
 
 def _downloads(report: Report) -> Html:

@@ -24,7 +24,7 @@ from recdash.service import Explanation
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import online_tests, widgets
-from recdash.ui.components.offline_online import OfflineOnline, choose, gather, no_link, no_test
+from recdash.ui.components.offline_online import REASONS, OfflineOnline, choose, gather, no_link, no_test
 
 SIGNS: Mapping[str, tuple[str, str, str]] = {
     "supports": ("●", "possible cause", "worse"),
@@ -42,7 +42,7 @@ def show(view: View) -> None:
     """Draws the page for one linked variant, by default one whose results disagree; the URL keeps it."""
     tests = online_tests.tests(view)
     if not tests:
-        no_test()
+        no_test(view, REASONS)
         return
     title = st.container()
     test, online_metric = choose(view, tests)
