@@ -18,12 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.first_use import Dashboard, dashboard
-from benchmarks.sessions import METRICS, MOST_K, PAGES, SEED, demo_store
+from benchmarks.sessions import PAGES, SEED, demo_store
 from benchmarks.streamlit_client import OpenPage, PageError
 from recdash.service import Workspace
 
 PORT = 9138
-AT_ONCE, N_FIRST, UPLOAD_EACH = 8, 100, 4
+AT_ONCE, N_FIRST, UPLOAD_EACH, N_STEPS = 8, 100, 4, 4
+METRIC, KS = "ndcg", (5, 10)
+"""Few questions, so that all answers are in the caches after the first hundred sessions: what grows then is
+not a cache that fills.
+"""
 N_USERS, N_ITEMS = 200, 50
 SECONDS_UNTIL_ENDED = 150
 """Streamlit keeps a session that was left for 120 s, and recdash looks every 20."""
@@ -61,8 +65,7 @@ class Soak:
         try:
             with OpenPage(self.running.url) as page:
                 for name in chance.sample(PAGES, 2):
-                    metric, k = chance.choice(METRICS), chance.randint(1, MOST_K)
-                    page.turn_to(name, f"e={self.demo}&m={metric}&k={k}")
+                    page.turn_to(name, f"e={self.demo}&m={METRIC}&k={chance.choice(KS)}")
                 if number % UPLOAD_EACH == 0:
                     self._upload(page, f"soak-{number}", chance)
         except (PageError, OSError, TimeoutError) as error:
@@ -105,7 +108,7 @@ def main() -> None:
             soak = Soak(running, workspace, demo)
             known = soak.run(range(N_FIRST))
             print(f"{N_FIRST} sessions, {soak.n_uploads} uploads: {known:.1f} MB", flush=True)
-            step = max((asked.sessions - N_FIRST) // 4, 1)
+            step = max((asked.sessions - N_FIRST) // N_STEPS, 1)
             for first in range(N_FIRST, asked.sessions, step):
                 last = min(first + step, asked.sessions)
                 memory = soak.run(range(first, last))

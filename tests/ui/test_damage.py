@@ -11,6 +11,7 @@ from app_pages import Open, at_once, forget, lists, said, store, turn_to, warned
 
 from recdash.errors import NotFound
 from recdash.service import Workspace
+from recdash.store.connections import sqlite_driver
 from recdash.ui.app import cached, state
 from recdash.ui.shell.navigation import EVERYTHING
 
@@ -94,6 +95,28 @@ def test_where_every_run_is_damaged_pages_name_them(
     for page in ("leaderboard", "ab_results"):
         app = open_page(page, e=ids["films"])
         assert [name for name in NAMES if f"{name} is damaged and left out" in warned(app)] == list(NAMES)
+
+
+@pytest.mark.parametrize("what", ["files", "rows"])
+def test_runs_that_are_all_damaged_are_called_neither_archived_nor_never_uploaded(
+    workspace: Workspace, ids: dict[str, str], tmp_path: Path, open_page: Open, what: str
+) -> None:
+    if what == "files":
+        for file in own_files(workspace, ids, tmp_path, NAMES):
+            file.unlink()
+    else:
+        with sqlite_driver().connect(tmp_path / "recdash.db") as raw:
+            raw.execute("UPDATE run SET ledger = replace(ledger, '20', '21')")
+        raw.close()
+    forget()
+    text = said(open_page("leaderboard", e=ids["films"]))
+    expected = {
+        "files": "No run to show: 3 runs are damaged",
+        "rows": "No run to show: stored data is damaged",
+    }
+    assert expected[what] in text
+    assert "archived" not in text
+    assert "no runs yet" not in text
 
 
 def test_in_the_place_of_a_damaged_run_comes_the_next(

@@ -23,6 +23,7 @@ Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
 TWO_CANDIDATES = "the recommendations of two candidates to compare them"
 """What most pages need beside a test set, and what for."""
+REPAIR = "Upload the files of the runs again, or restore them from a backup."
 NAME_LENGTH, BASE_LENGTH = 36, 18
 """The maximum length of a name and of the baseline's on a button of the frame; a longer one is shortened in
 the middle.
@@ -236,7 +237,13 @@ def no_runs(experiment: Experiment, needs_runs: str = TWO_CANDIDATES) -> None:
     if experiment.truth is None:
         _no_test_set(experiment, needs_runs, may_write=may_write)
         return
-    archived = len(state.workspace().runs.all(experiment.id, archived=True))
+    source = state.workspace()
+    if unreadable := len(source.runs.all(experiment.id)):
+        empty(
+            f"No run to show: {many(unreadable, 'run')} {'is' if unreadable == 1 else 'are'} damaged", REPAIR
+        )
+        return
+    archived = len(source.runs.all(experiment.id, archived=True))
     if archived:
         are = f"{many(archived, 'run')} {'is' if archived == 1 else 'are'} archived"
         hint = "An editor can unarchive what you need."
@@ -247,6 +254,9 @@ def no_runs(experiment: Experiment, needs_runs: str = TWO_CANDIDATES) -> None:
             state.choose(e=experiment.id)
             st.session_state["runs-archived"] = True
             links.go("runs")
+        return
+    if source.damaged(experiment.id):  # rows of runs, which are not listed then
+        empty("No run to show: stored data is damaged", REPAIR)
         return
     uploads = "Add" if may_write else "An editor adds"
     empty("This experiment has no runs yet", f"{uploads} the recommendations of two candidates to compare.")
