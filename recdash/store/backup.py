@@ -328,11 +328,13 @@ def _restore(backup: Backup, file: Path, root: Path, *, replace: bool) -> Restor
         )
     if file.exists():
         _refuse_if_open(file)
-    for left in file.parent.glob(f".{file.name}.*.restore"):  # by a restore that was killed
-        left.unlink()
-    mark = secrets.token_hex(4)
-    fresh = file.with_name(f".{file.name}.{mark}.restore")
+    fresh = file.with_name(f".{file.name}.{secrets.token_hex(4)}.restore")
+    # The folder of files may be that of several databases, which are restored at once.
+    mark = hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:8]
     fresh_secret, fresh_key = root / f".{SECRET}.{mark}", root / f".{AUDIT_KEY}.{mark}"
+    # What a restore of this database left that was killed.
+    for left in (*file.parent.glob(f".{file.name}.*.restore"), fresh_secret, fresh_key):
+        left.unlink(missing_ok=True)
     try:
         with backup.open(DATABASE) as stream:
             _expect(_copy(stream, fresh), backup.files[DATABASE]["sha256"])
