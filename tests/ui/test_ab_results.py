@@ -162,7 +162,7 @@ def test_a_broken_split_judges_nothing(workspace: Workspace, shown: Open) -> Non
     app = shown()
     text = said(app)
     assert "Sample ratio mismatch (SRM): no metric is judged" in text
-    assert "! mismatch p < 0.001; planned even" in text
+    assert "! mismatch p < 0.001; no planned split is given" in text
     assert "▲" not in text
     assert text.count("– not judged") == 3
     assert "Sample ratio mismatch (SRM): no metric is judged." in app.error[0].value

@@ -38,7 +38,7 @@ def given(app: AppTest, log: bytes | str, target: str | None = None, name: str =
 
 def test_before_a_log_is_there_the_page_says_what_it_is_for(shown: Open) -> None:
     app = shown()
-    assert "Estimate a new policy from logs" in said(app)
+    assert "What would another recommender have earned?" in said(app)
     assert "Nothing is stored" in app.caption[0].value
     assert not app.get("plotly_chart")
 

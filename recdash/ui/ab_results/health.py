@@ -104,20 +104,20 @@ def _split(ab_test: AbTest) -> HealthCheck:
         return HealthCheck(SPLIT, "unknown", "not known", ab_test.results.health.unchecked)
     chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
     state: State = "bad" if ab_test.blocked else "good"
-    word = "mismatch" if ab_test.blocked else "as planned"
+    word = "mismatch" if ab_test.blocked else "as planned" if ab_test.rules.split else "even"
     of_trials = ", assuming that trials are users" if ab_test.results.health.unchecked else ""
-    return HealthCheck(SPLIT, state, word, f"{chance}{of_trials}; planned {planned(ab_test)}")
+    return HealthCheck(SPLIT, state, word, f"{chance}{of_trials}; {expected(ab_test)}")
 
 
-def planned(ab_test: AbTest) -> str:
-    """Returns the planned split, control first, such as ``2 : 1`` (at most four shares); ``even`` without
-    one.
+def expected(ab_test: AbTest) -> str:
+    """Returns the planned split, control first, such as ``planned 2 : 1`` (at most four shares), or that
+    none is given.
     """
     split = ab_test.rules.split
     if not split:
-        return "even"
+        return "no planned split is given"
     shares = [f"{split[variant]:g}" for variant in ab_test.results.variants if variant in split]
-    return " : ".join(shares[:4]) + (" …" if len(shares) > 4 else "")
+    return f"planned {' : '.join(shares[:4])}{' …' if len(shares) > 4 else ''}"
 
 
 def _crossed(title: str, ab_test: AbTest, sample: SampleSummary) -> HealthCheck:

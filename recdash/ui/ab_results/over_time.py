@@ -50,7 +50,11 @@ def show(ab_test: AbTest, metric: str) -> None:
     """Draws the lift over time, or says why there is none."""
     widgets.section(f"{ab_test.titles[metric]}: trend")
     if ab_test.sample is None or ab_test.sample.days < 2:
-        st.caption("No trend: all data is of one day, or has no timestamps.")
+        dated = ab_test.sample is not None and ab_test.sample.days
+        why = (
+            "all data is of one day" if dated else "the data has no dates; add a column with each user's day"
+        )
+        st.caption(f"No trend: {why}.")
         return
     links.tell_unknown("over", "trend", HOW)
     how = widgets.choice("Trend", "over", HOW, "cumulative")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from recdash.formatting import numbers
-from recdash.formatting.html import html, markdown
+from recdash.formatting.html import html, join, markdown
 from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import lowered, many
 from recdash.ui.ab_results import cached
@@ -32,7 +34,9 @@ def show(ab_test: AbTest, metric: str) -> None:
         variant: cached.ask(analysis.more_users, ab_test.test, metric, variant, effect / 100)
         for variant in ab_test.challengers
     }
-    st.html(html('<p class="rd-lead">{text}</p>', text=sentence(ab_test.titles[metric], effect, missing)))
+    texts = (can_detect(ab_test.titles[metric], smallest), sentence(ab_test.titles[metric], effect, missing))
+    lines = join([html('<p class="rd-lead">{text}</p>', text=text) for text in texts if text])
+    st.html(lines)
     now, least = "Users now,\ncontrol included", "Minimum\ndetectable effect"
     more = f"More users to\ndetect {_signed(effect)}"
     columns = [*text_columns("Variant"), *number_columns(now, least, more)]
@@ -66,9 +70,21 @@ def _effect() -> float:
         )
     box = widgets.bound_to_url("eff", "ab-effect", wanted or USUAL_EFFECT, "{:g}".format)
     ends = (LEAST_EFFECT, MOST_EFFECT)
-    effect = st.number_input("Minimum detectable effect, %", *ends, step=0.5, format="%g", width=180, **box)
+    effect = st.number_input("Effect to detect, %", *ends, step=0.5, format="%g", width=180, **box)
     state.write("eff", f"{effect:g}")
     return float(effect)
+
+
+def can_detect(title: str, smallest: Mapping[str, float | None]) -> str:
+    """Returns what the test can detect with its users; empty if this is unknown. ``smallest`` is the minimum
+    detectable effect by variant, as a share.
+    """
+    known = [lift for lift in smallest.values() if lift is not None]
+    if not known:
+        return ""
+    largest = f"±{numbers.three(numbers.percent(max(known)))} %"
+    each = " in every variant" if len(known) > 1 else ""
+    return f"With its users, this test can detect {largest} in {lowered(title)}{each}."
 
 
 def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:

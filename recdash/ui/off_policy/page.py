@@ -34,7 +34,7 @@ from recdash.ui.components.widgets import table_html
 if TYPE_CHECKING:
     import pandas as pd
 
-TARGETS = {UNIFORM: "Uniform over items", "file": "From a file"}
+TARGETS = {UNIFORM: "Every item equally likely", "file": "From a file"}
 NAMES = {
     "observed": "Observed",
     "ips": "IPS",
@@ -95,7 +95,7 @@ def _file(kind: str, label: str) -> UploadedFile | None:
 
 
 def _details() -> tuple[float | None, str | None]:
-    with st.expander("Clipping and user column"):
+    with st.expander("More options"):
         user_column = st.text_input(
             "User column of the log",
             key="off-policy-users",
@@ -118,9 +118,9 @@ def _details() -> tuple[float | None, str | None]:
 def explain() -> None:
     """Says what the page is for, while there is no log."""
     widgets.title(
-        "Estimate a new policy from logs",
-        "Needs a log of a recommender that chose items partly at random and recorded each item's propensity: "
-        "the probability with which it was shown.",
+        "What would another recommender have earned?",
+        "An estimate from a log, without a new test (off-policy). It needs a log of a recommender that chose "
+        "items partly at random and recorded each item's propensity, the probability of showing it.",
     )
 
 

@@ -35,16 +35,26 @@ def show(view: View) -> None:
     may_write = workspace().person.may("editor")
     active = Reports(workspace()).all(view.experiment.id)
     if active:
-        subtitle = "The newest first. A downloaded report is one file and needs no network."
+        subtitle = (
+            "The newest first. A live report follows the data, a snapshot keeps its numbers. "
+            "A downloaded report is one file and needs no network."
+        )
         widgets.title(many(len(active), "report"), subtitle)
     else:
         widgets.title("No report yet", _how_to_begin(view, may_write=may_write))
         if not view.runs and online_tests.tests(view):
             links.page_button("View A/B results", "ab-results")
     if active:
-        columns = text_columns("Report", "Decision or recommendation", "By", "Numbers", "Download")
+        columns = text_columns("Report", "It says", "By", "Made", "Numbers", "Download")
         rows = [
-            [_named(report), _headline(report), report.author, _kind(report), _downloads(report)]
+            [
+                _named(report),
+                _headline(report),
+                report.author,
+                day(report.created),
+                "Snapshot" if report.document else "Live",
+                _downloads(report),
+            ]
             for report in active
         ]
         st.html(widgets.table_html(columns, rows, kind="rd-reports"))
@@ -69,12 +79,6 @@ def _named(report: Report) -> Html:
 def _headline(report: Report) -> Cell:
     """Returns what the report says to do."""
     return Reports(workspace()).headline(report) or Number(None, why="open the report to see what is missing")
-
-
-def _kind(report: Report) -> str:
-    """Returns whether the report's numbers stay or follow the data, with the day it was made."""
-    made = day(report.created)
-    return f"Snapshot of {made}" if report.document else f"Updated with the data; made {made}"
 
 
 def _downloads(report: Report) -> Html:

@@ -45,12 +45,15 @@ def show() -> None:
             type="tertiary",
             help=hint,
         )
-        with st.popover("Templates", type="tertiary"):
+        with st.popover("Download a template", type="tertiary"):
             for title, kinds in GROUPS.items():
                 st.caption(title)
                 for kind in kinds:
                     template_button(kind, "add")
-        with st.popover("Demo", type="tertiary"):
+        label = "Remove the demo, or try a broken file"
+        if not workspace().demo.exists():
+            label = "Load the demo, or try a broken file"
+        with st.popover(label, type="tertiary"):
             _demo()
 
 

@@ -24,8 +24,8 @@ from recdash.ui.upload.state import UploadState
 
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
 FIRST_LINE = (
-    "Drop all your files at once: recdash tells what each of them is. Nothing is stored before you press the "
-    "button."
+    "Drop all your files at once: recdash tells what each of them is. Nothing is stored before you have "
+    "checked them."
 )
 NEEDED = (
     "Start with the test set (what users actually chose later) and the recommendations of each "
