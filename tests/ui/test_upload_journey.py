@@ -126,7 +126,12 @@ def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) 
     # control has 0 and 2, new 1 and 3, ten of each
     assert {row["variant"]: row["value"] for row in test.results} == {"control": 1.0, "new": 2.0}
     assert "Revenue" in text_of(turn_to(app, "ab_results"))
-    assert "By the A/B test shop" in text_of(turn_to(app, "overview"))
+    decision = text_of(turn_to(app, "overview"))
+    assert "By the A/B test shop" in decision
+    assert (
+        "new against control · 40 users · split as planned (SRM p = 1.000) · no guardrail is set" in decision
+    )
+    assert "Revenue +100 %" in decision
     for page in ("overview", "leaderboard", "segments"):
         assert "This experiment has no test set yet" in text_of(turn_to(app, page))
     for page in ("offline_online", "why"):

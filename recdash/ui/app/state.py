@@ -39,6 +39,7 @@ from recdash.ui.app import current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
+_BELOW = "recdash.below-title"
 _TOAST = "recdash.toast"
 SEPARATOR = question.SEPARATOR
 LONGEST_NAME = 32
@@ -156,7 +157,7 @@ def begin(page: str) -> None:
     """Records that a run of the page with this address begins; "" is the overview."""
     st.session_state[_ARRIVED] = st.session_state.get(_PAGE) != (page or "overview")
     st.session_state[_PAGE] = page or "overview"
-    for key in (_LAST, _WRITTEN):  # a run that was stopped early may not have removed them
+    for key in (_LAST, _WRITTEN, _BELOW):  # a run that was stopped early may not have removed them
         st.session_state.pop(key, None)
 
 
@@ -182,6 +183,19 @@ def at_end(draw: Callable[[], None]) -> None:
     known.
     """
     st.session_state[_LAST] = draw
+
+
+def below_title(draw: Callable[[], None]) -> None:
+    """Stores a function that is called once below the headline of the page, or at its end if it has none: the
+    answer comes before notices about links and data.
+    """
+    st.session_state.setdefault(_BELOW, []).append(draw)
+
+
+def show_below_title() -> None:
+    """Calls what ``below_title`` stored."""
+    for draw in st.session_state.pop(_BELOW, []):
+        draw()
 
 
 def shown() -> dict[str, str]:
@@ -233,6 +247,7 @@ def to_url() -> None:
     st.session_state[_SHOWN] = written
     if written != present:
         st.query_params.from_dict(written)
+    show_below_title()
     if draw := st.session_state.pop(_LAST, None):
         draw()
 

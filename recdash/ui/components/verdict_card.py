@@ -36,7 +36,7 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     if standing and not standing.agrees:
         sentences = []
     known, rivals = key_numbers(today.evidence), untested_rivals(today)
-    figures = [_first_figure(view, today, figure) for figure in known[:1]] + list(map(_figure, known[1:]))
+    figures = [_first_figure(view, today, figure) for figure in known[:1]] + list(map(figure_html, known[1:]))
     numbers = html(
         '<p class="rd-muted">{whose}</p>{rivals}<div class="rd-tiles rd-figures">{figures}</div>',
         whose=whose_numbers(today),
@@ -98,10 +98,10 @@ def _first_figure(view: View, today: Recommendation, figure: KeyNumber) -> Html:
     row = metric_row(query.metric)
     rule = CORRECTIONS.get(query.terms.correction)
     correction = links.explained(view, "interval", rule) if rule and rule in figure.note else NO_LINK
-    return _figure(figure, links.explained(view, row.name, metric_title(row.name)), correction)
+    return figure_html(figure, links.explained(view, row.name, metric_title(row.name)), correction)
 
 
-def _figure(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO_LINK) -> Html:
+def figure_html(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO_LINK) -> Html:
     """Returns the tile of a key number; ``metric`` and ``correction`` are links to the guide beside title and
     note.
     """

@@ -48,6 +48,7 @@ def title(finding: str, subtitle: str = "", explained: Html = NO_LINK) -> None:
     """
     template = '<div class="rd-title"><h1>{finding}</h1>{explained}<p>{subtitle}</p></div>'
     st.html(html(template, finding=unbroken(finding), explained=explained, subtitle=unbroken(subtitle)))
+    state.show_below_title()
 
 
 def unbroken(text: str) -> str:
@@ -455,3 +456,4 @@ def safe_cells(frame: pd.DataFrame) -> pd.DataFrame:
 def empty(heading: str, text: str) -> None:
     """Draws a page without data, which says what to do next."""
     st.html(html('<div class="rd-empty"><h1>{heading}</h1><p>{text}</p></div>', heading=heading, text=text))
+    state.show_below_title()

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.formatting.html import html, join
-from recdash.formatting.wording import many
+from recdash.comparison.key_numbers import LIFT_LEVEL, KeyNumber
+from recdash.formatting import numbers
+from recdash.formatting.html import Html, html, join
+from recdash.formatting.numbers import percent
+from recdash.formatting.wording import many, shown
+from recdash.online import OnlineResults, OnlineRow
+from recdash.online.analysis.next_step import NextStep
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import verdict_card, widgets
 
+MOST_GOALS = 3
 SIGNS = {"ship": ("▲", "better"), "roll back": ("▼", "worse")}
 NEXT = "This experiment has no test set yet. Add one to compare candidates before users see them."
 
@@ -35,6 +41,8 @@ def show(view: View) -> bool:
         row = {"title": step.title, "variant": step.variant, "reason": step.reason}
         rows.append(html(template, sign=sign, tone=tone, **row))
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
+    if steps:
+        st.html(numbers_html(workspace().online_tests.results(newest.id), steps[0]))
     if st.button("View A/B results", type="primary", key="view-ab-results"):
         state.choose(t=newest.id)
         links.go("ab-results")
@@ -42,3 +50,39 @@ def show(view: View) -> bool:
     if links.is_there("upload") and st.button("Add data", key="go-upload"):
         links.go("upload")
     return True
+
+
+def numbers_html(results: OnlineResults, step: NextStep) -> Html:
+    """Returns the lifts in the first goals of the variant that the first step is about, over how many users,
+    and what the test does not show.
+    """
+    goals = [row for row in results.rows if row.variant == step.variant and row.role == "goal"]
+    figures = [_figure(row, len(goals)) for row in goals[:MOST_GOALS] if row.lift is not None]
+    facts = [f"{step.variant} against {results.control}"]
+    if results.users:
+        facts.append(numbers.users(sum(results.users.values())))
+    if (p := results.health.srm_p) is not None and not results.health.blocked:
+        facts.append(
+            f"split as planned (SRM p {numbers.p_value(p) if p < 0.001 else f'= {numbers.p_value(p)}'})"
+        )
+    if not any(row.role == "guardrail" for row in results.rows):
+        facts.append("no guardrail is set")
+    return html(
+        '<p class="rd-muted">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
+        facts=" · ".join(facts),
+        figures=join([verdict_card.figure_html(figure) for figure in figures]),
+    )
+
+
+def _figure(row: OnlineRow, n_goals: int) -> KeyNumber:
+    """Returns a goal's lift with its interval, which is corrected over the goals if there are several."""
+    is_corrected = n_goals > 1 and row.corrected_low is not None
+    low, high = (row.corrected_low, row.corrected_high) if is_corrected else (row.lift_low, row.lift_high)
+    note = row.note or "no interval"
+    if low is not None and high is not None:
+        low, high = percent(low), percent(high)
+        corrected = ", corrected over the goals" if is_corrected else ""
+        note = f"{LIFT_LEVEL} {numbers.interval(low, high, numbers.places([low, high]), ' %')}{corrected}"
+    return KeyNumber(
+        row.title, numbers.change(percent(row.lift), " %"), shown(row.word) or "not judged", note
+    )

@@ -20,7 +20,7 @@ from recdash.formatting.tables import RunName, number_columns, text_columns
 from recdash.formatting.wording import count_range, many, named_number, small
 from recdash.ingest.actions import without_formats
 from recdash.metrics.naming import metric_at
-from recdash.ui.app import cached, links
+from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import (
     comparability_banner,
@@ -115,6 +115,7 @@ def show_recommendation(view: View, today: Recommendation) -> None:
             fallback_offer.offer([today.evidence.leader.candidate], shown=view.candidate_ids)
         if today.cases:
             what_would_change(view)
+    state.show_below_title()
 
 
 @st.fragment(parallel=True)

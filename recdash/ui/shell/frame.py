@@ -51,14 +51,16 @@ def show(
     page. ``needs_runs`` says which recommendations the page needs beside a test set, and what for.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
-    widgets.damaged(state.workspace().damaged(experiment.id))
+    damage = state.workspace().damaged(experiment.id)
+    state.below_title(lambda: widgets.damaged(damage))
     if view is None and without_runs:
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
     if view is None:
         no_runs(experiment, needs_runs)
         state.stop()
-    state.warn(view.missing)
+    missing = view.missing
+    state.below_title(lambda: state.warn(missing))
     return view
 
 
