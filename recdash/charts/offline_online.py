@@ -51,6 +51,8 @@ class Side:
     """The columns of a frame that a bar chart draws, and the unit of its numbers.
 
     ``judged`` False: bars are hollow and have no sign, even if their interval excludes zero.
+    ``own_decimals``: each row has the decimals that its own numbers need, as lifts have in the tables of
+    pages; else all rows have those of the largest.
     """
 
     value: str
@@ -58,6 +60,7 @@ class Side:
     high: str
     unit: str = ""
     judged: bool = True
+    own_decimals: bool = False
 
 
 def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
@@ -74,7 +77,9 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
     for y, row in enumerate(rows):
         text = numbers.NONE
         if is_number(row[side.value]):
-            drawn, text = _bar(row, y, marks[row["run_id"]], palette, side, numbers.places(bounds))
+            own = [row[name] for name in (side.low, side.value, side.high)]
+            decimals = numbers.places(own if side.own_decimals else bounds)
+            drawn, text = _bar(row, y, marks[row["run_id"]], palette, side, decimals)
             traces += drawn
         texts.append(note(1, y, text, xref="paper", xanchor="right", xshift=118, align="right"))
     traces.append(zero_line(palette, [0.0, 0.0], y_ends[::-1]))

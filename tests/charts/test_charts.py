@@ -476,3 +476,19 @@ def test_a_missing_side_is_a_dash_not_a_bar() -> None:
     figure = bars(frame, looks("a"), LIGHT, Side("online_lift", "online_low", "online_high"))
     assert [trace.type for trace in figure.data] == ["scatter"]
     assert [label.text for label in figure.layout.annotations] == ["–"]
+
+
+def test_lifts_beside_bars_have_their_own_decimals_where_that_is_asked_for() -> None:
+    rows = {
+        "run_id": ["a", "b"],
+        "online_lift": [-12.18, -2.22],
+        "online_low": [-17.05, -6.9],
+        "online_high": [-7.02, 2.7],
+    }
+    side = Side("online_lift", "online_low", "online_high", unit=" %", own_decimals=True)
+    figure = bars(pd.DataFrame(rows), looks("a", "b"), LIGHT, side)
+    texts = [str(note["text"]) for note in figure.to_dict()["layout"]["annotations"]]
+    assert "−12.2 %" in texts[0]
+    assert "−17.1 to −7.0" in texts[0]
+    assert "−2.22 %" in texts[1]
+    assert "−6.90 to +2.70" in texts[1]

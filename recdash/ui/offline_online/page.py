@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 OFFLINE = Side("offline_delta", "offline_low", "offline_high")
 SCATTER = f"95 % CIs, {CORRECTIONS['holm']}-corrected offline and over goals. Hollow: inconclusive."
-ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %")
+ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", own_decimals=True)
 
 
 def show_broken_split(test: OnlineTest) -> None:
