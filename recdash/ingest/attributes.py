@@ -10,10 +10,13 @@ from recdash import arrow as pc
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ROLES
-from recdash.ingest.values import YES_NO, Findings, in_rows, is_missing, is_text
+from recdash.ingest.values import A_NUMBER, YES_NO, Findings, in_rows, is_missing, is_text
 
 MOST_LABELS = 50
 """A text column with more distinct values identifies single users instead of grouping them."""
+
+MOST_SHOWN = 40
+"""Characters of a value in a notice."""
 
 MOST = 1e12
 """Larger than any user's number of clicks, seconds or cents; sums of larger numbers lose precision."""
@@ -39,6 +42,23 @@ def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
         return column
     return next((filled.cast(kind) for kind in (pa.int64(), pa.float64()) if _are(kind, filled)), column)
+
+
+def note_texts_among_numbers(column: pa.ChunkedArray, name: str, findings: Findings) -> None:
+    """Adds a notice of a column of text that has numbers in most rows, which is then no column of numbers."""
+    if not is_text(column.type):
+        return
+    words = pc.utf8_trim_whitespace(column)
+    words = pc.if_else(is_missing(words), None, words)
+    is_number = pc.fill_null(pc.match_substring_regex(words, A_NUMBER), False)
+    is_word = pc.and_not(pc.is_valid(words), is_number)
+    n_numbers, n_words = (int(pc.sum(mask, min_count=0).as_py()) for mask in (is_number, is_word))
+    if not n_words or n_words >= n_numbers:
+        return
+    word = str(words.filter(is_word)[0])[:MOST_SHOWN]
+    finding = f"the column has numbers in {in_rows(n_numbers)} and text in {{rows}}: all are read as text"
+    fix = "To read numbers, leave the other cells empty."
+    findings.notice("text-among-numbers", f"column '{name}'", finding, fix, n_words, lambda: f"'{word}'")
 
 
 def _are(kind: pa.DataType, words: pa.ChunkedArray) -> bool:
@@ -71,6 +91,7 @@ def further_columns(
     roles = {role.name for role in ROLES[kind]}
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
+        note_texts_among_numbers(column, name, findings)
         if is_per_user:
             column = _yes_as_one(column, name, findings)
         column = _labels(column) if is_text(column.type) else column

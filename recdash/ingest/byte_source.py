@@ -125,22 +125,40 @@ def of_path(path: Path) -> Content:
         with path.open("rb") as file:
             head = file.read(HEAD)
             size = file.seek(0, io.SEEK_END)
+            first = _state(os.fstat(file.fileno()))
     except OSError as error:
         raise _no_file(path, f"cannot be opened ({error.strerror or error})") from error
     except ValueError as error:  # a name that no file can have
         raise _no_file(path, f"cannot be opened ({error})") from error
     name = str(path.absolute())
+
+    def unchanged() -> None:
+        """Raises ``UploadError`` if the file is no longer what was opened first."""
+        if _state(path.stat()) != first:
+            fix = "Wait until nothing writes to it, then read it again."
+            raise UploadError(Problem("changed-file", str(path), "changed while it was read", fix))
+
+    def opened() -> BinaryIO:
+        unchanged()
+        return path.open("rb")
+
     try:
         name.encode()
     except UnicodeEncodeError:  # a name that Arrow cannot encode
-        return Content(path.name, size, head, lambda: path.open("rb"))
+        return Content(path.name, size, head, opened)
 
     def native() -> Any:
         import pyarrow as pa
 
+        unchanged()
         return pa.OSFile(name)
 
-    return Content(path.name, size, head, lambda: path.open("rb"), native=native)
+    return Content(path.name, size, head, opened, native=native)
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int]:
+    """Returns what changes with the content of a file: which file it is, its size and time."""
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _no_file(path: Path, finding: str) -> UploadError:

@@ -14,12 +14,16 @@ from recdash.domain.kinds import MISSING, Floats, Ints
 from recdash.errors import Problem
 from recdash.ingest.columns import plain
 from recdash.ingest.formats.raw_table import RawTable, is_list
-from recdash.ingest.values import DATE
+from recdash.ingest.values import DATE, is_text
 from recdash.ingest.values import plain as decoded
 
 FIRST_ROWS = 20_000
 FIRST_VALUES = 1_000_000
 """Largest number of values in the first rows; a table of many columns is represented by fewer rows."""
+FIRST_BYTES = 8 << 20
+"""Largest size of the first rows as text; a table of long values is represented by fewer rows."""
+MOST_CHARS = 1000
+"""Characters of a value in the first rows."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 FIRST_TIME = 100_000_000
 """Seconds since 1970, a time in 1973; larger than usual counts and ratings."""
@@ -159,6 +163,10 @@ def look_at(raw: RawTable, n_bytes: int, name: str) -> Look:
     blocks = raw.blocks(raw.columns, ())
     first = next(blocks, None)
     arrays = [] if first is None else [_as_text(column.slice(0, n_wanted)) for column in first.columns]
+    n_text_bytes = sum(array.nbytes for array in arrays)
+    if n_text_bytes > FIRST_BYTES:  # long values: fewer rows
+        n_wanted = max(1, n_wanted * FIRST_BYTES // n_text_bytes)
+        arrays = [pa.concat_arrays([array.slice(0, n_wanted)]) for array in arrays]
     is_whole = first is None or (first.num_rows <= n_wanted and next(blocks, None) is None)
     return Look(
         name,
@@ -182,11 +190,14 @@ def _as_text(array: pa.Array) -> pa.Array:
     """
     from recdash import arrow as pc
 
+    if is_text(getattr(array.type, "value_type", array.type)) and pa.types.is_dictionary(array.type):
+        words = pc.utf8_slice_codeunits(array.dictionary, 0, MOST_CHARS)  # before each row has a copy
+        array = pa.DictionaryArray.from_arrays(array.indices, words)
     array = decoded(array)
     if is_list(array.type):
         return pc.list_value_length(array).cast(pa.string())
     try:
-        text = pc.utf8_trim_whitespace(array.cast(pa.string()))
+        text = pc.utf8_trim_whitespace(pc.utf8_slice_codeunits(array.cast(pa.string()), 0, MOST_CHARS))
     except pa.ArrowException:  # a type without a text, such as a struct
         return pa.nulls(len(array), pa.string())
     missing = pc.is_in(text, value_set=pa.array(MISSING))

@@ -93,6 +93,8 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
         def without_header() -> RawTable:
             return joined([(name, table.without_header()) for name, table in parts if table.without_header])
 
+    commas = [name for name, table in parts if table.decimal == ","]
+    notice_of_signs = _two_decimal_signs(commas, [name for name, _ in parts if name not in commas])
     counts = [table.n_rows for table in tables]
     finding = f"read as one table of {len(parts)} parts, '{first_name}' to '{parts[-1][0]}'"
     fix = "If these are several tables, rename them or upload each by itself."
@@ -107,5 +109,15 @@ def joined(parts: Sequence[tuple[str, RawTable]]) -> RawTable:
         whole_ids=frozenset.intersection(*(table.whole_ids for table in tables)),
         unpacked_bytes=sum(table.unpacked_bytes for table in tables),
         without_header=without_header,
-        notices=(notice, *notices),
+        decimal="," if commas else first.decimal,
+        notices=(notice, *notice_of_signs, *notices),
     )
+
+
+def _two_decimal_signs(commas: Sequence[str], points: Sequence[str]) -> tuple[Problem, ...]:
+    """Returns the notice that some parts have decimal commas and others none; empty if all are alike."""
+    if not (commas and points):
+        return ()
+    finding = f"decimal commas in '{commas[0]}' and none in '{points[0]}': 0,5 and 0.5 are both read as 0.5"
+    fix = "If a comma separates thousands, write the numbers of all parts without it."
+    return (Problem("two-decimal-signs", "file", finding, fix, len(commas), f"'{commas[0]}'"),)

@@ -20,7 +20,7 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest import byte_source as contents
 from recdash.ingest import online_tables
 from recdash.ingest.aggregates import finish_aggregates
-from recdash.ingest.attributes import further_columns, numbers_if_all
+from recdash.ingest.attributes import further_columns, note_texts_among_numbers, numbers_if_all
 from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
 from recdash.ingest.column_inference import columns_of_run, columns_of_table, is_distance, with_header_checked
 from recdash.ingest.columns import (
@@ -79,6 +79,8 @@ SUFFIXES = {
     *("pq", "json", "jsonl", "ndjson", "run", "qrels", "trec", "xlsx", "pkl"),
 }
 MOST_RUNS = 100
+MOST_SHOWN = 1000
+"""Characters of a value in a preview."""
 RowFilter = Mapping[str, str]
 """A filter for the rows of a file, such as {"run": "als", "replicate": "1"}; empty for all rows."""
 
@@ -347,7 +349,7 @@ def preview(
         shown_mapping.pop("item_id", None)
     sample: tuple[Mapping[str, str], ...] = ()
     with suppress(UploadError):  # which is already among the problems
-        sample = tuple(opened.raw.sample()[:rows])
+        sample = tuple(map(_shortened, opened.raw.sample()[:rows]))
     return replace(
         outline,
         name=opened.name,
@@ -360,6 +362,14 @@ def preview(
         problems=problems,
         n_rows=opened.raw.n_rows,
     )
+
+
+def _shortened(row: Mapping[str, str]) -> dict[str, str]:
+    """Returns the row with long values cut: a page shows their beginning, and one may have megabytes."""
+    return {
+        column: value if len(value) <= MOST_SHOWN else f"{value[: MOST_SHOWN - 1]}…"
+        for column, value in row.items()
+    }
 
 
 def checked_rows(
@@ -963,7 +973,9 @@ def _finish_attributes(table: pa.Table, findings: Findings) -> pa.Table:
     table = one_row_each(table, findings)
     for name in table.column_names:
         if name not in {"item_id", "user_id", "title"}:
-            table = table.set_column(table.column_names.index(name), name, numbers_if_all(table[name]))
+            column = numbers_if_all(table[name])
+            note_texts_among_numbers(column, name, findings)
+            table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 

@@ -73,6 +73,8 @@ class Findings:
         """Column of times → the place in ``UNITS`` of the unit of its first values."""
         self.dates: dict[str, DateOrder] = {}
         """Column of dates with slashes → what comes first in them."""
+        self.percent: dict[str, bool] = {}
+        """Column of scores → whether all of its first values are in percent."""
         self.lengths: dict[str, int] = {}
         """Column → the length of its first vector."""
 
@@ -517,9 +519,25 @@ def _whole_ranks(array: pa.Array, check: ColumnCheck) -> pa.Array:
 def _rank_floats(values: pa.Array, check: ColumnCheck) -> pa.Array:
     if not is_text(values.type):
         return read_floats(values, check, "a rank", RANKS)
-    text = pc.utf8_trim_whitespace(values)
+    text = _without_number_signs(pc.utf8_trim_whitespace(values), check)
     good = pc.match_substring_regex(text, r"^[+-]?\d{1,15}(\.0*)?$")
     return pc.if_else(good, text, None).cast(pa.float64())
+
+
+def _without_number_signs(text: pa.Array, check: ColumnCheck) -> pa.Array:
+    """Returns '#1' as '1', with a notice."""
+    if not pc.any(pc.match_substring(text, "#")).as_py():
+        return text
+    signed = pc.fill_null(pc.match_substring_regex(text, r"^#\s*\d"), False)
+    fix = f"If it is no rank, choose{CHOOSE}: rank=."
+    check.note(
+        "number-sign",
+        "a rank such as '#1' in {rows} was read as 1",
+        fix,
+        _count(signed),
+        check.first(signed, text),
+    )
+    return pc.replace_substring_regex(text, r"^#\s*", "") if _count(signed) else text
 
 
 def _all_finite(values: pa.Array) -> bool:
@@ -531,7 +549,7 @@ SCORES = "Scores are numbers; higher is better."
 
 def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
     """Returns float64 without NaN; an item without a usable score gets −∞ and is ranked last."""
-    scores = read_floats(array, check, "a score", SCORES)
+    scores = read_floats(_without_percent(plain(array), check), check, "a score", SCORES)
     if _all_finite(scores):
         return scores
     missing = pc.is_nan(pc.fill_null(scores, float("nan")))
@@ -543,6 +561,33 @@ def read_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:
     example = check.first(endless, plain(array))
     check.note("score-inf", "inf or -inf as score in {rows}", fix, _count(endless), example)
     return pc.if_else(missing, float("-inf"), scores)
+
+
+def _without_percent(array: pa.Array, check: ColumnCheck) -> pa.Array:
+    """Returns '12 %' as '12', with a notice; refuses scores of which only some are in percent.
+
+    12 % beside 0.035 would be the higher score.
+    """
+    if not is_text(array.type):
+        return array
+    earlier = check.findings.percent.get(check.column)
+    if not earlier and not pc.any(pc.match_substring(array, "%")).as_py():  # as nearly always
+        check.findings.percent[check.column] = False
+        return array
+    signed = pc.fill_null(pc.match_substring_regex(array, r"\d\s*%\s*$"), False)
+    count = _count(signed)
+    text = pc.utf8_trim_whitespace(array)
+    others = pc.and_not(pc.is_valid(text), pc.or_(is_missing(text), signed))
+    fix = "Write all scores in one form."
+    if earlier is False or (_count(others) and not earlier):
+        check.refuse(signed, array, "mixed-percent", "'{value}' is in percent, and other scores are not", fix)
+    elif _count(others):
+        check.refuse(others, array, "mixed-percent", "'{value}' is not in percent, as other scores are", fix)
+    check.findings.percent.setdefault(check.column, True)
+    fix = f"If it is no score, choose another column, or none{CHOOSE}: score=."
+    finding = "scores in percent in {rows}: the number before the sign was read"
+    check.note("percent", finding, fix, count, check.first(signed, text))
+    return pc.replace_substring_regex(text, r"\s*%$", "")
 
 
 def read_reversed_scores(array: pa.Array, check: ColumnCheck) -> pa.Array:

@@ -147,6 +147,17 @@ def test_a_bad_value_of_a_part_is_named_with_its_part() -> None:
         list(one.batches())
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_parts_with_other_decimal_signs_are_read_with_a_notice(order: int) -> None:
+    texts = ["user_id;item_id;score\nu1;i1;0.5\nu1;i2;1\n", "user_id;item_id;score\nu2;i1;0,25\n"][::order]
+    parts = {f"part-0000{place}.csv": text for place, text in enumerate(texts)}
+    (one,) = read_recommendations(zipped(parts))
+    scores = sorted(row["score"] for batch in one.batches() for row in batch.to_pylist())
+    assert scores == [0.25, 0.5, 1.0]
+    (notice,) = [notice for notice in one.notices if notice.code == "two-decimal-signs"]
+    assert notice.example == f"'part-0000{texts.index(texts[1] if order == 1 else texts[0])}.csv'"
+
+
 def test_parts_of_other_columns_are_refused() -> None:
     with pytest.raises(UploadError, match=r"'part-00001\.csv' has other columns"):
         read_recommendations(zipped({"part-00000.csv": run(1), "part-00001.csv": TRUTH}))

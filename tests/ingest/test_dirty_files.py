@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import recdash
 from recdash.errors import UploadError
 from recdash.ingest import Limits, read_recommendations, read_upload
 
@@ -78,3 +79,28 @@ def test_a_pickle_is_not_opened(shared_data: Path, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     assert outcome("run", shared_data / "dirty" / "run_pickle.pkl")[0] == "reject"
     assert list(tmp_path.iterdir()) == []
+
+
+OF_ONE_FORM = {"run_huge_ids.csv": "truth_huge_ids.csv", "truth_huge_ids.csv": "run_huge_ids.csv"}
+"""Files whose ids only each other has."""
+
+
+def scores(run: Path, truth: Path) -> list[float]:
+    found = recdash.evaluate({"run": run}, truth, metrics="ndcg@10,recall@5,mrr@10,map@10,hit_rate@10")
+    return [row["value"] for row in found.rows()]
+
+
+def test_files_that_mean_the_clean_one_score_like_it(shared_data: Path) -> None:
+    folder = shared_data / "dirty"
+    run, truth = folder / "good/run.csv", folder / "good/truth.csv"
+    due, n_compared = scores(run, truth), 0
+    for case in json.loads((folder / "manifest.json").read_text())["cases"]:
+        if case["same_metrics_as"] not in ("good/run.csv", "good/truth.csv"):
+            continue
+        file, other = folder / case["file"], OF_ONE_FORM.get(case["file"])
+        is_run = case["kind"] == "run"
+        beside = folder / other if other else truth if is_run else run
+        found = scores(file, beside) if is_run else scores(beside, file)
+        assert found == pytest.approx(due, abs=1e-12), case["file"]
+        n_compared += 1
+    assert n_compared > 20

@@ -402,6 +402,16 @@ def test_a_user_called_data_is_no_envelope() -> None:
     assert [row["user_id"] for batch in run.batches() for row in batch.to_pylist()] == ["data", "data", "u2"]
 
 
+@pytest.mark.parametrize("limits", [None, Limits(read_seconds=60)])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, limits: Limits | None) -> None:
+    path = tmp_path / "run.csv"
+    path.write_bytes(CSV)
+    (run,) = read_recommendations(path, limits=limits)
+    path.write_bytes(CSV + b"u9,i9,1\n")
+    with pytest.raises(UploadError, match="changed while it was read"):
+        list(run.batches())
+
+
 def closed() -> io.BytesIO:
     stream = io.BytesIO(CSV)
     stream.close()

@@ -39,6 +39,16 @@ def as_parquet(table: pa.Table) -> bytes:
 # ── users ────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_column_of_numbers_that_changes_to_text_later_is_noticed() -> None:
+    rows = "".join(f"i{n},{n % 90}\n" for n in range(30_000))
+    upload = read_upload("catalogue", f"item_id,minutes\n{rows}x,short\n".encode())
+    (notice,) = [notice for notice in upload.notices if notice.code == "text-among-numbers"]
+    assert (notice.place, notice.count, notice.example) == ("column 'minutes'", 1, "'short'")
+    assert "numbers in 30000 rows and text in 1 row" in notice.found
+    codes = read_upload("catalogue", b"item_id,code\na,12\nb,x7\nc,y8\n")
+    assert "text-among-numbers" not in {notice.code for notice in codes.notices}
+
+
 def test_every_other_column_of_a_user_table_is_an_attribute() -> None:
     upload = read_upload("users", b"user,plan,age,zip\n7,free,31,01234\n8,paid,,98765\n")
     assert upload.table.column_names == ["user_id", "plan", "age", "zip"]

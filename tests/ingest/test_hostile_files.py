@@ -197,6 +197,11 @@ def test_a_line_longer_than_a_block_is_refused_at_once(separator: bytes) -> None
         [list(run.batches()) for run in read_recommendations(data)]
 
 
+def test_a_quote_in_a_line_longer_than_a_block_is_not_looked_for_in_all_of_it() -> None:
+    with pytest.raises(UploadError, match="line 2: a line of over 8 MiB"):
+        read_recommendations(b'user_id,item_id\nu1,"' + b"x" * (9 << 20))
+
+
 def test_a_text_with_blanks_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     copies: list[str] = []
 

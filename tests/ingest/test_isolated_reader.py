@@ -28,6 +28,7 @@ from recdash.errors import UploadError
 from recdash.ingest import (
     Limits,
     get_ready,
+    look,
     preview,
     read_recommendations,
     read_stream,
@@ -131,6 +132,30 @@ def test_a_table_in_memory_is_read_here() -> None:
     before = FORK_SERVER.pid
     read_upload("truth", pa.table({"user": ["a"], "item": ["b"]}), limits=APART)
     assert FORK_SERVER.pid == before
+
+
+def test_of_a_long_value_only_the_beginning_is_shown() -> None:
+    data = parquet(pa.table({"user": ["u"] * 3000, "item": ["x" * 9000] * 3000}))
+    shown = preview("run", data, limits=APART)
+    assert {len(row["item"]) for row in shown.rows} == {1000}
+    first = look(data, limits=APART)
+    assert {len(value) for value in first.rows["item"].to_pylist()} == {1000}
+    assert (first.rows.num_rows, first.is_whole) == (3000, True)
+
+
+def test_a_long_text_that_many_rows_refer_to_is_not_copied_for_each() -> None:
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), ["t" * 8_000_000])
+    data = parquet(pa.table({"item_id": pa.array(range(20_000)), "title": texts}), compression="zstd")
+    first = look(data, limits=APART)
+    assert first.problems == ()
+    assert {len(value) for value in first.rows["title"].to_pylist()} == {1000}
+
+
+def test_first_rows_of_long_values_are_fewer() -> None:
+    data = parquet(pa.table({"user": ["u"] * 20_000, "item": ["x" * 9000] * 20_000}))
+    first = look(data, limits=APART)
+    assert 5_000 < first.rows.num_rows < 10_000
+    assert not first.is_whole
 
 
 # ── the end of a reader ──────────────────────────────────────────────────────────────────────

@@ -6,25 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mutated_files import Good, bit_flips, good_files, mutants, outcome, watched
+from mutated_files import HOSTILE, Good, bit_flips, good_files, mutants, outcome, watched
 
 FORMATS = sorted(good_files())
 QUICK = ("csv", "json", "parquet", "zip")
 """A text, a tree, a table of columns and a packed file: changed each time, the others by the long tests."""
 FEW = 11
 """Mutants of a format in the quick test; the long one makes ten thousand."""
-HOSTILE = {
-    "parquet-379-t.parquet": "truth",
-    "parquet-482-n.parquet": "run",
-    "cutmid.zip": "run",
-    "re_several.csv": "run",
-    "real_re.csv": "run",
-    "re_number_header.csv": "run",
-    "csv-1986-w.csv": "run",
-    "trec-304-a.run": "run",
-    "sess_nohead.csv": "sessions",
-    "bandit_nohead.csv": "bandit",
-}
 
 
 @pytest.mark.parametrize("kind", FORMATS)

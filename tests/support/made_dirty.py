@@ -470,8 +470,8 @@ def orders(rows: list[Row]) -> Iterator[MadeFile]:
         "percent_scores.csv",
         "user_id,item_id,score",
         lambda r: (r[0], r[1], f"{100 * r[3]:.4f}%"),
-        "accept with mapping|reject",
-        "%",
+        "accept with warning",
+        "percent",
     )
     yield run(
         "scientific_scores.csv", "user_id,item_id,score", lambda r: (r[0], r[1], f"{r[3]:.10e}"), "accept"
@@ -481,9 +481,8 @@ def orders(rows: list[Row]) -> Iterator[MadeFile]:
         "rank_text.csv",
         "user_id,item_id,rank",
         lambda r: (r[0], r[1], f"#{r[2]}"),
-        "reject",
+        "accept with warning",
         "rank",
-        same=False,
     )
     shuffled = [rows[n] for n in np.random.default_rng(1).permutation(len(rows))]
     yield MadeFile("shuffled.csv", "run", text(shuffled, HEADER).encode(), "accept")

@@ -35,6 +35,21 @@ USERS = [f"u{number}" for number in range(12)]
 ITEMS = [str(100 + number) for number in range(15)]
 
 
+HOSTILE = {
+    "parquet-379-t.parquet": "truth",
+    "parquet-482-n.parquet": "run",
+    "cutmid.zip": "run",
+    "re_several.csv": "run",
+    "real_re.csv": "run",
+    "re_number_header.csv": "run",
+    "csv-1986-w.csv": "run",
+    "trec-304-a.run": "run",
+    "sess_nohead.csv": "sessions",
+    "bandit_nohead.csv": "bandit",
+}
+"""Files that did harm, and as what each was read."""
+
+
 # ── good files ───────────────────────────────────────────────────────────────────────────────
 
 

@@ -67,15 +67,15 @@ def prepared(content: Content, dialect: Dialect) -> PreparedText:
     delimiter = dialect.delimiter
     if delimiter == "::":
         delimiter = UNIT
-        content = copied(content, _by_line(lambda text: text.replace(b"::", UNIT.encode())))
+        content = copied(content, by_line(lambda text: text.replace(b"::", UNIT.encode())))
     elif delimiter == " ":
         squeeze = re.compile(rb"[ \t]+")
         strip = re.compile(rb"^ | (?=\r?$)", re.MULTILINE)
-        content = copied(content, _by_line(lambda text: strip.sub(b"", squeeze.sub(b" ", text))))
+        content = copied(content, by_line(lambda text: strip.sub(b"", squeeze.sub(b" ", text))))
     return PreparedText(content, dialect, delimiter)
 
 
-def _by_line(change: Callable[[bytes], bytes]) -> Callable[[BinaryIO, BinaryIO], None]:
+def by_line(change: Callable[[bytes], bytes]) -> Callable[[BinaryIO, BinaryIO], None]:
     def rewrite(reader: BinaryIO, writer: BinaryIO) -> None:
         rest, n_lines = b"", 0
         while chunk := reader.read(CHUNK):
@@ -158,7 +158,9 @@ def unclosed_quote(text: PreparedText) -> Problem | None:
     opens, closes = OPENS[text.delimiter], CLOSES[text.delimiter]
     open_line = 0
     with text.content.open() as raw:
-        for number, line in enumerate(raw, 1):
+        for number, line in enumerate(iter(lambda: raw.readline(BLOCK_BYTES + 1), b""), 1):
+            if len(line) > BLOCK_BYTES:
+                return replace(LONG_LINE, place=f"line {number}")
             if line.count(b'"') % 2 == 0:
                 continue
             if open_line and not closes.match(line):

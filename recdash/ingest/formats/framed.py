@@ -1,0 +1,91 @@
+"""Reads tables with a frame of lines, as psql, MySQL and Markdown write them, and text with a count below."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+from recdash.errors import Problem
+from recdash.ingest.byte_source import CHUNK, Content, copied
+from recdash.ingest.formats.dialect import sample_lines
+from recdash.ingest.formats.text_rows import by_line
+
+SIGNS_OF_RULES = b"-+|: \t"
+FOOTER = re.compile(
+    rb"\(\d+ rows?\)|\d+ rows? (?:in set|affected|selected|returned|fetched)\b.*|total:.*", re.IGNORECASE
+)
+"""The count of rows that programs write below a table."""
+TAIL = 4096
+
+
+def without_frame(content: Content) -> Content:
+    """Returns a framed table as text with '|' between the cells; other content unchanged.
+
+    The lines of the frame become empty, so that the numbers of all lines stay the same.
+    """
+    lines = [line.encode() for line in sample_lines(content)[:3]]
+    if not _is_framed(lines):
+        return content
+    header = next(line for line in lines if not _is_rule(line))
+    finding = "a table with a frame, as psql, MySQL and Markdown write it: its lines are not read"
+    example = f"'{header.decode().strip()[:80]}'"
+    notice = Problem("framed-table", "file", finding, "Export CSV if this is wrong.", 1, example)
+    has_edges = header.strip().startswith(b"|")
+
+    def bare(text: bytes) -> bytes:
+        return b"\n".join(_bare_line(line, has_edges) for line in text.split(b"\n"))
+
+    return copied(content, by_line(bare), notice)
+
+
+def without_footer(content: Content) -> Content:
+    """Returns the text without a count of rows in its last line, such as ``(12 rows)`` or ``Total: 12``."""
+    with content.open() as reader:
+        reader.seek(max(content.size - TAIL, 0))
+        tail = reader.read(TAIL).rstrip()
+    last = re.split(rb"[\r\n]", tail)[-1]
+    if len(last) == len(tail) or not FOOTER.fullmatch(last.strip()) or re.search(rb"[,;|\t]", last):
+        return content
+    end = content.size - TAIL if content.size > TAIL else 0
+    end += len(tail) - len(last)
+
+    def cut(reader: BinaryIO, writer: BinaryIO) -> None:
+        left = end
+        while chunk := reader.read(min(CHUNK, left)):
+            writer.write(chunk)
+            left -= len(chunk)
+
+    shown = last.decode(errors="replace").strip()[:80]
+    finding, fix = f"the last line, '{shown}', is no row", "Put it between quotes if it is one."
+    return copied(content, cut, Problem("footer", "file", finding, fix, 1, f"'{shown}'"))
+
+
+def _is_framed(lines: list[bytes]) -> bool:
+    """Returns whether a rule stands below the names, or above and below them, with as many columns."""
+    if len(lines) < 2:
+        return False
+    names, rule = (lines[1], lines[0]) if _is_rule(lines[0]) else (lines[0], lines[1])
+    n_ruled = len([part for part in re.split(rb"[+|]", rule) if part.strip()])
+    n_named = len(_cells(names, has_edges=names.strip().startswith(b"|")))
+    return _is_rule(rule) and not _is_rule(names) and n_named == n_ruled > 1
+
+
+def _is_rule(line: bytes) -> bool:
+    return b"-" in line and not line.strip().translate(None, SIGNS_OF_RULES)
+
+
+def _cells(line: bytes, *, has_edges: bool) -> list[bytes]:
+    """Returns the cells of a line; with edges, a bar stands before the first and after the last."""
+    if has_edges:
+        line = line.strip().removeprefix(b"|").removesuffix(b"|")
+    return [cell.strip() for cell in line.split(b"|")]
+
+
+def _bare_line(line: bytes, has_edges: bool) -> bytes:
+    """Returns a line of a framed table without the frame; a line of the frame becomes empty."""
+    if not line.strip() or _is_rule(line) or FOOTER.fullmatch(line.strip()):
+        return b""
+    cells = _cells(line, has_edges=has_edges)
+    if b'"' in line:  # a part of its cell, which is written in quotes for that
+        cells = [b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells]
+    return b"|".join(cells)

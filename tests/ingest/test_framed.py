@@ -1,0 +1,84 @@
+"""Tables as psql, MySQL and Markdown print them, counts of rows below a table, and signs beside numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from recdash.errors import UploadError
+from recdash.ingest import read_recommendations, read_upload
+
+PSQL = """ user_id | item_id | score
+---------+---------+-------
+ u1      | a "b"   |   0.5
+ u1      | i2      |   0.4
+(2 rows)
+
+"""
+MYSQL = """+---------+---------+-------+
+| user_id | item_id | score |
++---------+---------+-------+
+| u1      | a "b"   |   0.5 |
+| u1      | i2      |   0.4 |
++---------+---------+-------+
+2 rows in set (0.00 sec)
+"""
+MARKDOWN = """| user_id | item_id | score |
+|:--------|---------|------:|
+| u1 | a "b" | 0.5 |
+| u1 | i2 | 0.4 |
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("table", [PSQL, MYSQL, MARKDOWN], ids=["psql", "MySQL", "Markdown"])
+def test_a_table_with_a_frame_is_read_with_a_notice(table: str, end: str) -> None:
+    (run,) = read_recommendations(table.replace("\n", end).encode())
+    rows = [tuple(row.values()) for batch in run.batches() for row in batch.to_pylist()]
+    assert rows == [("u1", 'a "b"', 0.5), ("u1", "i2", 0.4)]
+    (notice,) = [notice for notice in run.notices if notice.code == "framed-table"]
+    assert "user_id" in notice.example
+    assert "blanks-trimmed" not in {notice.code for notice in run.notices}
+
+
+def test_empty_cells_at_the_edges_of_psql_stay_cells() -> None:
+    (run,) = read_recommendations(
+        PSQL.replace("(2 rows)", "         | i3      |   0.3\n u1      | i4      |      ").encode()
+    )
+    assert [row["item_id"] for batch in run.batches() for row in batch.to_pylist()] == ['a "b"', "i2", "i4"]
+    assert {"missing-user-id", "score-nan"} <= {notice.code for notice in run.notices}
+
+
+def test_a_bad_value_in_a_frame_is_named_with_its_line() -> None:
+    (run,) = read_recommendations(PSQL.replace("0.4", "low").encode())
+    with pytest.raises(UploadError, match="line 4: 'low' is not a score"):
+        list(run.batches())
+
+
+@pytest.mark.parametrize("footer", ["(2 rows)", "2 rows selected.", "Total: 2", "2 rows in set (0.1 sec)"])
+def test_a_count_of_rows_below_a_table_is_no_row(footer: str) -> None:
+    upload = read_upload("truth", f"user_id,item_id\nu1,i1\nu2,i2\n\n{footer}\n".encode())
+    assert upload.table.num_rows == 2
+    (notice,) = [notice for notice in upload.notices if notice.code == "footer"]
+    assert notice.example == f"'{footer}'"
+
+
+def test_rows_of_hyphens_and_words_are_rows() -> None:
+    (run,) = read_recommendations(b"user_id|item_id|score\nu1|-|0.5\nu1|total:|0.4\n")
+    assert [row["item_id"] for batch in run.batches() for row in batch.to_pylist()] == ["-", "total:"]
+
+
+def test_ranks_with_a_number_sign_are_read_with_a_notice() -> None:
+    (run,) = read_recommendations(b"user_id,item_id,rank\nu1,i1,#1\nu1,i2,# 2\n")
+    assert [row["rank"] for batch in run.batches() for row in batch.to_pylist()] == [1, 2]
+    (notice,) = [notice for notice in run.notices if notice.code == "number-sign"]
+    assert (notice.count, notice.example) == (2, "'#1' (line 2)")
+
+
+def test_scores_in_percent_are_read_with_a_notice_unless_others_are_not() -> None:
+    (run,) = read_recommendations(b"user_id,item_id,score\nu1,i1,12 %\nu1,i2,3.5%\n")
+    assert [row["score"] for batch in run.batches() for row in batch.to_pylist()] == [12.0, 3.5]
+    (notice,) = [notice for notice in run.notices if notice.code == "percent"]
+    assert notice.count == 2
+    (mixed,) = read_recommendations(b"user_id,item_id,score\nu1,i1,12 %\nu1,i2,0.035\n")
+    with pytest.raises(UploadError, match="'12 %' is in percent, and other scores are not"):
+        list(mixed.batches())
