@@ -20,6 +20,8 @@ if gains:
     page.show_charts(view, gains)
     widgets.table_behind(gains.changes.drop(columns="run_id"), "users", "Users who gain and lose, in numbers")
 run_id = gains.run_id if gains else page.show_alone(view)
+if not gains:
+    comparability_banner.banner(view, view.shown_ids)
 
 st.html('<hr class="rd-rule">')
 if state.person().numbers_only:

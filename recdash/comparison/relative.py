@@ -32,6 +32,14 @@ def largest_loss(metric: str) -> float:
     return -inf if define(metric).may_be_negative else LARGEST_LOSS
 
 
+def possible_loss(low: float, metric: str, base_value: float) -> float:
+    """Returns the lower end of the interval of a difference, in units of the metric, or the largest possible
+    loss from ``base_value`` if that is smaller.
+    """
+    least = largest_loss(metric)
+    return max(low, least * base_value) if isfinite(least) and base_value > 0 else low
+
+
 def share(change: float) -> str:
     """Returns a change such as 0.6 as ``+60.0 %``, and 1.24 as ``×2.24``."""
     return f"×{numbers.three(1 + change)}" if change >= DOUBLED else numbers.change(100 * change, " %")

@@ -29,6 +29,7 @@
   }
   for (const element of document.querySelectorAll("[data-testid=stMain] *")) {
     if (inside(element, "svg, .katex-mathml, [data-testid=stDataFrame], [title]")) continue;
+    if (/^st-key-chart-0-(curve|precision)/.test(key(element))) continue; // the key below has what is cut
     if (!words(element) || !shown(element)) continue;
     const style = getComputedStyle(element);
     const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
@@ -67,7 +68,7 @@
   }
 
   const tables = [...document.querySelectorAll(".rd-table, details")].filter(
-    (table) => table.matches(".rd-table") || table.querySelector("summary")?.innerText.includes("Table"),
+    (table) => table.matches(".rd-table") || table.closest("[class*=st-key-behind-]"),
   );
   const charts = [...document.querySelectorAll(".stPlotlyChart")].map((chart) => ({
     key: key(chart),

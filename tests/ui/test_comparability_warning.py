@@ -53,6 +53,13 @@ def test_metrics_that_count_lists_exclude_users_without_one() -> None:
     assert not reads_lists("rmse")
 
 
+def test_a_single_run_says_which_users_it_leaves_out(workspace: Workspace, open_page: Open) -> None:
+    store(workspace, {"half": lists(1, USERS[:10])})
+    for page in ("leaderboard", "users"):
+        app = open_page(page, k="5")
+        assert "50 % of users get no recommendations from half and count as 0." in said(app)
+
+
 def test_a_click_excludes_the_users_another_hides_the_line(made_once: MadeOnce, open_page: Open) -> None:
     made_once(half)
     app = open_page("leaderboard", k="5")

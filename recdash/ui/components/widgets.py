@@ -415,7 +415,7 @@ def table_behind(frame: pd.DataFrame, name: str, title: str = "Table") -> None:
 
     ``title`` says what the table holds.
     """
-    with st.expander(title):
+    with st.container(key=f"behind-{name}"), st.expander(title):
         st.dataframe(safe_cells(frame.head(MOST_TABLE_ROWS)), hide_index=True, key=f"table-{name}")
         if len(frame) > MOST_TABLE_ROWS:
             drawn, all_rows = numbers.count(MOST_TABLE_ROWS), numbers.count(len(frame))
