@@ -112,7 +112,7 @@ class Person:
 
     def give(self, files: list[Path]) -> None:
         """Chooses files in the page's drop zone."""
-        box = self.page.get_by_test_id("stFileUploaderDropzoneInput").first
+        box = self.page.get_by_test_id("file-zone-input").first
         box.set_input_files([str(file) for file in files], timeout=PATIENCE_MS)
         self.clicks += 1
 

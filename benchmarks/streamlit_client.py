@@ -31,15 +31,16 @@ class PageError(Exception):
 
 @dataclass
 class OpenPage:
-    """A session of the dashboard. ``buttons`` and ``uploaders`` are {label: id} of what the page shows."""
+    """A session of the dashboard. ``buttons`` are {label: id}, and ``zones`` the places for files, that it
+    shows.
+    """
 
     url: str
     name: str = ""
     query: str = ""
     buttons: dict[str, str] = field(default_factory=dict)
-    uploaders: dict[str, str] = field(default_factory=dict)
+    zones: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    _widgets: dict[str, WidgetState] = field(default_factory=dict)
     _session: str = ""
     _open: ExitStack = field(default_factory=ExitStack)
 
@@ -60,7 +61,6 @@ class OpenPage:
     def turn_to(self, name: str, query: str = "") -> None:
         """Has a page drawn, as a click on a link or a change in the header does. Raises ``PageError``."""
         self.name, self.query = name, query
-        self._widgets.clear()
         self.run()
 
     def press(self, label: str) -> None:
@@ -81,30 +81,24 @@ class OpenPage:
 
     def give(self, files: dict[str, bytes]) -> None:
         """Drops files into the page's drop zone. Raises ``PageError``."""
-        (zone,) = self.uploaders.values()
-        asked = BackMsg()
-        asked.file_urls_request.request_id = "files"
-        asked.file_urls_request.file_names.extend(files)
-        asked.file_urls_request.session_id = self._session
-        self._wire.send(asked.SerializeToString())
-        answer = self._next()
-        while answer.WhichOneof("type") != "file_urls_response":
-            answer = self._next()
-        state = WidgetState(id=zone)
-        for urls, (name, content) in zip(answer.file_urls_response.file_urls, files.items(), strict=True):
-            _put(self.url, urls.upload_url, name, content)
-            info = state.file_uploader_state_value.uploaded_file_info.add(name=name, size=len(content))
-            info.file_id = urls.file_id
-            info.file_urls.CopyFrom(urls)
-        self._widgets[zone] = state
+        (zone,) = self.zones
+        for name, content in files.items():
+            facts = {"name": name, "size": len(content), "zone": zone}
+            begun = json.loads(self._send("POST", "", json.dumps(facts).encode()))
+            self._send("PATCH", f"/{begun['id']}", content)
         self.run()
+
+    def _send(self, method: str, path: str, content: bytes) -> bytes:
+        address, headers = f"{self.url}/uploads/{self._session}{path}", {"Upload-Offset": "0"}
+        request = urllib.request.Request(address, content, headers, method=method)  # noqa: S310 - our own
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
+            return bytes(answer.read())
 
     def run(self, trigger: WidgetState | None = None) -> None:
         """Has the script run, and returns when it has ended. Raises ``PageError``."""
         message = BackMsg()
         state = message.rerun_script
         state.page_name, state.query_string = self.name, self.query
-        state.widget_states.widgets.extend(self._widgets.values())
         if trigger is not None:
             state.widget_states.widgets.append(trigger)
         self._wire.send(message.SerializeToString())
@@ -120,7 +114,7 @@ class OpenPage:
         if kind == "new_session":
             self._session = message.new_session.initialize.session_id
             self.buttons.clear()
-            self.uploaders.clear()
+            self.zones.clear()
             self.texts.clear()
         elif kind == "page_not_found":
             raise PageError(f"there is no page {self.name}")
@@ -138,26 +132,9 @@ class OpenPage:
             raise PageError(f"{element.exception.type}: {element.exception.message}")
         if kind == "button":
             self.buttons[element.button.label] = element.button.id
-        elif kind == "file_uploader":
-            self.uploaders[element.file_uploader.label] = element.file_uploader.id
+        elif kind == "bidi_component" and element.bidi_component.component_name == "recdash.file_zone":
+            self.zones.append(json.loads(element.bidi_component.json)["zone"])
         elif kind == "markdown":
             self.texts.append(element.markdown.body)
         elif kind == "html" and not element.html.body.startswith("<style>"):
             self.texts.append(element.html.body)
-
-
-def _put(url: str, path: str, name: str, content: bytes) -> None:
-    """Sends a file as a browser does: with the token that the server gave in a cookie."""
-    with urllib.request.urlopen(f"{url}/_stcore/health", timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
-        cookie = answer.headers["set-cookie"].split(";", maxsplit=1)[0]
-    names = f"name={json.dumps(name)}; filename={json.dumps(name)}"
-    frame = f"--x\r\nContent-Disposition: form-data; {names}\r\n\r\n"
-    headers = {
-        "cookie": cookie,
-        "x-xsrftoken": cookie.partition("=")[2],
-        "content-type": "multipart/form-data; boundary=x",
-    }
-    body = frame.encode() + content + b"\r\n--x--\r\n"
-    request = urllib.request.Request(f"{url}{path}", body, headers, method="PUT")  # noqa: S310 - our own
-    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - our own
-        answer.read()

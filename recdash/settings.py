@@ -28,6 +28,8 @@ FoundArtifacts = Literal["ask", "leave", "adopt"]
 
 ask: stop with a message; leave: ignore them; adopt: take them over.
 """
+OF_ALL_FILES = {"max_held_bytes_per_person", "max_held_bytes"}
+"""Limits of all uploaded files together; the other limits are of one file."""
 Auth = Literal["local", "key", "proxy", "oidc"]
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?|https?://\[[0-9a-f:]+\](:\d+)?", re.IGNORECASE)
@@ -105,6 +107,12 @@ class Settings(BaseSettings):
         default=8 * GIB, ge=1, description="Bytes one person may upload per hour."
     )
     max_upload_bytes: int = Field(default=GIB, ge=1, description="Bytes of one uploaded file.")
+    max_held_bytes_per_person: int = Field(
+        default=4 * GIB, ge=1, description="Bytes of one person's files that are uploaded and not yet stored."
+    )
+    max_held_bytes: int = Field(
+        default=16 * GIB, ge=1, description="Bytes of all files that are uploaded and not yet stored."
+    )
     max_inflated_bytes: int = Field(
         default=4 * GIB, ge=1, description="Bytes of one file after decompression."
     )
@@ -168,7 +176,7 @@ class Settings(BaseSettings):
         return tuple(name.lower() for name in listed(self.embed_from))
 
     def limit_rows(self) -> list[dict[str, Any]]:
-        """Returns a row per limit of a file: its setting, what it counts, the value, and the default."""
+        """Returns a row per limit of uploads: its setting, what it counts, the value, and the default."""
         fields = {name: field for name, field in type(self).model_fields.items() if name.startswith("max_")}
         return [
             {
@@ -181,8 +189,8 @@ class Settings(BaseSettings):
         ]
 
     def limits(self) -> dict[str, int]:
-        """Returns the upload limits as keyword arguments of ``ingest.Limits``, named without ``max_``."""
-        values = self.model_dump()
+        """Returns the limits of a file as keyword arguments of ``ingest.Limits``, named without ``max_``."""
+        values = self.model_dump(exclude=OF_ALL_FILES)
         return {name.removeprefix("max_"): values[name] for name in values if name.startswith("max_")}
 
 

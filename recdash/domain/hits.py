@@ -144,7 +144,7 @@ class RankCounts:
     @property
     def rank(self) -> Ints:
         """Returns the rank (from 1) of each entry of ``item``."""
-        return np.repeat(np.arange(1, len(self.start)), np.diff(self.start))
+        return np.repeat(np.arange(1, len(self.start), dtype=np.int32), np.diff(self.start))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,15 +26,19 @@ def joined_exposures(first: Exposure, second: Exposure) -> Exposure:
 
 
 def _added(first: RankCounts, second: RankCounts) -> RankCounts:
-    depth = len(first.start) - 1
-    rank, item, count = (
-        np.concatenate((getattr(first, name), getattr(second, name))) for name in ("rank", "item", "count")
-    )
-    n_items = int(item.max(initial=0)) + 1
-    cell, place = np.unique(rank.astype(np.int64) * n_items + item, return_inverse=True)
-    total = np.bincount(place, weights=count, minlength=len(cell)).astype(np.int64)
-    start = np.searchsorted(cell, np.arange(1, depth + 2) * n_items)
-    return RankCounts(start, (cell % n_items).astype(np.int32), total)
+    """Returns the counts of both. It goes rank by rank, as sorting all of them at once takes eight times the
+    memory.
+    """
+    start, items, counts = [0], [], []
+    for low, high in pairwise(range(len(first.start))):
+        at = [slice(part.start[low], part.start[high]) for part in (first, second)]
+        item, place = np.unique(np.concatenate((first.item[at[0]], second.item[at[1]])), return_inverse=True)
+        count = np.zeros(len(item), dtype=np.result_type(first.count, second.count))
+        np.add.at(count, place, np.concatenate((first.count[at[0]], second.count[at[1]])))
+        start.append(start[-1] + len(item))
+        items.append(item)
+        counts.append(count)
+    return RankCounts(np.array(start), np.concatenate(items), np.concatenate(counts))
 
 
 def pooled_mean(first: ListMean, second: ListMean) -> ListMean:

@@ -87,6 +87,13 @@ def restore_store(
     return summary
 
 
+def uploads_folder() -> Path:
+    """Returns the folder of files that people upload and have not stored yet, for the store in the
+    settings.
+    """
+    return _place(None, None)[1] / "uploads"
+
+
 def _place(database_url: str | None, artifacts: str | os.PathLike[str] | None) -> tuple[DatabaseUrl, Path]:
     """Returns the database's URL and the folder of its files; what is not given is as in the settings."""
     from recdash.settings import settings

@@ -81,7 +81,7 @@ class AuthMiddleware:
             return
         visitor = await known_visitor(request, self.config)
         person = await self.person(visitor, address_class)
-        if address_class == "upload" and request.scope.get("method") != "OPTIONS":
+        if address_class == "upload":
             receive = self.counting(request, path, person, receive)
         if address_class == "page" and self.signs_in_on_pages and request.scope.get("method") == "GET":
             await self.page(request, visitor, receive, send)

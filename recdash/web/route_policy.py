@@ -18,9 +18,9 @@ _SIGNING_IN = ("/auth/login", SIGN_OUT, SIGNED_IN)
 _CLASSES: Sequence[tuple[AddressClass, tuple[str, ...]]] = (
     ("open", ("/_stcore/health", "/s/", "/key/")),
     ("page", ("/_stcore/host-config", "/_stcore/stream", "/_stcore/bidi-components/")),
-    ("upload", ("/_stcore/upload_file/",)),
+    ("upload", ("/uploads/",)),
     ("private", ("/media/", "/reports/")),
-    ("hidden", ("/_stcore",)),  # metrics, the programming interface, and future addresses
+    ("hidden", ("/_stcore",)),  # metrics, the programming interface, uploads into memory, what comes later
 )
 
 

@@ -1,4 +1,4 @@
-"""The routes that recdash adds to Streamlit's: share links, the key, and reports."""
+"""The routes that recdash adds to Streamlit's: share links, the key, reports, and uploads."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ from recdash.web.error_pages import Refused
 from recdash.web.headers import report_policy, security_headers
 from recdash.web.hosts import address_of
 from recdash.web.middleware import closed_link, end_session
+from recdash.web.received_files import received_files
 from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
 from recdash.web.sessions import SECONDS, new_session
+from recdash.web.upload_quota import quota
+from recdash.web.upload_routes import UploadRoutes
 from recdash.web.visitor import VISITOR, person_of, read_visitor
 
 PAGE = "html"
@@ -41,7 +44,8 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
         Route("/key/sign-out", key.sign_out),
         Route("/key/{key}", key.open),
         Route("/reports/{name}", ReportRoute(config, workspace, turns).open),
-        *(Route(f"/{name}/{{rest:path}}", not_found) for name in ("s", "key", "reports")),
+        *UploadRoutes(config.rules, quota, received_files).routes(),
+        *(Route(f"/{name}/{{rest:path}}", not_found) for name in ("s", "key", "reports", "uploads")),
     ]
 
 

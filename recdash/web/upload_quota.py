@@ -13,9 +13,7 @@ from recdash.domain.access import Person
 from recdash.settings import Settings
 from recdash.web.error_pages import Refused
 
-_PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
-FRAMING = 2**20
-"""The number of bytes that a form adds to a file: boundaries, a header, and the file's name."""
+_PATH = re.compile(r"/uploads/([^/]+)(?:/[^/]+)?")
 MOST_SESSIONS = 10_000
 HOUR = 3600
 
@@ -51,6 +49,12 @@ class UploadQuota:
         self._sent = {who: of for who, of in self._sent.items() if of[0] == hour}
         self._sent[name] = (hour, self.sent(name) + size)
 
+    def refuse_over_budget(self, name: str, size: int, rules: Settings) -> None:
+        """Raises Refused if this person cannot send so many bytes more in this hour."""
+        if self.sent(name) + size > rules.upload_budget_bytes:
+            words = f"You can upload {rules.upload_budget_bytes:,} bytes per hour; continue in the next hour."
+            raise Refused(429, "Hourly upload limit reached", words)
+
     def _hour(self) -> int:
         return int(self._clock() // HOUR)
 
@@ -73,30 +77,16 @@ def require_uploader(quota: UploadQuota, path: str, person: Person | None) -> Pe
 def within(receive: Receive, quota: UploadQuota, name: str, length: str, rules: Settings) -> Receive:
     """Returns a ``receive`` that counts the bytes of an upload.
 
-    It raises Refused before they exceed the limit of a file, or of the person's bytes per hour. ``length`` is
-    the length that the request states; if that is too long, Refused is raised at once.
+    It raises Refused before they exceed the person's bytes per hour. ``length`` is the length that the
+    request states; if that is too long, Refused is raised at once.
     """
-    most = rules.max_upload_bytes + FRAMING
-    taken = 0
-
-    def refuse_more(size: int) -> None:
-        if size > most:
-            raise Refused(413, "File too large", f"A file can have at most {rules.max_upload_bytes:,} bytes.")
-        if quota.sent(name) + size - taken > rules.upload_budget_bytes:
-            raise Refused(
-                429,
-                "Hourly upload limit reached",
-                f"You can upload {rules.upload_budget_bytes:,} bytes per hour; continue in the next hour.",
-            )
 
     async def receive_counted() -> Message:
-        nonlocal taken
         message = await receive()
         size = len(message.get("body", b""))
-        refuse_more(taken + size)
+        quota.refuse_over_budget(name, size, rules)
         quota.count(name, size)
-        taken += size
         return message
 
-    refuse_more(int(length) if length.isdecimal() and len(length) < 20 else 0)
+    quota.refuse_over_budget(name, int(length) if length.isdecimal() and len(length) < 20 else 0, rules)
     return receive_counted

@@ -154,7 +154,7 @@ def test_a_reader_finds_plain_words_where_an_editor_uploads(
     sign_in(page, "viewer")
     settle(page, page.get_by_role("heading", name="Add data is for editors"))
     expect(page).to_have_url(f"{url}/upload")
-    assert page.get_by_test_id("stFileUploader").count() == 0
+    assert page.get_by_test_id("file-zone-input").count() == 0
 
 
 def test_who_has_no_role_reads_why_and_signs_out(

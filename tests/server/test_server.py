@@ -40,7 +40,7 @@ IN = (403, 200, 200, 200, 200)
 """Nobody is refused, everybody else is let in."""
 MISSING = (403, 404, 404, 404, 404)
 CLOSED = (403,) * 5
-UPLOAD = "/_stcore/upload_file/{session_id}/{file_id}"
+INTO_MEMORY = "/_stcore/upload_file/{session_id}/{file_id}"
 ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     # (route, method): an address, and what nobody, a guest, a viewer, an editor and an admin get there
     ("/s/leave", "GET"): ("/s/leave", ALL_303),
@@ -58,9 +58,14 @@ ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("/_stcore/host-config", "GET"): ("/_stcore/host-config", IN),
     ("/media/{file_id:path}", "GET"): ("/media/0a1b.csv", MISSING),
     ("/media/{file_id:path}", "OPTIONS"): ("/media/0a1b.csv", (403, 204, 204, 204, 204)),
-    (UPLOAD, "PUT"): ("/_stcore/upload_file/someone/file", CLOSED),
-    (UPLOAD, "DELETE"): ("/_stcore/upload_file/someone/file", CLOSED),
-    (UPLOAD, "OPTIONS"): ("/_stcore/upload_file/someone/file", (403, 204, 204, 204, 204)),
+    ("/uploads/{session}", "POST"): ("/uploads/someone", CLOSED),
+    ("/uploads/{session}/{file}", "GET"): ("/uploads/someone/file", CLOSED),
+    ("/uploads/{session}/{file}", "PATCH"): ("/uploads/someone/file", CLOSED),
+    ("/uploads/{session}/{file}", "DELETE"): ("/uploads/someone/file", CLOSED),
+    ("/uploads/{rest:path}", "GET"): ("/uploads/a/b/c", CLOSED),
+    (INTO_MEMORY, "PUT"): ("/_stcore/upload_file/someone/file", ALL_404),
+    (INTO_MEMORY, "DELETE"): ("/_stcore/upload_file/someone/file", ALL_404),
+    (INTO_MEMORY, "OPTIONS"): ("/_stcore/upload_file/someone/file", ALL_404),
     ("/component/{path:path}", "GET"): ("/component/none/x.js", MISSING),
     ("/component/{path:path}", "OPTIONS"): ("/component/none/x.js", (403, 204, 204, 204, 204)),
     ("/_stcore/bidi-components/{path:path}", "GET"): ("/_stcore/bidi-components/none/x.js", MISSING),
@@ -94,7 +99,9 @@ def shown(path: str, methods: list[str]) -> str:
     """The method that stands for the others in the table."""
     if not methods:
         return "WEBSOCKET" if path else "GET"
-    return next(method for method in ("POST", "GET", "PUT", "DELETE", "OPTIONS") if method in methods)
+    return next(
+        method for method in ("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS") if method in methods
+    )
 
 
 @pytest.mark.parametrize(("route", "method"), ROUTES)
@@ -235,19 +242,20 @@ def tabs(house: House) -> Iterator[dict[str, Tab]]:
 
 
 def test_an_editor_uploads_into_the_own_page_and_takes_it_back(tabs: dict[str, Tab]) -> None:
-    assert tabs["editor"].put(1000) == 204
-    assert tabs["editor"].put(0, method="DELETE") == 204
+    assert tabs["editor"].put(1000) == 200
+    file = json.loads(tabs["editor"].announce(1000).body)["id"]
+    assert tabs["editor"].remove(file=file) == 204
 
 
-def test_the_token_of_the_page_is_still_asked_for(tabs: dict[str, Tab]) -> None:
-    assert tabs["editor"].put(1000, xsrf=False) == 403
+def test_a_script_of_another_site_uploads_nothing(tabs: dict[str, Tab]) -> None:
+    assert tabs["editor"].put(1000, origin="http://evil.example") == 403
 
 
 @pytest.mark.parametrize("visitor", ["guest", "viewer"])
 def test_who_only_reads_uploads_nothing_anywhere(tabs: dict[str, Tab], visitor: str) -> None:
     for session in (tabs[visitor].session, tabs["editor"].session, "made-up"):
         assert tabs[visitor].put(10, session) == 403
-        assert tabs[visitor].put(0, session, method="DELETE") == 403
+        assert tabs[visitor].remove(session) == 403
 
 
 def test_an_editor_uploads_into_nobody_elses_page(tabs: dict[str, Tab]) -> None:
@@ -258,8 +266,8 @@ def test_an_editor_uploads_into_nobody_elses_page(tabs: dict[str, Tab]) -> None:
 def test_a_file_beyond_the_limit_and_an_hour_beyond_the_budget_are_cut_off(tabs: dict[str, Tab]) -> None:
     admin = tabs["admin"]
     assert admin.put(3 * MEBIBYTE) == 413
-    assert [admin.put(MEBIBYTE) for _ in range(5)] == [204, 204, 204, 429, 429]
-    assert tabs["editor"].put(10) == 204
+    assert [admin.put(MEBIBYTE) for _ in range(5)] == [200, 200, 200, 429, 429]
+    assert tabs["editor"].put(10) == 200
 
 
 # ── who reads, on the page ───────────────────────────────────────────────────────────────────

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,10 +111,3 @@ def folder_of_a_table(database_url: str | None = None) -> Path:
         return own.parent
     finally:
         store.close()
-
-
-def test_the_readme_says_that_the_browser_sends_no_more_than_its_own_limit(root: Path) -> None:
-    config = tomllib.loads((root / ".streamlit/config.toml").read_text(encoding="utf-8"))
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    (row,) = [line for line in readme.splitlines() if "`RECDASH_MAX_UPLOAD_BYTES`" in line]
-    assert f"a browser sends at most {config['server']['maxUploadSize'] / 1024:g} GiB" in row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -19,6 +20,7 @@ from streamlit.util import calc_hash
 from recdash.service import Workspace
 from recdash.settings import settings
 from recdash.ui.shell import navigation
+from recdash.web.received_files import received_files
 
 # Each AppTest looks through the files of all installed packages for components, which never change meanwhile.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -28,6 +30,8 @@ app_test.ScriptCache = cache(app_test.ScriptCache)
 ROOT = Path(__file__).resolve().parents[2]
 Open = Callable[..., AppTest]
 MadeOnce = Callable[[Callable[[Workspace], Any]], Any]
+SESSION = "test session id"
+"""The session of every AppTest."""
 USERS = [f"u{number}" for number in range(1, 21)]
 TRUTH = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number}" for number in range(1, 21)]})
 
@@ -71,7 +75,8 @@ def forget() -> None:
 
 
 def shell(link: Mapping[str, str]) -> AppTest:
-    """The app with a link's parameters, not yet run."""
+    """The app with a link's parameters, not yet run. Files that another app received are gone."""
+    received_files.stop()
     app = AppTest.from_file(str(ROOT / "recdash/ui/shell/main.py"), default_timeout=300)
     for name, value in link.items():
         app.query_params[name] = value
@@ -122,11 +127,28 @@ def press(app: AppTest, label: str) -> AppTest:
     return passed(next(button for button in app.button if button.label == label).click().run())
 
 
+def file_zones(app: AppTest) -> list[str]:
+    """The places of the page where files can be dropped."""
+    parts = [element.proto for element in app.get("bidi_component")]
+    return [json.loads(part.json)["zone"] for part in parts if part.component_name == "recdash.file_zone"]
+
+
+def put(app: AppTest, zone: str, name: str, data: bytes) -> None:
+    """Has a file arrive in a place of the page, as the routes do it; the next run shows it."""
+    assert zone in file_zones(app)
+    file = received_files.begin(SESSION, "ada", zone, name, len(data), settings())
+    file.append(data, file.take_over())
+
+
 def drop(app: AppTest, **files: bytes) -> AppTest:
-    """Drops files on the page Add data; their names are given with ``__`` for the dot, as ``als__csv=…``."""
-    (zone,) = app.file_uploader
-    named = [(name.replace("__", "."), data, "application/octet-stream") for name, data in files.items()]
-    return passed(zone.set_value(named).run())
+    """Drops files on the page Add data, in place of those that were there; their names are given with ``__``
+    for the dot, as ``als__csv=…``.
+    """
+    (zone,) = file_zones(app)
+    received_files.clear(SESSION, zone)
+    for name, data in files.items():
+        put(app, zone, name.replace("__", "."), data)
+    return passed(app.run())
 
 
 def finish(app: AppTest, label: str) -> AppTest:

@@ -265,7 +265,7 @@ def give(tab: Page, *files: FilePayload | Path) -> Locator:
     """Drop files on the page Add data, and wait until each has its row; returns the rows."""
     settle(tab)  # a place that is just being drawn again may lose what is put into it
     zone = tab.locator(".st-key-drop-zone")
-    zone.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(list(files))  # type: ignore[arg-type]
+    zone.get_by_test_id("file-zone-input").set_input_files(list(files))  # type: ignore[arg-type]
     rows = tab.locator("[class*=st-key-file_]")
     expect(rows).to_have_count(len(files))
     settle(tab)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -122,18 +123,23 @@ class Tab:
             self.said += "" if html.startswith("<style>") else html  # a style sheet says nothing
         return message.WhichOneof("type") == "script_finished"
 
-    def put(self, size: int, session: str | None = None, *, method: str = "PUT", xsrf: bool = True) -> int:
-        """The status of sending a file of so many bytes."""
-        given = ask(self.house, "/_stcore/health", {}).headers["set-cookie"].split(";")[0]
-        frame = '--x\r\nContent-Disposition: form-data; name="f"; filename="f.csv"\r\n\r\n'
-        cookies = "; ".join(filter(None, [self.headers.get("cookie"), given]))
-        headers = {
-            **self.headers, "cookie": cookies, "content-type": "multipart/form-data; boundary=x",
-            **({"x-xsrftoken": given.partition("=")[2]} if xsrf else {}),
-        }  # fmt: skip
-        path = f"/_stcore/upload_file/{session or self.session}/file-1"
-        body = frame.encode() + b"x" * size + b"\r\n--x--\r\n"
-        return ask(self.house, path, headers, method=method, body=body).status
+    def put(self, size: int, session: str | None = None, **headers: str) -> int:
+        """The status of announcing and sending a file of so many bytes: the first one that is a refusal."""
+        begun = self.announce(size, session, **headers)
+        if begun.status >= 400:
+            return begun.status
+        path = f"/uploads/{session or self.session}/{json.loads(begun.body)['id']}"
+        given = {**self.headers, **headers, "upload-offset": "0"}
+        return ask(self.house, path, given, method="PATCH", body=b"x" * size).status
+
+    def announce(self, size: int, session: str | None = None, **headers: str) -> Answer:
+        body = json.dumps({"name": "f.csv", "size": size, "zone": "files"}).encode()
+        path = f"/uploads/{session or self.session}"
+        return ask(self.house, path, {**self.headers, **headers}, method="POST", body=body)
+
+    def remove(self, session: str | None = None, file: str = "file") -> int:
+        path = f"/uploads/{session or self.session}/{file}"
+        return ask(self.house, path, self.headers, method="DELETE").status
 
 
 @contextmanager

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from app_pages import Open, passed, said
+from app_pages import Open, passed, put, said
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import DARK, LIGHT
 from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.service import Workspace
 from recdash.ui.components.templates import TEMPLATES
+from recdash.web.received_files import received_files
 
 CLICKED = "a,1,0.5\n" * 150 + "a,0,0.5\n" * 150 + "b,1,0.5\n" * 30 + "b,0,0.5\n" * 270
 LOG = f"item_id,click,propensity_score\n{CLICKED}"
@@ -30,16 +31,16 @@ def shown(open_page: Open, workspace: Workspace) -> Open:
 
 def given(app: AppTest, log: bytes | str, target: str | None = None, name: str = "log.csv") -> AppTest:
     content = log if isinstance(log, bytes) else log.encode()
-    app.file_uploader(key="off-policy-bandit").upload(name, content, "text/csv")
+    put(app, "off-policy-bandit", name, content)
     if target is not None:
-        app.file_uploader(key="off-policy-policy").upload("only a.csv", target.encode(), "text/csv")
+        put(app, "off-policy-policy", "only a.csv", target.encode())
     return passed(app.run())
 
 
 def test_before_a_log_is_there_the_page_says_what_it_is_for(shown: Open) -> None:
     app = shown()
     assert "What would another recommender have earned?" in said(app)
-    assert "Nothing is stored" in app.caption[0].value
+    assert any("Nothing is stored" in caption.value for caption in app.caption)
     assert not app.get("plotly_chart")
 
 
@@ -114,16 +115,20 @@ def test_what_cannot_be_used_is_said_in_words(shown: Open, log: str, target: str
 
 
 def test_nothing_is_stored(shown: Open, workspace: Workspace, tmp_path: Path) -> None:
+    app = shown()
     before = sorted(tmp_path.rglob("*"))
-    given(shown(), LOG)
+    given(app, LOG)
+    received_files.stop()
     assert workspace.experiments.all() == []
-    assert sorted(tmp_path.rglob("*")) == before
+    left = [path for path in tmp_path.rglob("*") if "uploads" not in path.parts]
+    assert sorted(left) == before
+    assert [path.name for path in tmp_path.glob("**/uploads/*")] == ["lock"]
 
 
 def test_names_from_files_are_shown_as_text(shown: Open) -> None:
     app = shown(target="file")
-    app.file_uploader(key="off-policy-bandit").upload("log.csv", LOG.encode(), "text/csv")
-    app.file_uploader(key="off-policy-policy").upload("<img src=x>.csv", ONLY_A.encode(), "text/csv")
+    put(app, "off-policy-bandit", "log.csv", LOG.encode())
+    put(app, "off-policy-policy", "<img src=x>.csv", ONLY_A.encode())
     passed(app.run())
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in bodies

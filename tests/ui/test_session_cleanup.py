@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import weakref
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.runtime import Runtime
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state.session_state import SessionState
 
+from recdash.settings import settings
 from recdash.ui.shell import session_cleanup
 from recdash.ui.shell.session_cleanup import end_expired
+from recdash.web.received_files import received_files
 
 
 class Session:
@@ -78,3 +83,30 @@ def test_a_session_that_cannot_be_ended_keeps_none_that_come_later(monkeypatch: 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(session_cleanup.watch_sessions())
     assert len(looks) == 2
+
+
+def test_files_go_with_sessions_that_can_no_longer_come_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path}/recdash.db")
+    names = ("who is here", "who may come back", "who left")
+    storage = MemorySessionStorage(ttl_seconds=120)
+    storage.save(left(Session("who may come back")))
+    running = SimpleNamespace(
+        _session_mgr=SimpleNamespace(_session_storage=storage),
+        is_active_session=lambda session: session == "who is here",
+    )
+    monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: running)
+    received_files.stop()
+    for session in names:
+        received_files.begin(session, "ada", "files", "als.csv", 0, settings())
+    session_cleanup._look()
+    kept = {session: len(received_files.complete(session, "files")) for session in names}
+    received_files.stop()
+    assert kept == {"who is here": 1, "who may come back": 1, "who left": 0}
+
+
+def test_a_running_streamlit_has_what_is_asked() -> None:
+    assert callable(Runtime.is_active_session)
+    assert callable(MemorySessionStorage.get)

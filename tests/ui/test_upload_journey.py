@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -277,7 +278,7 @@ def test_a_run_that_shares_no_user_with_the_test_set_is_told_before_it_is_evalua
 def test_nothing_is_stored_of_what_is_cancelled(app: AppTest) -> None:
     drop(app, films__csv=TRUTH, half__csv=as_csv(HALF))
     upload = app.session_state["recdash.upload"]
-    job = IntakeJob(Cancelled(), upload.plan)
+    job = IntakeJob(Cancelled(), upload.plan, nullcontext())
     job.cancel()
     assert job.is_done(60)
     assert [problem.code for problem in job.outcome()[1]] == ["cancelled"]

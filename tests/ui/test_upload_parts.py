@@ -140,5 +140,5 @@ def test_a_template_names_the_columns_that_the_checks_know(kind: str) -> None:
 
 @pytest.mark.parametrize(("mib", "most"), [(1024, "1 GB"), (200, "200 MB")])
 def test_the_drop_zone_says_formats_and_limit(monkeypatch: pytest.MonkeyPatch, mib: int, most: str) -> None:
-    monkeypatch.setattr("streamlit.get_option", lambda _: mib)
+    monkeypatch.setenv("RECDASH_MAX_UPLOAD_BYTES", str(mib * 2**20))
     assert page._formats() == f"CSV, TSV, Excel, Parquet, JSON or TREC, also zipped. At most {most} per file."

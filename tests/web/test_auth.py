@@ -302,7 +302,7 @@ def test_a_sign_in_elsewhere_does_not_count_here(origin: str) -> None:
 
 
 OPEN = ["/", "/leaderboard", "/upload", "/static/js/index.js", "/_stcore/host-config"]
-CLOSED = ["/media/x.csv", "/reports/x", "/reports/x.pdf", "/_stcore/upload_file/s/f"]
+CLOSED = ["/media/x.csv", "/reports/x", "/reports/x.pdf", "/uploads/s/f"]
 
 
 @pytest.mark.parametrize("path", OPEN)

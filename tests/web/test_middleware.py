@@ -167,7 +167,7 @@ def test_an_error_of_the_program_says_nothing_of_it_and_carries_the_headers() ->
 
 
 def test_a_websocket_to_an_upload_is_closed() -> None:
-    asked = ask(door(), "/_stcore/upload_file/session/file", kind="websocket")
+    asked = ask(door(), "/uploads/session/file", kind="websocket")
     assert asked.messages == [{"type": "websocket.close", "code": 1008}]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from app_pages import TRUTH, USERS, forget, link, lists, passed, said, shell, store
+from app_pages import TRUTH, USERS, file_zones, forget, link, lists, passed, said, shell, store
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -133,7 +133,7 @@ def test_a_page_is_shown_to_whom_it_is_for_and_changes_nothing_for_readers(visit
         assert "This is a read-only link" in said(seen["guest"])
         assert "Ask an admin for the role editor." in said(seen["viewer"])
     for reader in ("nobody", "guest", "viewer"):
-        assert seen[reader].get("file_uploader") == []
+        assert file_zones(seen[reader]) == []
         assert {button.label for button in seen[reader].button} & CHANGING == set()
 
 
@@ -158,7 +158,7 @@ def is_shown(app: AppTest) -> bool:
     """Is the page there, and no plain words in its place? What is refused has nothing to choose from."""
     words = said(app)
     refused = "Sign in to read this" in words or "is for editors" in words
-    widgets = [*app.selectbox, *app.button, *app.text_input, *app.get("file_uploader")]
+    widgets = [*app.selectbox, *app.button, *app.text_input, *file_zones(app)]
     assert not (refused and widgets), "refused and drawn"
     return not refused
 
@@ -220,7 +220,7 @@ def test_why_nobody_comes_in_is_all_that_is_shown(
     come_as(fail)
     app = at(page, e=films)
     assert said(app).strip().startswith(heading)
-    assert [*app.selectbox, *app.get("plotly_chart"), *app.get("file_uploader")] == []
+    assert [*app.selectbox, *app.get("plotly_chart"), *file_zones(app)] == []
     assert "als" not in said(app)
 
 

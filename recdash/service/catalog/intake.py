@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
@@ -236,6 +237,7 @@ class Intake:
                 refused.append(RefusedFile(candidate.name, tuple(error.placed())))
             else:
                 prepared += [(_reviewed(run), candidate.first) for run in runs]
+            release_freed_memory()
         return prepared, refused
 
     def _prepare(

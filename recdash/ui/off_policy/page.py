@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.errors import Problem, RecdashError
@@ -27,9 +26,10 @@ from recdash.online.off_policy.estimates import (
 from recdash.online.off_policy.ope import UNIFORM, ope
 from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
-from recdash.ui.components import widgets
+from recdash.ui.components import file_zone, widgets
 from recdash.ui.components.templates import TEMPLATES, template_button
 from recdash.ui.components.widgets import table_html
+from recdash.web.received_files import ReceivedFile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +48,8 @@ NAMES = {
 class OffPolicyRequest:
     """The uploaded files and the options of an estimate. ``target`` is None for the uniform policy."""
 
-    log: UploadedFile
-    target: UploadedFile | None
+    log: ReceivedFile
+    target: ReceivedFile | None
     n_items: int | None
     clip: float | None
     user_column: str | None = None
@@ -81,17 +81,18 @@ def ask() -> OffPolicyRequest | None:
         else:
             n_items, target = None, _file("policy", "Target: item_id and probability")
     clip, user_column = _details()
-    st.caption("Nothing is stored: the files are deleted when you leave.")
+    st.caption("Nothing is stored: the files are deleted when you remove them or close the dashboard.")
     if log is None or (chosen != UNIFORM and target is None):
         return None
     return OffPolicyRequest(log, target, n_items, clip, user_column)
 
 
-def _file(kind: str, label: str) -> UploadedFile | None:
+def _file(kind: str, label: str) -> ReceivedFile | None:
     with st.container(gap="xsmall"):
-        file = st.file_uploader(label, key=f"off-policy-{kind}", help=TEMPLATES[kind].purpose)
+        files = file_zone.show(label, f"off-policy-{kind}")
+        st.caption(TEMPLATES[kind].purpose)
         template_button(kind, "off-policy")
-    return file
+    return files[-1] if files else None
 
 
 def _details() -> tuple[float | None, str | None]:
@@ -128,10 +129,10 @@ def estimate(request: OffPolicyRequest) -> OffPolicy:
     """Returns the estimates, cached by file; if there are none, shows the reasons and ends this run of the
     page.
     """
-    target_id = request.target.file_id if request.target else UNIFORM
+    target_id = request.target.id if request.target else UNIFORM
     try:
         return _estimated(
-            request.log.file_id, target_id, request.n_items, request.clip, request.user_column, request
+            request.log.id, target_id, request.n_items, request.clip, request.user_column, request
         )
     except RecdashError as error:
         widgets.problems(error)
@@ -147,11 +148,9 @@ def _estimated(
     user_column: str | None,
     _request: OffPolicyRequest,
 ) -> OffPolicy:
-    for file in filter(None, (_request.log, _request.target)):
-        file.seek(0)
     return ope(
-        _request.log,
-        _request.target or UNIFORM,
+        _request.log.path,
+        _request.target.path if _request.target else UNIFORM,
         n_items=n_items,
         clip=clip,
         user_column=user_column,

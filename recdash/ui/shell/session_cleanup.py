@@ -18,6 +18,7 @@ from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
 from recdash.engines.allocator import release_freed_memory
 from recdash.ui.shell import warm_up
+from recdash.web.received_files import received_files
 
 logger = logging.getLogger(__name__)
 
@@ -57,14 +58,23 @@ async def watch_sessions() -> None:
 
 def _look() -> None:
     if runtime.exists():
-        manager: Any = runtime.get_instance()._session_mgr  # noqa: SLF001
-        end_expired(manager._session_storage)  # noqa: SLF001
+        running = runtime.get_instance()
+        sessions: MemorySessionStorage = running._session_mgr._session_storage  # type: ignore[attr-defined]  # noqa: SLF001
+        end_expired(sessions)
+        received_files.end_sessions(
+            lambda session: running.is_active_session(session) or sessions.get(session) is not None
+        )
 
 
 @contextlib.asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Watches sessions while the server runs."""
+    """Watches sessions while the server runs, and deletes their files when it ends."""
     warm_up.start()
+    try:
+        received_files.start()
+    except OSError:  # an upload will say so
+        logger.exception("The folder of uploaded files cannot be used")
     task = asyncio.create_task(watch_sessions())
     yield
     task.cancel()
+    received_files.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from threading import Event, Thread
 
 from recdash.errors import InputError, Problem, RecdashError
@@ -11,21 +12,25 @@ CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
 
 
 class IntakeJob:
-    """A running commit of a plan; ``fraction`` and ``text`` are its progress."""
+    """A running commit of a plan; ``fraction`` and ``text`` are its progress.
 
-    def __init__(self, intake: Intake, plan: IntakePlan) -> None:
+    ``files_in_use`` is entered while the files of the plan are read.
+    """
+
+    def __init__(self, intake: Intake, plan: IntakePlan, files_in_use: AbstractContextManager[None]) -> None:
         self.fraction, self.text = 0.0, "Reading the files"
         self._cancelled = Event()
         self._result: IntakeResult | None = None
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._run, args=(intake, plan), name="intake", daemon=True)
+        self._thread = Thread(target=self._run, args=(intake, plan, files_in_use), name="intake", daemon=True)
         self._thread.start()
 
-    def _run(self, intake: Intake, plan: IntakePlan) -> None:
+    def _run(self, intake: Intake, plan: IntakePlan, files_in_use: AbstractContextManager[None]) -> None:
         try:
-            self._result = intake.commit(
-                plan, skip_refused=True, progress=self._report_progress, cancelled=self._cancelled.is_set
-            )
+            with files_in_use:
+                self._result = intake.commit(
+                    plan, skip_refused=True, progress=self._report_progress, cancelled=self._cancelled.is_set
+                )
         except BaseException as error:  # noqa: BLE001 - raised again by outcome()
             self._error = error
 

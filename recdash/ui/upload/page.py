@@ -7,20 +7,20 @@ from __future__ import annotations
 from typing import Literal
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import Problem
-from recdash.formatting import numbers
 from recdash.formatting.html import markdown
 from recdash.ingest import get_ready
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
+from recdash.settings import settings as limits
 from recdash.ui.app import links, state
 from recdash.ui.app.state import workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import file_zone, widgets
 from recdash.ui.upload import examples, rows, settings, words
 from recdash.ui.upload.job import IntakeJob
 from recdash.ui.upload.state import UploadState
+from recdash.web.received_files import ReceivedFile, received_files
 
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
 FIRST_LINE = (
@@ -76,39 +76,37 @@ def _show_title(upload: UploadState, plan: IntakePlan | None) -> None:
         widgets.title("Add your data", FIRST_LINE)
 
 
-def _drop_zone(upload: UploadState) -> list[UploadedFile]:
+def _drop_zone(upload: UploadState) -> list[ReceivedFile]:
     with st.container(key="drop-zone"):
-        files: list[UploadedFile] = st.file_uploader(
-            DROP, accept_multiple_files=True, key=upload.key("files")
-        )
+        files = file_zone.show(DROP, upload.zone, multiple=True)
         st.caption(_formats())
     return files
 
 
 def _formats() -> str:
     """Returns a sentence on the formats of files, and how large one may be."""
-    mib = int(st.get_option("server.maxUploadSize"))
-    most = f"{numbers.count(mib)} MB" if mib % 1024 else f"{mib // 1024} GB"
-    return f"CSV, TSV, Excel, Parquet, JSON or TREC, also zipped. At most {most} per file."
+    most = limits().max_upload_bytes / 2**30
+    size = f"{most:.3g} GB" if most >= 1 else f"{1024 * most:.3g} MB"
+    return f"CSV, TSV, Excel, Parquet, JSON or TREC, also zipped. At most {size} per file."
 
 
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _plan_of(upload: UploadState, files: list[UploadedFile]) -> IntakePlan | None:
+def _plan_of(upload: UploadState, files: list[ReceivedFile]) -> IntakePlan | None:
     """Returns the plan of these files, which is only made again if files were added or removed."""
     known = upload.plan.given_keys if upload.plan else []
-    if [file.file_id for file in files] != known:
+    if [file.id for file in files] != known:
         _plan_again(upload, files)
     return upload.plan
 
 
-def _plan_again(upload: UploadState, files: list[UploadedFile]) -> None:
+def _plan_again(upload: UploadState, files: list[ReceivedFile]) -> None:
     upload.problems = ()
     if not files:
         upload.plan, upload.opened, upload.target = None, None, None
         return
-    given = [IntakeFile(file.file_id, file.name, file.getvalue()) for file in files]
+    given = [IntakeFile(file.id, file.name, file.path) for file in files]
     with st.spinner("Looking at the files"):
         plan = upload.plan.with_files(given) if upload.plan else workspace().intake.plan(given)
         target = upload.target
@@ -146,7 +144,7 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
         )
     if st.button(words.button(plan), type="primary", key=upload.key("store"), disabled=not ready):
         upload.result, upload.problems = None, ()
-        upload.job = IntakeJob(workspace().intake, plan)
+        upload.job = IntakeJob(workspace().intake, plan, received_files.in_use(file_zone.session_id()))
         st.rerun()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from recdash.errors import Problem
 from recdash.service.catalog.intake import IntakePlan, IntakeResult, PlannedFile
+from recdash.ui.components import file_zone
 from recdash.ui.upload import words
 from recdash.ui.upload.job import IntakeJob
 
@@ -35,13 +36,16 @@ class UploadState:
     """The number of lines of each file of plain text that is too long to be looked at as a whole."""
 
     def key(self, name: str) -> str:
-        """Returns the key of a widget, which changes after storing.
-
-        The new, empty widgets then free the memory of the files.
-        """
+        """Returns the key of a widget, which changes after storing, so that the new one is empty."""
         return f"upload_{name}_{self.turn}"
 
+    @property
+    def zone(self) -> str:
+        """Returns the key of the place where files are dropped."""
+        return self.key("files")
+
     def next_turn(self) -> None:
+        file_zone.clear(self.zone)
         self.turn += 1
         self.plan, self.opened, self.target, self.job = None, None, None, None
         self.form_problems.clear()

@@ -74,6 +74,7 @@ FURTHER: Mapping[TableKind, str] = {
 FIRST = (SPLIT_BROKEN, NAME_TAKEN)
 """Codes of notices that a person must see before the files are stored."""
 GZIP = b"\x1f\x8b"
+BLOCK = 1 << 20
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
 ROLE_COLUMN = re.compile(rf"column '({'|'.join(CODES)})'|\b({'|'.join(CODES)}) column\b")
 ROLE_ALONE = re.compile(rf"\b({'|'.join(CODES)})\b(?!=)")
@@ -193,10 +194,22 @@ def needs_lines(file: PlannedFile) -> bool:
 
 def count_lines(source: object) -> int | None:
     """Returns the number of lines of plain text; None if it is packed. Breaks between quotes end no line."""
-    content = source.read_bytes() if isinstance(source, Path) else source
-    if not isinstance(content, bytes) or content[:2] == GZIP:
+    if not isinstance(source, Path):
         return None
-    return sum(text.count(b"\n") for text in content.rstrip().split(b'"')[::2]) + 1
+    n_lines, n_blank, n_quotes = 1, 0, 0
+    with source.open("rb") as file:
+        if file.read(2) == GZIP:
+            return None
+        file.seek(0)
+        while block := file.read(BLOCK):
+            ends_at = len(block.rstrip())
+            if ends_at:  # the breaks before were not at the end
+                n_lines, n_blank = n_lines + n_blank, 0
+            texts = block[:ends_at].split(b'"')
+            n_lines += sum(text.count(b"\n") for text in texts[n_quotes % 2 :: 2])
+            n_quotes += len(texts) - 1
+            n_blank += 0 if n_quotes % 2 else block[ends_at:].count(b"\n")
+    return n_lines
 
 
 # ── all files ────────────────────────────────────────────────────────────────────────────────
