@@ -62,7 +62,8 @@ def test_a_run_whose_hits_are_lost_closes_no_page(
     for page in PAGES:
         app = turn_to(app, page)
         assert not app.error, (page, app.error)
-        assert "als" in said(app) or page in WITHOUT_RUNS, page
+        text = " ".join([said(app), *(str(caption.value) for caption in app.caption)])
+        assert "als" in text or page in WITHOUT_RUNS, page
         if page == "settings":
             assert "With these rules: Keep als" in said(app)
         if page not in ("runs", "experiments"):

@@ -83,9 +83,9 @@ def show(view: View) -> None:
     today = cached.verdict(view)
     if today is None:
         no_verdict(view)
+        comparability_banner.banner(view, view.verdict_query.shown)
     else:
         show_recommendation(view, today)
-    comparability_banner.banner(view, view.verdict_query.shown)
     st.space("small")
     if today is not None and today.cases:
         show_cases(view, today)
@@ -113,6 +113,7 @@ def show_recommendation(view: View, today: Recommendation) -> None:
         decision_links.offer_to_decide(view, today, standing)
         if today.evidence.leader is not None and today.action != "not comparable":
             fallback_offer.offer([today.evidence.leader.candidate], shown=view.candidate_ids)
+        comparability_banner.banner(view, view.verdict_query.shown)
         if today.cases:
             what_would_change(view)
     state.show_below_title()

@@ -88,7 +88,8 @@ def _today(view: View, choice: Choice) -> Today:
     evidence = verdict.evidence
     findings = {rail.metric: _finding(evidence.name, rail) for rail in evidence.guardrails}
     for metric, others in _also_broken(verdict).items():
-        findings[metric] = f"{findings[metric]}; also broken by {listed(others)}"
+        also = "also exceeded by" if EXCEEDS in findings[metric] else "exceeded by"
+        findings[metric] = f"{findings[metric]}; {also} {listed(others)}"
     return Today(f"{BEGIN}{verdict.headline}", query.where, findings)
 
 
