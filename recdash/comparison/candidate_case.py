@@ -11,6 +11,7 @@ from typing import Any, Literal
 from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
+from recdash.comparison.missing_lists import MissingLists
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, n_tested, plain, slice_words
 from recdash.domain.results import OnlineLift
@@ -44,11 +45,13 @@ CASES: Mapping[Case, str] = {
 class CandidateCase:
     """The case for shipping one candidate, which is the leader of its ``evidence``.
 
-    ``pair`` is its difference from the baseline by the primary metric.
+    ``pair`` is its difference from the baseline by the primary metric. ``missing`` is what the users without
+    recommendations from it have of that difference; None if there are none, or if it was not asked for.
     """
 
     pair: Pair
     evidence: VerdictEvidence
+    missing: MissingLists | None = None
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import inf
 from typing import Any, Literal, get_args
 
+from recdash.comparison import relative
 from recdash.comparison.candidate_case import (
     CandidateCase,
     Case,
@@ -21,6 +22,7 @@ from recdash.comparison.candidate_case import (
     offline_words,
     online_words,
     relation,
+    two,
 )
 from recdash.comparison.evidence import (
     VerdictEvidence,
@@ -32,6 +34,7 @@ from recdash.comparison.evidence import (
     with_intervals,
     without_blocked,
 )
+from recdash.comparison.missing_lists import MOST, missing_lists
 from recdash.comparison.pairs import Comparison
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import OfflineVerdict, decide
@@ -45,6 +48,8 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 MOST_TESTED, MOST_REASONS, FEW = 2, 2, 2
 TO_TEST: tuple[Case, ...] = ("sound", "invalid test", "inconclusive", "contested")
 """Cases in which an A/B test is recommended, the most promising first."""
+ALL = 0.995
+"""The share of a difference from which it is written as all of it."""
 UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "ab-results"),)
 
 
@@ -135,13 +140,15 @@ def recommend(
     intervals: bool = True,
     same_users: bool = True,
     unlinked: bool = True,
+    missing: bool = True,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
     ``intervals=False`` leaves out the guardrails' intervals: they need all lists to be read again, and the
     recommendation does not depend on them. ``same_users=False`` compares the other metrics over the
     experiment's users even if the primary metric names other ones, as older reports do.
-    ``unlinked=False`` does not say which A/B tests are not used, as in older reports.
+    ``unlinked=False`` does not say which A/B tests are not used, and ``missing=False`` does not say whether a
+    loss comes from users without recommendations, as in older reports.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
@@ -151,6 +158,8 @@ def recommend(
     )
     if not cases or cases[0].evidence.blocking:
         return _not_comparable(cases, gather_evidence(source, comparison, intervals=False))
+    if missing:
+        cases = (*(_with_missing(source, case) for case in cases[:MOST_REASONS]), *cases[MOST_REASONS:])
     comparison, chosen = comparable, _choose(cases)
     if left_out:
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
@@ -161,6 +170,10 @@ def recommend(
         evidence = with_harm(source, evidence, same_users=same_users)
     without = replace(chosen, evidence=evidence)
     return with_guardrail_intervals(source, without) if intervals else without
+
+
+def _with_missing(source: Source, case: CandidateCase) -> CandidateCase:
+    return replace(case, missing=missing_lists(source, case.evidence.comparison.query, case.pair))
 
 
 def with_guardrail_intervals(source: Source, recommendation: Recommendation) -> Recommendation:
@@ -413,13 +426,37 @@ def _declined(case: CandidateCase) -> RichText:
         margin = case.evidence.comparison.query.terms.margin
         return _linked(f"{case.name} differs from {base} by less than the margin of {margin}.", "leaderboard")
     if case.case == "worse":
-        return _linked(f"{case.name} is worse: its {where} is {relation(case)}.", "leaderboard")
+        text = f"{case.name} is worse: its {where} is {relation(case)}."
+        return (*_linked(text, "leaderboard"), *_of_missing(case))
     end = (
         f", and more than {MANY} times the users would be needed to confirm it"
         if case.is_out_of_reach
         else ""
     )
-    return _linked(f"{case.name} does not beat {base}: its {where} is {relation(case)}{end}.", "leaderboard")
+    text = f"{case.name} does not beat {base}: its {where} is {relation(case)}{end}."
+    return (*_linked(text, "leaderboard"), *_of_missing(case))
+
+
+def _of_missing(case: CandidateCase) -> RichText:
+    """Returns a sentence on how much of a loss comes from users without recommendations, and what remains for
+    the others: ``96 % of this loss comes from 1,685 users without recommendations from it; for the other
+    2,871, there is no significant difference.`` Empty unless it is most of the loss.
+    """
+    missing = case.missing
+    if missing is None or case.gain >= 0 or missing.share < MOST:
+        return ()
+    pair, base, where = missing.served, case.evidence.base, case.evidence.comparison.query.where
+    findings = {
+        "tie": "the difference is too small to matter",
+        "not settled": "there is no significant difference",
+    }
+    finding = findings.get(pair.judged.word, f"its {where} is {relative.relation_to(pair, base, two)}")
+    if pair.is_identical:
+        finding = f"it equals {base}"
+    share = "All" if missing.share >= ALL else f"{100 * missing.share:.0f} %"
+    without = f"{numbers.users(missing.n_users)} without recommendations from it"
+    others = f"for the other {numbers.count(pair.paired.n)}, {finding}"
+    return (Piece(f" {share} of this loss comes from {without}; {others}."),)
 
 
 def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from recdash.comparison.cells import metric_values
 from recdash.comparison.evidence import metrics_beside
 from recdash.comparison.pairs import Pair, compare
 from recdash.comparison.query import ComparisonQuery
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.source import Source
-from recdash.comparison.wording import slice_words
+from recdash.comparison.wording import MANY, slice_words
 from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
@@ -20,6 +21,7 @@ from recdash.formatting.wording import capital, listed, shown, small
 from recdash.metrics import define
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.metrics.populations import POPULATION
+from recdash.stats.sparse import TIE
 
 OTHER_USERS: dict[Users, tuple[Users, str]] = {
     "truth": ("both", "Only users with a list"),
@@ -88,20 +90,22 @@ def changes(
     ``recommendation`` returns that for another query of the source's users, by default computed anew. One
     that remembers its answers halves the time: each usual k asks for all the others. ``same_users=False``
     gives the answers of older reports: see ``recommend``. So does ``former``: a slice whose users all score
-    as with the baseline would not change the recommendation, and *Same result* with another threshold does
-    not say whose gain is gone there.
+    as with the baseline would not change the recommendation, *Same result* with another threshold does not
+    say whose gain is gone there, and a segment may have the same users as the answer on other users.
     """
     if not today.evidence.comparison.pairs:
         return []
     again = recommendation or partial(_recommend, source, same_users=same_users)
+    other_users = _under_other_rule(source, today, users) if same_users else None
+    same = [] if former or other_users is None else [other_users.pair]
     what_ifs = [
         _other_cutoffs(again, today, depth),
         _other_metric(again, today),
         _other_definition(again, today),
-        _other_users(source, today, users) if same_users else _other_rule(source, today, users),
+        _other_users(today, other_users, former=former) if same_users else _other_rule(source, today, users),
         *(_other_relevance(again, today, *other, former=former) for other in (thresholds or {}).items()),
         _no_guardrails(again, today),
-        _most_unlike_slice(today, former=former),
+        _most_unlike_slice(today, [pair for pair in same if pair], former=former),
     ]
     return [what_if for what_if in what_ifs if what_if is not None]
 
@@ -113,8 +117,13 @@ def brief(recommendation: Recommendation) -> str:
     return small(recommendation.headline)
 
 
-def _users_needed(pair: Pair) -> str:
+def _users_needed(pair: Pair, *, former: bool) -> str:
+    """Returns how many more users would decide a difference; empty if that is unknown or too many to tell
+    anybody what to do.
+    """
     more = None if pair.is_identical else pair.judged.more_users
+    if more and more > MANY * pair.paired.n and not former:
+        return ""
     return f": about {numbers.count(numbers.rounded(more))} more users needed" if more else ""
 
 
@@ -185,7 +194,21 @@ def _other_definition(again: Recommend, today: Recommendation) -> WhatIf | None:
     return _what_if(question, today, other, ("m", metric))
 
 
-def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf | None:
+@dataclass(frozen=True)
+class _OtherUsers:
+    """The recommendation if other users count, the question that asks for it, and URL parameters of its
+    view.
+
+    ``pair`` is the difference over these users of the candidate in question today; None without one.
+    """
+
+    question: str
+    other: Recommendation
+    params: tuple[tuple[str, str], ...]
+    pair: Pair | None
+
+
+def _under_other_rule(source: Source, today: Recommendation, users: Users) -> _OtherUsers | None:
     query = today.evidence.comparison.query
     known = define(query.metric)
     if not known.has_user_values:
@@ -201,8 +224,16 @@ def _other_users(source: Source, today: Recommendation, users: Users) -> WhatIf 
         other = _if_any(partial(_recommend, source.under(rule)), query)
     if other is None:
         return None
-    answer = _what_if(question, today, other, *params)
-    differs = "" if answer.matters else _other_case(today, other)
+    leader = today.evidence.leader
+    case = other.case_of(leader.candidate) if leader else None
+    return _OtherUsers(question, other, params, case.pair if case else None)
+
+
+def _other_users(today: Recommendation, other_users: _OtherUsers | None, *, former: bool) -> WhatIf | None:
+    if other_users is None:
+        return None
+    answer = _what_if(other_users.question, today, other_users.other, *other_users.params)
+    differs = "" if answer.matters else _other_case(today, other_users.other, former=former)
     return replace(answer, answer=f"{answer.answer}, but {differs}", is_open=True) if differs else answer
 
 
@@ -245,16 +276,22 @@ def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf |
     return _what_if(question, today, other) if other else None
 
 
-def _other_case(today: Recommendation, other: Recommendation) -> str:
+def _other_case(today: Recommendation, other: Recommendation, *, former: bool) -> str:
     """Returns what a query with the same recommendation finds about the candidate that is best there, such as
-    ``ease: no significant difference``; empty if the candidate's case is the same today.
+    ``ease: no significant difference (0.0459 vs 0.0467, n = 2,871)``; empty if the candidate's case is the
+    same today.
     """
     leader = other.evidence.leader
     case = other.case_of(leader.candidate) if leader else None
     before = today.case_of(leader.candidate) if leader else None
     if case is None or before is None or case.case == before.case:
         return ""
-    return f"{case.name}: {small(case.words)}"
+    words = f"{case.name}: {small(case.words)}"
+    if former:
+        return words
+    metric, n_users = other.evidence.comparison.query.metric, numbers.count(case.pair.paired.n)
+    value, base = (cell.shown for cell in metric_values(metric, [case.pair.value, case.pair.base_value]))
+    return f"{words} ({value} vs {base}, n = {n_users})"
 
 
 def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
@@ -269,8 +306,9 @@ def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
-def _most_unlike_slice(today: Recommendation, *, former: bool) -> WhatIf | None:
-    """Returns the slice whose finding differs most from the leader's; None if all agree.
+def _most_unlike_slice(today: Recommendation, answered: Sequence[Pair], *, former: bool) -> WhatIf | None:
+    """Returns the slice whose finding differs most from the leader's; None if all agree. Slices with
+    the users of the differences ``answered``, which another answer is about, are left out.
 
     A slice that is inconclusive is not known to change the recommendation; one whose users all score as with
     the baseline would: there is nothing to gain for them.
@@ -278,7 +316,12 @@ def _most_unlike_slice(today: Recommendation, *, former: bool) -> WhatIf | None:
     leader = today.evidence.leader
     if leader is None:
         return None
-    unlike = [part for part in today.evidence.slices if part.pair.judged.word != leader.judged.word]
+    unlike = [
+        part
+        for part in today.evidence.slices
+        if part.pair.judged.word != leader.judged.word
+        and not any(_has_same_users(part.pair, pair) for pair in answered)
+    ]
     if not unlike:
         return None
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
@@ -287,6 +330,14 @@ def _most_unlike_slice(today: Recommendation, *, former: bool) -> WhatIf | None:
     finding = capital(shown(word))
     if part.pair.is_identical:
         finding = f"No difference: equal to {today.evidence.base} for every user"
-    answer = f"{finding}{_users_needed(part.pair)} (n = {n_users})"
+    answer = f"{finding}{_users_needed(part.pair, former=former)} (n = {n_users})"
     matters = word != "not settled" or (part.pair.is_identical and not former)
     return WhatIf(f"Only {slice_words(part)}", answer, matters, (("by", part.by),), is_open)
+
+
+def _has_same_users(first: Pair, second: Pair) -> bool:
+    """Returns whether two differences of the same candidate are over the same users, as far as their numbers
+    tell.
+    """
+    counts = [(pair.paired.n, pair.paired.wins, pair.paired.losses) for pair in (first, second)]
+    return counts[0] == counts[1] and abs(first.paired.mean - second.paired.mean) < TIE

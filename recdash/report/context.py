@@ -135,7 +135,10 @@ class ReportContext:
         if self.comparison is None:
             return None
         unlinked = self.wording > THRESHOLD_WORDING
-        return recommend(self.source, self.comparison, same_users=self.same_users, unlinked=unlinked)
+        missing = self.wording > ANSWERS_WORDING
+        return recommend(
+            self.source, self.comparison, same_users=self.same_users, unlinked=unlinked, missing=missing
+        )
 
     @property
     def same_users(self) -> bool:

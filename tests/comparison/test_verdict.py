@@ -678,7 +678,8 @@ def test_an_answer_says_when_the_same_recommendation_has_another_finding() -> No
     (answer,) = [one for one in changes(source, keep, depth=10, users="truth") if "list" in one.question]
     assert keep.action == "keep"
     assert (answer.answer, answer.matters, answer.is_open) == (
-        "Same result, but ALS: no significant difference", False, True,
+        # over the users with a list ALS has 5 % less than Popular: 0.2 - 0.01
+        "Same result, but ALS: no significant difference (0.190 vs 0.200, n = 400)", False, True,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, SPREAD, lists, opened, rated_films
+from report_tables import CANDIDATES, SPREAD, USERS, lists, opened, rated_films, with_runs
 
 from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
@@ -47,3 +47,21 @@ def test_they_are_confirmed(tmp_path: Path, name: str, candidates: dict[str, pd.
     found = reproduction(space, file)
     assert found.holds, found.text
     assert found.checked.numbers > 300
+
+
+ALS = lists(lambda number: 1 if number % 7 == 0 else 0 if number % 7 == 1 else 2 + number % 2)
+UNSERVED = {
+    "popular": lists(lambda number: 2 + number % 2),
+    "als": ALS[ALS["user_id"].isin(USERS[:30])],
+    "ease": lists(lambda _: 0),
+}
+"""als gives no recommendations to the ten new users, who are most of its loss; ease has no hit, so that
+the interval of its loss is wider than the value of popular."""
+
+
+def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Path) -> None:
+    space, file = opened(tmp_path), OLDER / "wording-8-unserved.json"
+    with_runs(space, UNSERVED)
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert found.checked.numbers > 200

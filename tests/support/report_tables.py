@@ -82,15 +82,22 @@ def films(space: Workspace, names: dict[str, str] | None = None, name: str = "fi
     return asked(space, made.id)
 
 
-def rated_films(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
-    """Returns the id of the experiment with ratings, an A/B test of all runs, and one that is not linked."""
+def with_runs(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
+    """Returns the id of the experiment with ratings and without an A/B test; popular is its baseline."""
     made = space.experiments.create("films", RATED, train=TRAIN, catalogue=CATALOGUE, depth=4)
     ids = {run: space.runs.add(made.id, table, name=run)[0].run.id for run, table in candidates.items()}
     space.experiments.set_baseline(made.id, ids["popular"])
-    links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
-    space.online_tests.add(made.id, "March", {"sessions": SESSIONS}, control="A", links=links)
-    space.online_tests.add(made.id, "April", {"sessions": SESSIONS.assign(clicks=1)}, control="A", links={})
     return made.id
+
+
+def rated_films(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
+    """Returns the id of the experiment with ratings, an A/B test of all runs, and one that is not linked."""
+    made = with_runs(space, candidates)
+    ids = {run.name: run.id for run in space.runs.all(made)}
+    links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
+    space.online_tests.add(made, "March", {"sessions": SESSIONS}, control="A", links=links)
+    space.online_tests.add(made, "April", {"sessions": SESSIONS.assign(clicks=1)}, control="A", links={})
+    return made
 
 
 def asked(space: Workspace, experiment: str = "") -> Question:

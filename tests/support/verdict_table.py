@@ -62,6 +62,8 @@ class Table:
     unlinked: Sequence[str] = ()
     """Names of A/B tests whose variants are linked to no run."""
     rule: Users = "truth"
+    served: Mapping[str, int] = field(default_factory=dict)
+    """How many users, the first ones, one run has lists for; by default all."""
     error: float | None = None
     """The standard error of the candidates' catalogue metrics; None where lists are gone."""
     seeds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -79,7 +81,9 @@ class Table:
         result = self.of[run] if metric == "ndcg" else self.others.get((run, metric))
         if result is None:
             return None
-        return UserValues(self.users.get(run, np.arange(len(result))), result, result, bound=self.bound)
+        users = self.users.get(run, np.arange(len(result)))
+        own = UserValues(users, result, result, bound=self.bound)
+        return own.of(slice(self.served.get(run))) if self.rule == "both" else own
 
     def value(self, run: str, metric: str, k: int) -> float | None:
         return float(self.of[run].mean()) if metric == "ndcg" else self.catalogue.get((run, metric))

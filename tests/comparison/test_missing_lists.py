@@ -1,0 +1,76 @@
+"""How much of a loss comes from users without recommendations, with the shares worked out by hand.
+
+Popular has 0.2 for each of 400 users. ALS serves the first 250 of them; a user that it does not serve has 0,
+which is a loss of 0.2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from verdict_table import BASE, LOSS, Table, run
+
+from recdash.comparison import ComparisonQuery, compare
+from recdash.comparison.missing_lists import missing_lists
+from recdash.comparison.recommendation import recommend
+from recdash.comparison.wording import plain
+
+SERVED = 250
+QUERY = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
+SMALL = run(-0.004, wins=20, losses=30, n=SERVED)
+"""A loss of 0.004 × 250 = 1.0 in all: 2 %, and not significant."""
+LARGE = run(-0.05, wins=0, losses=100, n=SERVED)
+"""A loss of 0.05 × 250 = 12.5 in all: 25 %, significant."""
+GAIN = run(0.02, wins=90, losses=20, n=SERVED)
+"""A gain of 0.02 × 250 = 5.0 in all: 10 %, significant."""
+
+
+def table(of_served: np.ndarray, n_without: int = 150) -> Table:
+    values = BASE[: SERVED + n_without].copy()
+    values[:SERVED] += of_served
+    values[SERVED:] = 0
+    return Table({"Popular": BASE[: len(values)], "ALS": values}, served={"ALS": SERVED})
+
+
+@pytest.mark.parametrize(
+    ("of_served", "loss", "share", "word"),
+    [
+        (SMALL, 1.0, "97 %", "there is no significant difference"),  # 30 of 31
+        (LARGE, 12.5, "71 %", "its nDCG@10 is 25 % below Popular"),  # 30 of 42.5
+        (GAIN, -5.0, "All", "its nDCG@10 is 10 % above Popular"),  # 30 of 25
+        (np.zeros(SERVED), 0.0, "All", "it equals Popular"),
+    ],
+)
+def test_the_reason_of_a_loss_is_said_with_what_remains(
+    of_served: np.ndarray, loss: float, share: str, word: str
+) -> None:
+    source = table(of_served)
+    comparison = compare(source, QUERY)
+    part = missing_lists(source, QUERY, comparison.against[0])
+    assert part is not None
+    assert (part.n_users, part.served.paired.n) == (150, SERVED)
+    assert part.share == pytest.approx(30 / (30 + loss))
+    result = recommend(source, comparison)
+    assert result.action == "keep"
+    (why,) = map(plain, result.why)
+    assert why.startswith("ALS is worse: its nDCG@10 is ")
+    without = "150 users without recommendations from it"
+    assert why.endswith(f". {share} of this loss comes from {without}; for the other 250, {word}.")
+    (former,) = map(plain, recommend(source, comparison, missing=False).why)
+    assert former == why.partition(f" {share} of")[0]
+
+
+def test_a_small_part_of_a_loss_is_not_its_reason() -> None:
+    source = table(LARGE, n_without=50)  # 10 of 22.5
+    comparison = compare(source, QUERY)
+    part = missing_lists(source, QUERY, comparison.against[0])
+    assert part is not None
+    assert part.share == pytest.approx(10 / 22.5)
+    assert "of this loss" not in recommend(source, comparison).text
+
+
+def test_without_missing_lists_there_is_nothing_to_say() -> None:
+    source = Table({"Popular": BASE, "ALS": LOSS})
+    comparison = compare(source, QUERY)
+    assert missing_lists(source, QUERY, comparison.against[0]) is None
+    assert "of this loss" not in recommend(source, comparison).text
