@@ -70,10 +70,8 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
     pair = case.pair
     if not relative.is_in_percent(pair):
         return nan, (nan, nan)
-    ends = pair.judged.corrected.low, pair.judged.corrected.high
-    least = relative.largest_loss(case.evidence.comparison.query.metric)
-    low = max(pair.percent(ends[0]), 100 * least)
-    return pair.percent(pair.paired.mean), (low, pair.percent(ends[1]))
+    low, high = relative.shown_interval(pair, case.evidence.comparison.query.metric)
+    return pair.percent(pair.paired.mean), (pair.percent(low), pair.percent(high))
 
 
 def _lift(case: CandidateCase) -> Cell:

@@ -49,6 +49,8 @@ def finding_of(pair: Pair) -> Word:
     return finding(pair.judged.word, pair.judged.sign)
 
 
-def corrected(pair: Pair) -> tuple[float, float]:
-    """Returns the ends of the difference's corrected interval, in units of the metric."""
-    return pair.judged.corrected.low, pair.judged.corrected.high
+def corrected(pair: Pair, *, former: bool = False) -> tuple[float, float]:
+    """Returns the ends of the difference's corrected interval as shown, in units of the metric. ``former``
+    does not end them where the candidate's value would leave the metric's range, as in older reports.
+    """
+    return (pair.judged.corrected.low, pair.judged.corrected.high) if former else pair.interval

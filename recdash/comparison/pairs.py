@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import inf
 from typing import TypeVar
 
 import numpy as np
@@ -25,7 +26,8 @@ Key = TypeVar("Key")
 class Pair:
     """A candidate's judged difference from a baseline, both given by run id.
 
-    ``value`` and ``base_value`` are their means over the users that they share.
+    ``value`` and ``base_value`` are their means over the users that they share. ``possible`` has the smallest
+    and the largest difference that the candidate can have from the measured baseline.
     """
 
     baseline: str
@@ -33,6 +35,18 @@ class Pair:
     base_value: float
     value: float
     judged: JudgedDifference
+    possible: tuple[float, float] = (-inf, inf)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Returns the ends of the corrected interval as it is shown, NaN without one.
+
+        The interval of a difference does not know that no metric of lists is below 0, and that a share is not
+        above 1. What is shown ends where the candidate's value would leave that range; the finding does not
+        depend on it.
+        """
+        corrected, (least, most) = self.judged.corrected, self.possible
+        return max(corrected.low, least), min(corrected.high, most)
 
     @property
     def paired(self) -> Paired:
@@ -141,6 +155,14 @@ class UnjudgedPair:
     def value(self) -> float:
         return float(self.values.values.mean())
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Returns the smallest and the largest difference that the candidate can have from the baseline as
+        measured; infinite if the values have no known bounds.
+        """
+        bound = common_bound((self.base_values, self.values))
+        return (-inf, inf) if bound is None else (-self.base_value, bound - self.base_value)
+
 
 def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key, Pair]:
     """Returns the differences judged and corrected as one family, under the same keys."""
@@ -154,7 +176,8 @@ def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key
     for (key, pair), difference in zip(unjudged.items(), judged, strict=True):
         directed = replace(difference, lower_is_better=pair.lower_is_better)
         checked = _checked_tie(directed, pair, terms.margin)
-        pairs[key] = Pair(pair.baseline, pair.candidate, pair.base_value, pair.value, checked)
+        value, base_value = pair.value, pair.base_value
+        pairs[key] = Pair(pair.baseline, pair.candidate, base_value, value, checked, pair.possible)
     return pairs
 
 

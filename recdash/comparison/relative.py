@@ -20,8 +20,8 @@ FROM_ZERO = 99.0
 LARGEST_LOSS = -1.0
 """The largest possible loss in a metric that is never below 0, as a share of the baseline's value.
 
-The interval of a difference is symmetric and does not know this, so that it may end below; what is shown
-ends here.
+The interval of a difference does not know this, so that it may end below; what is shown ends here (see
+``Pair.interval``).
 """
 
 
@@ -38,6 +38,14 @@ def possible_loss(low: float, metric: str, base_value: float) -> float:
     """
     least = largest_loss(metric)
     return max(low, least * base_value) if isfinite(least) and base_value > 0 else low
+
+
+def shown_interval(pair: Pair, metric: str) -> tuple[float, float]:
+    """Returns the ends of the corrected interval as shown: without values that ``metric`` cannot have, also
+    where only its lower bound is known.
+    """
+    low, high = pair.interval
+    return possible_loss(low, metric, pair.base_value), high
 
 
 def share(change: float) -> str:

@@ -135,9 +135,12 @@ class ReportContext:
         if self.comparison is None:
             return None
         unlinked = self.wording > THRESHOLD_WORDING
-        missing = self.wording > ANSWERS_WORDING
         return recommend(
-            self.source, self.comparison, same_users=self.same_users, unlinked=unlinked, missing=missing
+            self.source,
+            self.comparison,
+            same_users=self.same_users,
+            unlinked=unlinked,
+            missing=not self.former_answers,
         )
 
     @property
@@ -150,7 +153,7 @@ class ReportContext:
     @cached_property
     def answers(self) -> list[WhatIf]:
         """Returns what would change the recommendation; empty if no runs are compared."""
-        former = self.wording <= ANSWERS_WORDING
+        former = self.former_answers
         if self.wording > THRESHOLD_WORDING:
             return self.workspace.comparisons.changes(self.verdict_query, former=former)
         if self.recommendation is None:
@@ -162,6 +165,11 @@ class ReportContext:
         return changes(
             self.source, self.recommendation, depth, users, same_users=self.same_users, former=former
         )
+
+    @property
+    def former_answers(self) -> bool:
+        """Returns whether it is a report of ``ANSWERS_WORDING`` or older."""
+        return self.wording <= ANSWERS_WORDING
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:

@@ -54,9 +54,11 @@ ANSWERS_WORDING = 8
 
 - *What would change it*: a segment whose users all score as with the baseline would not change it, and *Same
   result* with another relevance threshold does not say whose gain is gone there.
+  It may ask about the same users twice, names no values where a candidate's case is another with other users,
+  and names any number of users that would decide a segment.
 - *Keep the baseline*: the reasons do not say how much of a candidate's loss comes from users without
-  recommendations from it. *What would change it* may ask about the same users twice, names no values where a
-  candidate stands otherwise with other users, and any number of users that would decide a segment.
+  recommendations from it.
+- Intervals: they may end beyond the largest possible loss or gain.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -29,7 +29,7 @@ from recdash.store.audit import SEALS
 READS = [
     "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
     "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.lost_elsewhere",
-    "comparisons.online_lifts", "comparisons.pairs", "comparisons.ranks",
+    "comparisons.online_lifts", "comparisons.pairs", "comparisons.shown_pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
     "comparisons.recommendation",
     "comparisons.value", "comparisons.values", "comparisons.verdict", "cutoffs.delta_curves",

@@ -37,7 +37,8 @@ def evidence(context: ReportContext) -> Section | None:
     words = {comparison.names[pair.candidate]: pair.judged.word for pair in comparison.against}
     parts: list[Part] = [_forest(context, comparison)]
     parts += [Paragraph(f"{why}.", "muted") for why in comparison.apart.values()]
-    parts += [other_metrics_table(context.evidence)] if context.evidence.leader else []
+    if context.evidence.leader:
+        parts.append(other_metrics_table(context.evidence, former=context.former_answers))
     return Section("evidence", beats(words, context.base), differences_note(comparison), tuple(parts))
 
 
@@ -54,7 +55,7 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
         for pair in pairs
         for difference in [single(pair.paired.mean, sign=True)]
     ]
-    ends = [corrected(pair) for pair in pairs]
+    ends = [corrected(pair, former=context.former_answers) for pair in pairs]
     data = {
         "run_id": [pair.candidate for pair in pairs],
         "mean_diff": [pair.paired.mean for pair in pairs],
@@ -74,7 +75,8 @@ def _table(context: ReportContext, comparison: Comparison) -> Table:
     also = ", corrected" if comparison.query.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
     values = metric_values(context.query.metric, [pair.value for pair in pairs])
     bases = metric_values(context.query.metric, [pair.base_value for pair in pairs])
-    gaps, bounds = with_intervals([pair.paired.mean for pair in pairs], [corrected(pair) for pair in pairs])
+    ends = [corrected(pair, former=context.former_answers) for pair in pairs]
+    gaps, bounds = with_intervals([pair.paired.mean for pair in pairs], ends)
     shares = aligned([pair.percent(pair.paired.mean) for pair in pairs], sign=True, unit=PERCENT)
     rows: list[tuple[Cell, ...]] = []
     for pair, *cells in zip(pairs, values, bases, gaps, bounds, shares, strict=True):

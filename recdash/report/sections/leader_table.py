@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recdash.comparison.cells import finding_of, metric_values
+from recdash.comparison.cells import corrected, finding_of, metric_values
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
@@ -25,16 +25,17 @@ from recdash.metrics.naming import metric_at
 ALL_LISTS = "catalogue-level metric: one value for all lists"
 
 
-def other_metrics_table(evidence: VerdictEvidence) -> Table:
+def other_metrics_table(evidence: VerdictEvidence, *, former: bool) -> Table:
     """Returns a table with a row for each number that the verdict considers; changes are in % of the
-    baseline's value.
+    baseline's value. ``former``: see ``cells.corrected``.
     """
     k = evidence.comparison.query.k
     primary = evidence.comparison.query.metric
-    rows = [_pair_row(metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
+    rows = [_pair_row(metric_at(metric, k), metric, pair, former=former) for metric, pair in evidence.metrics]
     rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in evidence.guardrails]
     rows += [
-        _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair) for part in evidence.slices
+        _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair, former=former)
+        for part in evidence.slices
     ]
     numbers = number_columns(evidence.name, evidence.base, "Change", "95 % CI")
     columns = (Column("Metric"), *numbers, Column("Finding"), *number_columns("n"))
@@ -45,9 +46,9 @@ def other_metrics_table(evidence: VerdictEvidence) -> Table:
     return Table(f"{evidence.name}: other metrics, guardrails and segments", columns, tuple(rows), note)
 
 
-def _pair_row(title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
+def _pair_row(title: str, metric: str, pair: Pair, *, former: bool) -> tuple[Cell, ...]:
     value, base = metric_values(metric, [pair.value, pair.base_value])
-    low, high = pair.judged.corrected.low, pair.judged.corrected.high
+    low, high = corrected(pair, former=former)
     change = single(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
     (bounds,) = intervals([(pair.percent(low), pair.percent(high))], unit=PERCENT)
     return title, value, base, change, bounds, finding_of(pair), count(pair.paired.n)

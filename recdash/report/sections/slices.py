@@ -56,12 +56,14 @@ def _figure(
     for name in names:
         counts = {result.cell(name, run).n for run in result.runs} - {0}
         lines.append({"title": result.titles[name], "n": sorted(counts) or [0]})
+    former = context.former_answers
+    dots = {run: [_dot(result, name, run, former=former) for name in names] for run in runs}
     data = {
         "by_value": result.by_value,
         "percent": is_percent(result.query.metric),
-        "span": _span(result, names),
+        "span": _span(result, names, former=former),
         "lines": lines,
-        "runs": [{"run_id": run, "dots": [_dot(result, name, run) for name in names]} for run in runs],
+        "runs": [{"run_id": run, "dots": dots_of_run} for run, dots_of_run in dots.items()],
     }
     outcomes = "; ".join(f"{context.short_names[run]}: {_outcome(result, run)}" for run in runs)
     title = f"{result.query.where} by segment"
@@ -69,20 +71,22 @@ def _figure(
     return Figure("segments", title, note="", alt=f"{title}. {outcomes}.", data=data, table=table)
 
 
-def _span(result: SegmentComparison, names: list[str]) -> list[float]:
+def _span(result: SegmentComparison, names: list[str], *, former: bool) -> list[float]:
     """Returns the ends of the axis that all runs share, so that their charts can be compared."""
     scale = scale_of(result.query.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
     cells = [result.cell(name, run) for name in names for run in runs]
-    judged = [corrected(cell.pair) for cell in cells if cell.pair]
+    judged = [corrected(cell.pair, former=former) for cell in cells if cell.pair]
     values = [cell.value if result.by_value else cell.difference for cell in cells]
     ends = [scale * value for value in (*values, *chain(*judged)) if isfinite(value)]
     return [min(ends), max(ends)] if ends else [0.0, 0.0]
 
 
-def _dot(result: SegmentComparison, segment: str, run: str) -> dict[str, float | int | str | None]:
+def _dot(
+    result: SegmentComparison, segment: str, run: str, *, former: bool
+) -> dict[str, float | int | str | None]:
     cell = result.cell(segment, run)
-    low, high = corrected(cell.pair) if cell.pair else (None, None)
+    low, high = corrected(cell.pair, former=former) if cell.pair else (None, None)
     return {
         "value": number_of(cell.value),
         "base": number_of(result.cell(segment, result.query.baseline).value),
@@ -112,7 +116,8 @@ def _table(
     keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
     cells = [result.cell(*key) for key in keys]
     values = metric_values(result.query.metric, [cell.value for cell in cells], [cell.why for cell in cells])
-    ends = [corrected(cell.pair) if cell.pair else (None, None) for cell in cells]
+    former = context.former_answers
+    ends = [corrected(cell.pair, former=former) if cell.pair else (None, None) for cell in cells]
     bounds = intervals(ends, beside=[cell.difference for cell in cells if cell.pair])
     decimals = bounds[0].low.decimals if bounds else 0
     titles = {EVERYBODY: "All users", **result.titles}

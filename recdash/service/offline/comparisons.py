@@ -150,6 +150,19 @@ class Comparisons:
         comparison = compare(self._source_of(query), query, among=among)
         return pd.DataFrame(_pair_rows(comparison), columns=PAIR_COLUMNS)
 
+    def shown_pairs(self, query: ComparisonQuery) -> pd.DataFrame:
+        """Returns the differences from the baseline as ``pairs`` does, with intervals as they are shown.
+
+        They end where a run's value would leave the metric's range (see ``Pair.interval``).
+        """
+        import pandas as pd
+
+        comparison = compare(self._source_of(query), query, among=False)
+        ends = [pair.interval for pair in comparison.pairs]
+        rows = zip(_pair_rows(comparison), ends, strict=True)
+        shown = [{**row, "ci_low": low, "ci_high": high} for row, (low, high) in rows]
+        return pd.DataFrame(shown, columns=PAIR_COLUMNS)
+
     def ranks(self, query: ComparisonQuery) -> pd.DataFrame:
         """Returns the runs' ranks, over the users that they all share, as a frame with ``RANK_COLUMNS``.
 

@@ -115,14 +115,14 @@ def explanation(view: View, test_id: str, variant: str, online_metric: str) -> E
 
 
 def pairs(view: View, query: ComparisonQuery) -> pd.DataFrame:
-    """Returns the query's paired differences: see ``Comparisons.pairs``.
+    """Returns the query's paired differences: see ``Comparisons.shown_pairs``.
 
     No rows for a metric without a value per user.
     """
     import pandas as pd
 
     try:
-        return _named(answer(workspace().comparisons.pairs, (query,)), view)
+        return _named(answer(workspace().comparisons.shown_pairs, (query,)), view)
     except InputError:
         return pd.DataFrame(columns=["run_id", "run", "word"])
 

@@ -246,7 +246,7 @@ def show_forest(view: View, verdict: Recommendation) -> None:
 def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
     """Returns the differences from the baseline as a frame with one row per candidate.
 
-    They have the order of Ranking. No interval reaches below a loss of the whole value. Columns: run_id, run,
+    They have the order of Ranking. Columns: run_id, run,
     mean_diff, ci_low and ci_high (corrected), p, p_corrected, word, margin, n_users,
     wins, ties, losses.
     """
@@ -256,10 +256,9 @@ def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
     order = order_of_values(view)
     for pair in sorted(comparison.against, key=lambda pair: order.index(pair.candidate)):
         paired, judged = pair.paired, pair.judged
-        least = relative.largest_loss(comparison.query.metric) * pair.base_value
-        low = judged.corrected.low if pair.base_value < 0 else max(judged.corrected.low, least)
+        low, high = relative.shown_interval(pair, comparison.query.metric)
         row = {"run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": paired.mean}
-        row |= {"ci_low": low, "ci_high": judged.corrected.high, "p": paired.p}
+        row |= {"ci_low": low, "ci_high": high, "p": paired.p}
         row |= {"p_corrected": judged.p, "word": judged.word, "margin": judged.margin, "n_users": paired.n}
         rows.append(row | {"wins": paired.wins, "ties": paired.ties, "losses": paired.losses})
     return pd.DataFrame(rows)

@@ -14,7 +14,7 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison.cells import metric_value, metric_values
-from recdash.comparison.relative import possible_loss
+from recdash.comparison.relative import shown_interval
 from recdash.comparison.segment_wording import flag_sentence, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
@@ -188,9 +188,7 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
         hover = f"{name}<br>{cell.why}, n = {numbers.count(cell.n_shared)}"
         return SegmentPoint(cell.difference, words, hover, look="faint")
-    high = cell.pair.judged.corrected.high
-    metric, base_value = comparison.query.metric, cell.pair.base_value
-    low = possible_loss(cell.pair.judged.corrected.low, metric, base_value)
+    low, high = shown_interval(cell.pair, comparison.query.metric)
     judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
     digits = numbers.places(cell.difference for cell in judged)  # the same for all, so that they align
     amount = numbers.signed(cell.difference, digits)

@@ -128,7 +128,7 @@ def _axis(tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
 
 
 def _difference(pair: Pair, terms: Terms) -> str:
-    low, high = pair.judged.corrected.low, pair.judged.corrected.high
+    low, high = pair.interval
     digits = numbers.places([pair.paired.mean, low, high])
     mean = numbers.signed(pair.paired.mean, digits)
     if not isfinite(low):
