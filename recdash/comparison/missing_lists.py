@@ -28,6 +28,12 @@ class MissingLists:
     share: float
     served: Pair
 
+    def completed(self, pair: Pair) -> float:
+        """Returns the candidate's mean if these users had the baseline's recommendations; ``pair`` is the
+        candidate's difference over all users.
+        """
+        return pair.base_value + self.served.paired.mean * self.served.paired.n / pair.paired.n
+
 
 def missing_lists(source: Source, query: ComparisonQuery, pair: Pair) -> MissingLists | None:
     """Returns what part of a pair's difference comes from users without recommendations from the candidate.

@@ -42,6 +42,12 @@ def baseline_by_name(names: Sequence[str]) -> str | None:
     return None
 
 
+def is_popular(name: str) -> bool:
+    """Returns whether the name says that popular items are recommended and nothing else: ``Most popular``."""
+    words, popular = set(_words(name)) - {"most"}, set(BASELINE_WORDS[1])
+    return bool(words) and words <= popular
+
+
 def _has_a_word(name: str, words: Sequence[str]) -> bool:
     spaced = f" {' '.join(_words(name))} "
     return any(f" {word} " in spaced for word in words)

@@ -20,6 +20,7 @@ from recdash.evaluation.metric_inputs import hits_by_slice, metric_inputs_of, sl
 from recdash.evaluation.predictions import prediction_notices
 from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.evaluation.request import CountingRules, MetricRequest
+from recdash.formatting import numbers
 from recdash.metrics import Definition, MetricInputs, by_metric, score
 from recdash.metrics.catalogue import CATALOGUE
 from recdash.metrics.ratings import Predictions, RatingMetric
@@ -237,13 +238,13 @@ def short_list_notices(name: str, hits: Hits, requests: Sequence[MetricRequest])
         if request.definition.metric.has_cutoff:
             cutoffs |= {request.spec.k} if request.spec.k else {10, longest}
     within = sorted(k for k in cutoffs if k <= hits.depth)
-    of_users = f"{len(lengths)} user{'' if len(lengths) == 1 else 's'}"
+    of_users = f"the {numbers.users(len(lengths))} with a list"
     counts = {k: int((lengths < k).sum()) for k in (*within[:1], *within[-1:])}
     return [
         Problem(
             "short-lists",
             f"run '{name}'",
-            f"lists shorter than k = {k}: {count} of {of_users}",
+            f"lists shorter than k = {k}: {numbers.count(count)} of {of_users}",
             "The missing positions count as misses.",
             count,
         )

@@ -50,6 +50,8 @@ def test_the_reason_of_a_loss_is_said_with_what_remains(
     assert part is not None
     assert (part.n_users, part.served.paired.n) == (150, SERVED)
     assert part.share == pytest.approx(30 / (30 + loss))
+    # with Popular's 0.2 for the 150 users, only the difference of the others is left
+    assert part.completed(comparison.against[0]) == pytest.approx(0.2 - loss / 400)
     result = recommend(source, comparison)
     assert result.action == "keep"
     (why,) = map(plain, result.why)

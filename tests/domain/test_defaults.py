@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recdash.domain.defaults import baseline_by_name, default_baseline, default_k, default_metric
+from recdash.domain.defaults import baseline_by_name, default_baseline, default_k, default_metric, is_popular
 from recdash.domain.records import Experiment, Run
 
 MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)
@@ -79,3 +79,17 @@ def test_a_wanted_metric_and_k_are_taken_where_they_exist() -> None:
     assert default_metric(["recall", "ndcg"], "map") == "ndcg"
     assert default_metric(["rmse"], "ndcg") == "rmse"
     assert (default_k(50, 20), default_k(15, 20), default_k(50), default_k(5)) == (20, 15, 10, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("popular", True),
+        ("Most popular", True),
+        ("MostPop", True),
+        ("als minus popular", False),
+        ("most", False),
+    ],
+)
+def test_a_name_says_that_popular_items_are_recommended(name: str, says: bool) -> None:
+    assert is_popular(name) is says

@@ -39,7 +39,7 @@ def scores(run: Path, truth: Path) -> dict[str, float]:
         ("run", "run_duplicate_ranks.csv", ["40 users", "duplicate ranks"]),
         ("run", "run_rank_gaps.csv", ["gaps in the ranks"]),
         ("run", "run_all_ties.csv", ["ties"]),
-        ("run", "run_short_lists.csv", ["lists shorter than k = 10: 18 of 40 users"]),
+        ("run", "run_short_lists.csv", ["lists shorter than k = 10: 18 of the 40 users with a list"]),
         ("run", "run_users_not_in_truth.csv", ["6 users not in the test set"]),
         ("run", "run_items_not_in_catalogue.csv", ["68", "not in the catalogue"]),
         ("run", "run_mixed_id_forms.csv", ["mixed id forms", "item_id"]),

@@ -387,8 +387,9 @@ def test_short_lists_are_said_at_the_cutoff_that_was_asked_for() -> None:
     ranked = pd.DataFrame({"user_id": ["u", "u", "v"], "item_id": ["a", "b", "a"], "rank": [1, 2, 1]})
     assert codes(recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@1")) == []
     evaluation = recdash.evaluate({"als": ranked}, TRUTH, metrics="recall@2")
+    counted = "lists shorter than k = 2: 1 of the 2 users with a list"
     assert [str(notice) for notice in evaluation.notices()] == [
-        "run 'als': lists shorter than k = 2: 1 of 2 users. The missing positions count as misses."
+        f"run 'als': {counted}. The missing positions count as misses."
     ]
 
 
@@ -401,7 +402,7 @@ def test_that_all_lists_end_before_the_depth_is_no_news() -> None:
     assert "short-lists" not in codes(even)
     uneven = recdash.evaluate({"als": lists(19)}, TRUTH, metrics="recall", depth=100, accept_unknown_ids=True)
     said = [notice.found for notice in uneven.notices() if notice.code == "short-lists"]
-    assert said == ["lists shorter than k = 20: 1 of 2 users"]
+    assert said == ["lists shorter than k = 20: 1 of the 2 users with a list"]
 
 
 def test_items_that_the_catalogue_does_not_know_are_said() -> None:

@@ -253,6 +253,10 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
     runs = {"popular": lists(9), "als": lists(1, USERS[:12]), **others}
     ids = store(workspace, runs, train=train)
     app = open_page()
+    # popular has nothing within the first five, so that nothing is added to the 12 of 20 users with 1
+    told = [element.value.replace("\\", "").replace("\u2060", "") for element in app.markdown]
+    expected = "With those of popular for them, its nDCG@5 would be 0.600; popular has 0.000."
+    assert any(text.endswith(expected) for text in told)
     assert any("als gives 8 users with a relevant item no" in element.value for element in app.markdown)
     press(app, "Add it with popular items for them")
     completed = next(

@@ -15,17 +15,17 @@ from recdash.ui.app import cached, state
 from recdash.ui.components import widgets
 
 
-def offer(run_ids: Sequence[str], *, shown: Sequence[str] = ()) -> None:
+def offer(run_ids: Sequence[str], *, shown: Sequence[str] = (), expected: str = "") -> None:
     """Draws a button for each of the runs that can be completed with popular items; nothing for viewers.
 
-    ``shown`` are the candidates that the page compares. A new one is added to them, unless they are already
-    as many as a page can compare.
+    ``expected`` says what may come of it. ``shown`` are the candidates that the page compares. A new one is
+    added to them, unless they are already as many as a page can compare.
     """
     workspace = state.workspace()
     if not workspace.person.may("editor"):
         return
     for known in workspace.runs.fallback_offer(run_ids):
-        _draw(known, shown)
+        _draw(known, shown, expected)
 
 
 def offer_one(run_ids: Sequence[str]) -> None:
@@ -39,12 +39,12 @@ def offer_one(run_ids: Sequence[str]) -> None:
     if len(offers) > 1:
         label, key = f"{len(offers)} runs leave out users", "run-to-complete"
         chosen = widgets.pick(label, names, chosen, key, width=widgets.BOX)
-    _draw(next(known for known in offers if known.run_id == chosen), ())
+    _draw(next(known for known in offers if known.run_id == chosen), (), "")
 
 
-def _draw(known: FallbackOffer, shown: Sequence[str]) -> None:
+def _draw(known: FallbackOffer, shown: Sequence[str], expected: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"fallback-{known.run_id}"):
-        st.markdown(f"{markdown(sentence(known))}")
+        st.markdown(markdown(" ".join(filter(None, (sentence(known), expected)))))
         if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):
             _add(known, shown)
         if len(shown) >= MOST_CANDIDATES:

@@ -16,7 +16,7 @@ LEDGER = {
     "without_list": "relevant item but no recommendations",
     "without_relevant": "without relevant item",
     "without_truth": "not in the test set",
-    "short_lists": "short lists",
+    "short_lists": "relevant item and a short list",
     "cut_lists": "truncated lists",
     "duplicates": "duplicate rows",
     "duplicate_users": "users with duplicates",
