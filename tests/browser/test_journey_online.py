@@ -213,7 +213,7 @@ def read_health_and_lifts(page: Page, made: Simulated, found: OnlineResults) -> 
     health = page.get_by_role("group", name="Health of the test")
     assert found.health.srm_p is not None
     for told in (
-        f"as planned\np = {found.health.srm_p:.3f}; planned even",
+        f"even\np = {found.health.srm_p:.3f}; no planned split is given",
         f"{made.known.crossed} users\n",
         "2 full weeks\n2 to 15 Nov 2026",
     ):

@@ -186,7 +186,7 @@ class EventCounts:
     def _removed(self, rules: OnlineRules) -> tuple[Removed, ...]:
         cap = 0.0 if rules.item_cap_s is None else rules.item_cap_s
         rules_in_words = (
-            ("duplicate-event", "repeat an earlier event_id", "events"),
+            ("duplicate-event", "repeat an earlier event", "events"),
             ("no-session", "have no session", "events"),
             ("source", "are not of recommended items", "events"),
             ("no-item", "were watched without an item", "events"),
