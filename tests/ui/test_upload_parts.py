@@ -70,7 +70,8 @@ def test_only_parameters_that_differ_remain() -> None:
 
 def test_a_count_that_was_not_made_is_a_dash_and_not_zero() -> None:
     one = run("a", ledger={"counted": 6040, "tied_rows": None, "duplicates": 0})
-    names = ledger_names([one])
+    other = run("b", ledger={"counted": 6040, "tied_rows": 3, "duplicates": 2, "short_lists": 0})
+    names = ledger_names([one, other])
     assert {name: cell.shown for name, cell in zip(names, ledger_row(one, names), strict=True)} == {
         "counted": "6,040", "duplicates": "0", "tied_rows": "–",
     }  # fmt: skip

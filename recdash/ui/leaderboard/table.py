@@ -133,6 +133,8 @@ def in_percent(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def possible(pairs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Returns the rows with intervals that begin at the largest possible loss at the lowest."""
+    if pairs.empty:
+        return pairs
     lows = zip(pairs["ci_low"], pairs["base_value"], strict=True)
     return pairs.assign(ci_low=[possible_loss(low, metric, base) for low, base in lows])
 

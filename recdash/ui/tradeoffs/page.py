@@ -64,6 +64,8 @@ def choose(view: View) -> Chosen | None:
         runs = {"all": "All", "chosen": "Baseline and candidates"}
         if aside and widgets.choice("Runs", "runs", runs, "all") == "chosen":
             aside = []
+        elif not aside and "runs" in state.params():
+            state.write("runs", state.option("runs", "all", list(runs)))
     return Chosen(x, y, (*chosen, *aside))
 
 
