@@ -12,7 +12,7 @@ from recdash.ui.offline_online import agreement, page
 from recdash.ui.shell import frame
 
 links.redirect("why", instead_of=("v",))  # the reasons of a variant were shown here once
-view = frame.show(needs_runs=offline_online.SERVED_LISTS)
+view = frame.show()
 tests = online_tests.tests(view)
 if not tests:
     offline_online.no_test(view, offline_online.SIDE_BY_SIDE)

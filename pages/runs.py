@@ -7,20 +7,25 @@ import streamlit as st
 from recdash.ui.app import state
 from recdash.ui.components import actions, fallback_offer, reference_offer, widgets
 from recdash.ui.runs import forms, page
+from recdash.ui.shell import first_run
 
 workspace = state.workspace()
 heading = st.container()
 actions.show_undo()
+if not workspace.experiments.all(archived=True):
+    first_run.show()
+    state.stop()
 experiment, archived = page.choose_experiment(workspace)
 if experiment is None:
-    widgets.empty("No experiment yet", "Add a test set and candidates, or load the demo, under Add data.")
+    widgets.empty("No active experiment", "Show the archived ones, or add data.")
     state.stop()
 runs = workspace.runs.all(experiment.id, archived=archived)
 with heading:
     if runs:
         widgets.title(page.finding(experiment, runs), page.SUBTITLE)
     else:
-        hint = "Add candidates under Add data, or show the archived ones."
+        has_archived = bool(workspace.runs.all(experiment.id, archived=True))
+        hint = f"Add candidates under Add data{', or show the archived ones' * has_archived}."
         widgets.empty("This experiment has no runs", hint)
 forms.experiment_panel(workspace, experiment)
 widgets.damaged(workspace.damaged(experiment.id))

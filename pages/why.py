@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from recdash.ui.components.offline_online import SERVED_LISTS
 from recdash.ui.shell import frame
 from recdash.ui.why import page
 
-view = frame.show(parts={"metric"}, needs_runs=SERVED_LISTS)
+view = frame.show(parts={"metric"})
 page.show(view)

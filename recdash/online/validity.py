@@ -58,7 +58,7 @@ def shared_variance(n: Any, variance: Any, other_n: Any, other_variance: Any) ->
     return np.where(is_small, np.maximum(variance, other_variance), variance)
 
 
-def with_p(low: Any, high: Any, p: Any, level: float) -> tuple[Any, Any]:
+def with_p(low: Any, high: Any, p: Any, level: Any) -> tuple[Any, Any]:
     """Returns the interval of a lift, extended to 0 if ``p`` does not exclude 0 at ``level``.
 
     p may come from another test than the interval; this keeps both consistent. A p that equals 1 − level up

@@ -145,7 +145,7 @@ def test_without_a_plan_a_gain_needs_the_always_valid_interval_or_an_answer() ->
     assert (unplanned.title, unplanned.action) == ("Ship if this size was planned", "check the plan")
     assert unplanned.reason == (
         "Wins clicks, but not under continuous monitoring. "
-        "If results were looked at before the end, keep the test running."
+        "If results were looked at before the end, keep the test running. No guardrail is set."
     )
     assert headline(results(gain), [unplanned]) == "Ship new if this size was planned"
     small = step(replace(gain, sequence_low=None, sequence_high=None))

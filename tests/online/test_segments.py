@@ -74,6 +74,25 @@ def test_all_segments_and_variants_are_one_family() -> None:
     )
 
 
+def test_a_corrected_interval_without_zero_has_a_significant_corrected_p() -> None:
+    """Over many samples some segments are significant alone and not after the correction."""
+    n_apart = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, variant = 900, np.arange(900) % 3
+        engaged = rng.binomial(1, 0.3 + 0.05 * variant)
+        known = users(variant.tolist(), rng.integers(0, 2, n).tolist(), [1] * n, engaged.tolist())
+        for row in by_segment(known, ENGAGEMENT, "a", "platform"):
+            assert row.p_bh is not None
+            assert row.low is not None
+            assert row.corrected_low is not None
+            assert row.corrected_high is not None
+            if row.corrected_low > 0 or row.corrected_high < 0:
+                assert row.p_bh < 0.05
+            n_apart += row.low > 0 > row.corrected_low
+    assert n_apart
+
+
 def test_what_cannot_be_tested_takes_no_part_in_the_correction() -> None:
     variant, label = [0, 0, 1, 1] * 10 + [0, 1], [0] * 40 + [1, 1]
     known = users(variant, label, [2] * 40 + [4, 4], [1, 2, 2, 1] * 10 + [1, 2])

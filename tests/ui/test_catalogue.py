@@ -174,7 +174,7 @@ def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Op
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "Nothing to compare yet" in said(shown())
+    assert "No data yet" in said(shown())
 
 
 def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: Open) -> None:

@@ -53,7 +53,7 @@ def shown(open_page: Open) -> Open:
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "Nothing to compare yet" in said(shown())
+    assert "No data yet" in said(shown())
 
 
 def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> None:

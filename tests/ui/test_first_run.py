@@ -19,7 +19,6 @@ from recdash.service import Workspace
 from recdash.service.catalog.demo import DemoExperiment
 from recdash.ui.app import current_user
 from recdash.ui.components.templates import TEMPLATES
-from recdash.ui.shell import first_run
 from recdash.ui.shell.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
 
 FORMATS = {
@@ -42,17 +41,17 @@ def demo(workspace: Workspace) -> Workspace:
     return workspace
 
 
-# ── three steps ──────────────────────────────────────────────────────────────────────────────
+# ── first steps ──────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.usefixtures("workspace")
-def test_nothing_yet_shows_three_steps_with_a_button_each(open_page: Open) -> None:
-    app = open_page()
-    text = said(app)
-    assert re.search(r"1 Load the demo .* 2 Read the recommendation .* 3 Add your own data", text)
-    assert [(element.label, element.disabled) for element in app.button] == [
-        ("Load the demo", False), ("Read the recommendation", True), ("Add data", False),
-    ]  # fmt: skip
+@pytest.mark.parametrize("page", ["overview", "experiments"])
+def test_nothing_yet_shows_two_ways_to_begin_with_a_button_each(open_page: Open, page: str) -> None:
+    app = open_page(page)
+    assert re.search(r"Which recommender should you ship\? .* Add your own data .* Load the demo", said(app))
+    buttons = [(element.label, element.disabled) for element in app.button]
+    assert buttons == [("Add data", False), ("Load the demo", False)]
+    assert "recdash.evaluate" in app.code[0].value
 
 
 def test_loading_the_demo_leads_to_its_verdict_and_the_strip_says_what_is_next(
@@ -154,12 +153,6 @@ def test_all_templates_come_in_one_file_too(open_page: Open) -> None:
     assert "↓ All of them as a zip file" in labels
     with zipfile.ZipFile(io.BytesIO(zipped(FILES))) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == FILES
-
-
-def test_steps_that_are_done_are_ticked() -> None:
-    step = first_run.Step("Load the demo", "words", done=True)
-    assert "✓" in first_run.step_html(1, step)
-    assert "✓" not in first_run.step_html(1, first_run.Step("Load the demo", "words"))
 
 
 @pytest.mark.usefixtures("workspace")

@@ -170,7 +170,7 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "Nothing to compare yet" in said(shown())
+    assert "No data yet" in said(shown())
 
 
 @pytest.mark.long

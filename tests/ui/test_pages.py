@@ -15,6 +15,8 @@ from streamlit.testing.v1 import AppTest
 from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.shell import header
+from recdash.ui.shell.navigation import EVERYTHING, address
+from recdash.ui.shell.purposes import PURPOSES
 
 open_page = at_once
 
@@ -41,13 +43,27 @@ def own_films(workspace: Workspace) -> dict[str, str]:
 
 @pytest.mark.usefixtures("workspace")
 @pytest.mark.parametrize(
-    "page", ["overview", "leaderboard", "metric_vs_k", "precision_recall", "offline_online"]
+    ("page", "shows"),
+    [
+        ("leaderboard", "Ranks the candidates"),
+        ("metric_vs_k", "which candidate leads at which list length"),
+        ("precision_recall", "precision and recall of each candidate"),
+        ("offline_online", "offline results predicted the A/B test"),
+        ("ab_results", "one CSV: a row per user"),
+        ("runs", "what was uploaded"),
+    ],
 )
-def test_an_empty_store_says_what_to_do_next(open_page: Open, page: str) -> None:
+def test_an_empty_store_says_what_the_tab_will_show(open_page: Open, page: str, shows: str) -> None:
     app = open_page(page)
-    assert "Nothing to compare yet" in said(app)
-    assert [button.label for button in app.button] == ["Load the demo", "Read the recommendation", "Add data"]
-    assert "recdash.evaluate" in app.code[0].value
+    assert "No data yet" in said(app)
+    assert shows in said(app)
+    assert [button.label for button in app.button] == ["Add data", "Load the demo"]
+
+
+def test_each_tab_says_what_it_shows_and_needs() -> None:
+    own = {"experiments", "off_policy", "upload", "guide"}  # these pages say it themselves
+    tabs = {name for tabs in EVERYTHING.values() for name in tabs}
+    assert set(PURPOSES) == {address(name) for name in tabs - own}
 
 
 def test_an_experiment_without_runs_leads_to_the_upload(workspace: Workspace, open_page: Open) -> None:

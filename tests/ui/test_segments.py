@@ -181,7 +181,7 @@ def test_segments_named_in_vain_are_warned_of(shown: Open) -> None:
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "Nothing to compare yet" in said(shown())
+    assert "No data yet" in said(shown())
 
 
 def test_without_tables_there_is_nothing_to_tell_apart(workspace: Workspace, shown: Open) -> None:

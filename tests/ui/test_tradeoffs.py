@@ -193,7 +193,7 @@ def test_more_than_eight_metrics_are_cut_and_it_is_said(shown: Open) -> None:
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "Nothing to compare yet" in said(shown())
+    assert "No data yet" in said(shown())
 
 
 @pytest.mark.long

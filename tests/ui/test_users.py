@@ -236,7 +236,7 @@ def test_a_part_of_the_users_is_compared_by_itself(shown: Open) -> None:
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "Nothing to compare yet" in said(shown())
+    assert "No data yet" in said(shown())
 
 
 @pytest.mark.usefixtures("films")

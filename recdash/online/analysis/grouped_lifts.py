@@ -122,8 +122,11 @@ def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_group
     return Sums(n, sums, total(denominator), squares, products, denominator_squares)
 
 
-def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
-    """Returns [G] the lift of ``variant`` over ``control`` in each group."""
+def lifts(metric: OnlineMetric, control: Sums, variant: Sums, level: Floats | float = CONFIDENCE) -> Lifts:
+    """Returns [G] the lift of ``variant`` over ``control`` in each group.
+
+    ``level`` is the confidence level of the intervals, one for all groups or one for each.
+    """
     from scipy.special import stdtr, stdtrit
 
     note = _notes(metric, control, variant)
@@ -134,10 +137,10 @@ def lifts(metric: OnlineMetric, control: Sums, variant: Sums) -> Lifts:
     relative = [ratio(error, side.value**2) for error, side in zip(squared, (control, variant), strict=True)]
     std_error, df = _welch(relative, control, variant)
     difference_error, difference_df = _welch(squared, control, variant)
-    half = stdtrit(df, (1 + CONFIDENCE) / 2) * std_error
+    half = stdtrit(df, (1 + level) / 2) * std_error
     t = ratio(variant.value - control.value, difference_error)
     p = np.where(sure, 2 * stdtr(difference_df, -np.abs(t)), np.nan)
-    low, high = validity.with_p(np.expm1(log_ratio - half), np.expm1(log_ratio + half), p, CONFIDENCE)
+    low, high = validity.with_p(np.expm1(log_ratio - half), np.expm1(log_ratio + half), p, level)
     return Lifts(
         value=change,
         low=low,

@@ -110,7 +110,7 @@ def _step(
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
         if not lost and not rules.planned_users and not any(map(_is_always_valid, won)):
-            return NextStep(lift.variant, "check the plan", _unplanned(won, rows), _deciding(lift, won))
+            return NextStep(lift.variant, "check the plan", _unplanned(won, guardrails), _deciding(lift, won))
         return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
     if missing:
         is_early = any(row.word in ("better", "worse", "broken") for row in rows)
@@ -130,14 +130,14 @@ def size_of(results: OnlineResults, step: NextStep) -> int:
     return step.lift.n_users + sum(control)
 
 
-def _unplanned(won: Sequence[OnlineRow], rows: Sequence[OnlineRow]) -> str:
+def _unplanned(won: Sequence[OnlineRow], guardrails: str) -> str:
     """Returns the reason for a gain that counts only if no one looked at the results before the end."""
     is_monitored = any(row.sequence_low is not None for row in won)
     monitored = (
         "not under continuous monitoring" if is_monitored else "has too little data for continuous monitoring"
     )
     looked = "If results were looked at before the end, keep the test running."
-    return f"{capital(_findings(won, ()))}, but {monitored}. {looked}{_guardrails(rows)}"
+    return f"{capital(_findings(won, ()))}, but {monitored}. {looked}{guardrails}"
 
 
 def _deciding(lift: OnlineRow, significant: Sequence[OnlineRow]) -> OnlineRow:

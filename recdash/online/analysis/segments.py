@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from recdash.errors import UnknownName
 from recdash.formatting.numbers import none_if_nan
-from recdash.online.analysis import grouped_lifts
-from recdash.online.analysis.grouped_lifts import Sums
+from recdash.online.analysis import grouped_lifts, judgement
+from recdash.online.analysis.grouped_lifts import Lifts, Sums
 from recdash.online.analysis.health import p_independent
 from recdash.online.analysis.lift import Estimate
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
-from recdash.stats.family import benjamini_hochberg
 
 FALSE_FINDINGS = 0.05
 MIX_BELOW = 0.001
@@ -30,8 +29,8 @@ It is as strict as that of the split, because both tests are made every time.
 class SegmentLift:
     """The lift of one variant in one segment, as a share, with its 95 % interval.
 
-    ``segment`` is None for users without a known segment. ``p_bh`` is corrected over all segments and
-    variants (Benjamini–Hochberg). Unavailable numbers are None, and ``note`` says why.
+    ``segment`` is None for users without a known segment. ``p_bh`` and ``corrected_*`` are corrected over all
+    segments and variants (Benjamini–Hochberg). Unavailable numbers are None, and ``note`` says why.
     """
 
     variant: str
@@ -46,6 +45,8 @@ class SegmentLift:
     p: float | None
     p_bh: float | None
     note: str = ""
+    corrected_low: float | None = None
+    corrected_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,17 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
     if name not in users.segments:
         raise UnknownName("segment", name, list(users.segments))
     sums, labels = _sums(users, metric, name)
-    rows = [
-        row
-        for code, variant in enumerate(users.variants)
-        if code != base
-        for row in _rows(variant, labels, metric, sums[base], sums[code])
-        if row.n_control + row.n_variant
-    ]
-    corrected = iter(benjamini_hochberg(np.array([row.p for row in rows if row.p is not None])).tolist())
-    return [row if row.p is None else replace(row, p_bh=next(corrected)) for row in rows]
+    others = [code for code in range(len(users.variants)) if code != base]
+    lifts = [grouped_lifts.lifts(metric, sums[base], sums[code]) for code in others]
+    p = [none_if_nan(value) for of_variant in lifts for value in of_variant.p]
+    family = iter(judgement.family(p, "bh"))
+    rows: list[SegmentLift] = []
+    for code, of_variant in zip(others, lifts, strict=True):
+        p_bh, levels = zip(*(next(family) for _ in labels), strict=True)
+        corrected = grouped_lifts.lifts(metric, sums[base], sums[code], np.array(levels))
+        variant = users.variants[code]
+        rows += _rows(variant, labels, (sums[base], sums[code]), (of_variant, corrected), p_bh)
+    return [row for row in rows if row.n_control + row.n_variant]
 
 
 def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
@@ -119,11 +122,18 @@ def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, li
 
 
 def _rows(
-    variant: str, labels: Sequence[str | None], metric: OnlineMetric, control: Sums, own: Sums
+    variant: str,
+    labels: Sequence[str | None],
+    sides: tuple[Sums, Sums],
+    lifts: tuple[Lifts, Lifts],
+    p_bh: Sequence[float | None],
 ) -> Iterator[SegmentLift]:
-    lifts = grouped_lifts.lifts(metric, control, own)
+    """Yields a row per segment. ``sides`` are the sums of control and variant, ``lifts`` those with plain and
+    with corrected intervals.
+    """
+    control, own = sides
     for place, label in enumerate(labels):
-        lift = lifts[place]
+        lift, corrected = lifts[0][place], lifts[1][place]
         yield SegmentLift(
             variant=variant,
             segment=label,
@@ -135,8 +145,10 @@ def _rows(
             low=lift.low,
             high=lift.high,
             p=lift.p,
-            p_bh=None,
+            p_bh=p_bh[place],
             note=lift.note,
+            corrected_low=corrected.low,
+            corrected_high=corrected.high,
         )
 
 

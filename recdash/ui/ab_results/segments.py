@@ -19,9 +19,9 @@ from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL, SIGNS
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.table import estimate
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import widgets
+from recdash.ui.components.lift_words import estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,18 +122,17 @@ def _caption(n_shown: int, rows: Rows) -> str:
     n_all = len({segment for of_variant in rows.values() for segment in of_variant})
     most = f"The {n_shown} largest of {n_all} segments; the table has all. " if n_all > n_shown else ""
     return (
-        f"{most}Lift in %, uncorrected 95 % CI; n over all variants. Filled: significant, "
-        f"{CORRECTIONS['bh']}-corrected over all segments and variants, so a CI may exclude zero without "
-        "being significant."
+        f"{most}Lift in %, 95 % CI, {CORRECTIONS['bh']}-corrected over all segments and variants; n over all "
+        "variants. Filled: significant."
     )
 
 
 def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentPoint:
-    if row is None or not is_number(row["low"]):
+    if row is None or not is_number(row["corrected_low"]):
         note = row["note"] if row else "no users"
         x = percent(row["lift"]) if row and is_number(row["lift"]) else float("nan")
         return SegmentPoint(x, "–" if beside > 2 else f"– {cut(note, 40)}", plotly(note), look="faint")
-    x, low, high = (100 * row[name] for name in ("lift", "low", "high"))
+    x, low, high = (100 * row[name] for name in ("lift", "corrected_low", "corrected_high"))
     word = _word(ab_test, metric, row)
     digits = numbers.places([x, low, high])
     amount = f"{numbers.signed(x, digits)} %"
@@ -156,6 +155,8 @@ def _word(ab_test: AbTest, metric: str, row: Row) -> str:
         return "not judged"
     if not is_number(row["p_bh"]) or row["p_bh"] > SIGNIFICANCE_LEVEL:
         return "not settled"
+    if row["corrected_low"] <= 0 <= row["corrected_high"]:  # p comes from another test than the interval
+        return "not settled"
     return "better" if (row["lift"] > 0) == (ab_test.metrics[metric].direction == "up") else "worse"
 
 
@@ -163,7 +164,7 @@ def _alt(ab_test: AbTest, metric: str, rows: Rows, line: Sequence[str]) -> str:
     lifts = []
     for variant in line:
         of_segments = [
-            f"{segment} {estimate(row['lift'], row['low'], row['high'])[0]}"
+            f"{segment} {estimate(row['lift'], row['corrected_low'], row['corrected_high'])[0]}"
             for segment, row in rows[variant].items()
         ]
         lifts.append(f"{ab_test.names[variant]}: {listed(of_segments)}")
@@ -171,7 +172,7 @@ def _alt(ab_test: AbTest, metric: str, rows: Rows, line: Sequence[str]) -> str:
 
 
 def _tidy(frame: pd.DataFrame, segment: str) -> pd.DataFrame:
-    shares = ("lift", "low", "high")
+    shares = ("lift", "low", "high", "corrected_low", "corrected_high")
     table = frame.assign(
         segment=[_title(value) for value in frame["segment"]],
         **{name: 100 * frame[name].astype(float) for name in shares},

@@ -17,13 +17,14 @@ from recdash.formatting.tables import Cell, number_columns, p_value, text_column
 from recdash.formatting.wording import cut_inside, listed, shown
 from recdash.online import OnlineRow
 from recdash.online.analysis.judgement import SIGNS, TONES
-from recdash.online.analysis.next_step import Action, NextStep, brief, is_out_of_reach
+from recdash.online.analysis.next_step import Action, brief, is_out_of_reach
 from recdash.ui.ab_results.definitions import GUIDE, definitions
 from recdash.ui.ab_results.page import ROLES, AbTest
 from recdash.ui.ab_results.wording import SIGNIFICANT, meaning, reading, variant_cell, wanted
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
+from recdash.ui.components.lift_words import estimate, interval_of, lift_text
 from recdash.ui.components.online_tests import SHARE
 from recdash.ui.components.widgets import table_html
 
@@ -93,20 +94,12 @@ def steps_html(ab_test: AbTest) -> Html:
     rows = []
     for step in ab_test.steps:
         sign, tone = LOOKS[step.action]
-        cell, lift = variant_cell(ab_test, step.variant), _lift_text(step)
+        cell, lift = variant_cell(ab_test, step.variant), lift_text(step.lift)
         fields = {"title": step.title, "variant": cell, "lift": lift, "reason": step.reason}
         rows.append(html(row, sign=sign, tone=tone, **fields))
     return html(
         '<ul class="rd-list rd-decisions" aria-label="Decision by variant">{rows}</ul>', rows=join(rows)
     )
-
-
-def _lift_text(step: NextStep) -> str:
-    """Returns the lift and its interval, such as ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
-    amount, interval = estimate(step.lift.lift, *interval_of(step.lift))
-    adjusted = ", CUPED-adjusted" if step.lift.plain_lift is not None else ""
-    ends = "" if interval == numbers.NONE else f" (95 % CI {interval}{adjusted})"
-    return f"{step.lift.title} {amount}{ends}"
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────
@@ -136,15 +129,6 @@ def _lift(ab_test: AbTest, row: OnlineRow) -> LiftRow:
     )
 
 
-def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
-    """Returns the corrected interval, on which the finding is based; if there is none, the plain 95 %
-    interval.
-    """
-    if row.corrected_low is None:
-        return row.lift_low, row.lift_high
-    return row.corrected_low, row.corrected_high
-
-
 def _hover(ab_test: AbTest, row: OnlineRow) -> str:
     amount, interval = estimate(row.lift, *interval_of(row))
     _, always_valid = estimate(row.lift, row.sequence_low, row.sequence_high)
@@ -162,11 +146,6 @@ def _hover(ab_test: AbTest, row: OnlineRow) -> str:
 def _plain(row: OnlineRow) -> str:
     amount, interval = estimate(row.plain_lift, row.plain_low, row.plain_high)
     return f"{amount} ({interval})"
-
-
-def estimate(lift: float | None, low: float | None, high: float | None, unit: str = " %") -> tuple[str, str]:
-    """Returns a lift and its interval in %; the arguments are shares."""
-    return numbers.estimate(percent(lift), percent(low), percent(high), unit)
 
 
 def alt(ab_test: AbTest) -> str:

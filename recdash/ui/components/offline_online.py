@@ -31,11 +31,6 @@ PERCENT = {
     "online_high": "lift_percent_high",
 }
 CONTROL = "control"
-SERVED_LISTS = (
-    "the recommendations that each variant served, to see whether offline results predicted this A/B test "
-    "and why they may differ"
-)
-"""What the pages on both sides need beside a test set, and what they then show."""
 
 
 @dataclass(frozen=True)

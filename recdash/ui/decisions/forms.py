@@ -25,6 +25,11 @@ NO_CHOICE = ""
 """The value of a choice for a decision that is about no single run, or supersedes no other."""
 SAME = "same"
 """The value of a choice for the earlier decision about the run that is chosen in the same form."""
+WITHOUT_RUNS = (
+    "A review and a decision are about a run. Add a test set and the recommendations that each variant "
+    "served; link a variant to its run under Settings: Runs."
+)
+"""What it takes to decide in an experiment without runs."""
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
@@ -80,6 +85,9 @@ def begin(view: View) -> None:
     Nothing for people who may not write.
     """
     if not may_write():
+        return
+    if not view.runs:
+        st.caption(WITHOUT_RUNS)
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)

@@ -55,7 +55,7 @@ def show(view: View) -> None:
 def _nothing(view: View) -> None:
     """Draws the page of an experiment without decisions and reviews: what it will show, and how to begin."""
     text = "Once an editor proposes a candidate or decides, it stands here with its reasons and numbers."
-    if forms.may_write():
+    if forms.may_write() and view.runs:
         text = (
             "Propose a candidate for a review, which collects offline and online evidence, or decide right "
             "away. The numbers are kept as they stand at that moment."

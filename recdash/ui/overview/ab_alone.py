@@ -10,13 +10,19 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import many, shown
 from recdash.online import OnlineResults, OnlineRow
+from recdash.online.analysis.caveats import caveats
 from recdash.online.analysis.next_step import NextStep
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import verdict_card, widgets
 
 MOST_GOALS = 3
-SIGNS = {"ship": ("▲", "better"), "roll back": ("▼", "worse")}
+SIGNS = {
+    "ship": ("▲", "better"),
+    "roll back": ("▼", "worse"),
+    "check the split": ("!", "worse"),
+    "check the plan": ("?", "same"),
+}
 NEXT = "This experiment has no test set yet. Add one to compare candidates before users see them."
 
 
@@ -41,8 +47,11 @@ def show(view: View) -> bool:
         row = {"title": step.title, "variant": step.variant, "reason": step.reason}
         rows.append(html(template, sign=sign, tone=tone, **row))
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
+    results = workspace().online_tests.results(newest.id)
+    sample = None if newest.kind == "aggregates" else workspace().online_tests.sample(newest.id)
     if steps:
-        st.html(numbers_html(workspace().online_tests.results(newest.id), steps[0]))
+        st.html(numbers_html(results, steps[0]))
+    widgets.note(caveats(results, sample))
     if st.button("View A/B results", type="primary", key="view-ab-results"):
         state.choose(t=newest.id)
         links.go("ab-results")

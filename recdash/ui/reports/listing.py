@@ -26,7 +26,9 @@ LINK = "recdash.report-link"
 def _how_to_begin(view: View, *, may_write: bool) -> str:
     """Returns what to do so that there is a report."""
     if not view.runs:
-        return "A report compares candidates offline: add a test set and recommendations first."
+        text = "A report compares candidates: it needs a test set and recommendations."
+        has_tests = bool(online_tests.tests(view))
+        return f"{text} The result of the A/B test is under Online: Results." if has_tests else text
     return "Make one below." if may_write else "An editor can make one."
 
 

@@ -14,7 +14,8 @@ from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import text_columns
-from recdash.formatting.wording import capital, listed
+from recdash.formatting.wording import capital, listed, many
+from recdash.online import OnlineResults
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import actions, widgets
@@ -39,8 +40,7 @@ def show(view: View) -> None:
     actions.show_undo()
     workspace = state.workspace()
     if not view.runs:
-        widgets.empty("No candidate to decide on yet", "Add candidates first; one of them is the baseline.")
-        _about_tests(view)
+        _without_runs(view)
         return
     rules, locked = workspace.rules.of(view.experiment.id), not workspace.person.may("editor")
     key = form.key_of(view, rules)
@@ -61,6 +61,38 @@ def show(view: View) -> None:
     _about_tests(view)
     widgets.section(FIXED, HOW_TO_CHANGE)
     widgets.table(text_columns("Setting", "Value"), _fixed(view))
+
+
+def _without_runs(view: View) -> None:
+    """Says what decides in an experiment without runs: its newest A/B test, or nothing yet."""
+    tests = state.workspace().online_tests.all(view.experiment.id)
+    if view.experiment.truth is not None or not tests:
+        widgets.empty("No candidate to decide on yet", "Add candidates first; one of them is the baseline.")
+        _about_tests(view)
+        return
+    newest = max(tests, key=lambda test: test.created)
+    headline, _ = state.workspace().online_tests.next_steps(newest.id)
+    widgets.title("The A/B test decides", f"By its rules: {headline}.")
+    results = state.workspace().online_tests.results(newest.id)
+    planned = state.workspace().online_tests.rules(newest.id).planned_users
+    rules = [
+        ("A/B test", newest.name),
+        ("Goals", _metrics(results, "goal") or "none"),
+        ("Guardrails", _metrics(results, "guardrail") or "none"),
+        ("Planned sample size", many(planned, "user") if planned else "none"),
+    ]
+    widgets.table(text_columns("Rule", "Value"), rules)
+    if st.button("Change under A/B results", type="primary", key="go-ab"):
+        state.choose(t=newest.id)
+        links.go("ab-results")
+
+
+def _metrics(results: OnlineResults, role: str) -> str:
+    """Returns the titles of the metrics with this role, guardrails with their margin."""
+    margins = {row.title: row.margin for row in results.rows if row.role == role and not row.is_control}
+    return listed(
+        [f"{title}, margin {100 * margin:g} %" if margin else title for title, margin in margins.items()]
+    )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,4 @@
-"""The first steps: load the demo, read its recommendation, add data; with template files and code to begin
-with.
-"""
+"""The first steps: add data or load the demo, with template files and code to begin with."""
 
 from __future__ import annotations
 
@@ -19,6 +17,7 @@ from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.templates import RUN, TEMPLATES, TRUTH, template_button
+from recdash.ui.shell.purposes import PURPOSES
 
 THREE_LINES = """import recdash
 evaluation = recdash.evaluate({"als": "als.csv", "popular": "popular.csv"}, truth="truth.csv")
@@ -37,71 +36,62 @@ _READ, _DISMISSED = "recdash.verdict-read", "recdash.strip-dismissed"
 
 @dataclass(frozen=True)
 class Step:
-    """One of the three first steps; ``now`` is whether it is the next one."""
+    """A step on the line above the demo's pages; ``now`` is whether it is the next one."""
 
     title: str
-    words: str
     done: bool = False
     now: bool = False
 
 
 LOAD_TITLE, READ_TITLE, ADD_TITLE = "Load the demo", "Read the recommendation", "Add your own data"
-LOAD = (
-    "A baseline and four candidates of a film service. Two are tied; one wins offline and loses its A/B test."
-)
-READ = "See which model to ship, how confident we are, and what could change that."
+HEADING = "Which recommender should you ship?"
+LEAD = "recdash answers from offline runs and A/B tests, and says what speaks against its answer."
+LOAD = "A baseline, four candidates and an A/B test of a film service. Remove it again under Add data."
 ADD = (
-    "Start with the test set (what users actually chose later) and the recommendations of two "
-    "candidates, or with an A/B test alone."
+    "A test set (what users chose later) and the recommendations of one or more candidates. Or only an A/B "
+    "test: one CSV with a row per user, the variant, and a column for each number, such as orders."
 )
+NO_DATA = "No data yet"
+STARTS = ("overview", "experiments")
+"""The addresses of the pages that show the first steps."""
 
 
 def show() -> None:
-    """Draws the three steps in place of a page, while nothing is stored."""
-    if not workspace().person.may("editor"):
-        widgets.empty(
-            "Nothing to compare yet", "An editor adds a test set and recommendations, or an A/B test."
-        )
+    """Draws the first steps in place of a page while nothing is stored; on a tab, what it will show."""
+    may_write = workspace().person.may("editor")
+    if state.page() not in STARTS:
+        widgets.empty(NO_DATA, PURPOSES[state.page()].text)
+        if may_write:
+            with st.container(horizontal=True):
+                _add_button()
+                _load_button()
         return
-    widgets.empty(
-        "Nothing to compare yet", "Three steps show what recdash does. One click removes the demo again."
-    )
-    for number, (column, step) in enumerate(zip(st.columns(3, gap="medium"), _steps(), strict=True), start=1):
-        with column, st.container(border=True, height="stretch", key=f"step-{number - 1}"):
-            st.html(step_html(number, step))
-            _button(step.title)
+    if not may_write:
+        widgets.empty(HEADING, f"{LEAD} An editor adds a test set and recommendations, or an A/B test.")
+        return
+    widgets.empty(HEADING, LEAD)
+    cards = ((ADD_TITLE, ADD, _add_button), (LOAD_TITLE, LOAD, _load_button))
+    for column, (title, words, button) in zip(st.columns(2, gap="medium"), cards, strict=True):
+        with column, st.container(border=True, height="stretch", key=f"start-{title.split()[0].lower()}"):
+            card = '<div class="rd-step"><h2>{title}</h2><p>{words}</p></div>'
+            st.html(html(card, title=title, words=words))
+            button()
     if archived := len(workspace().experiments.all(archived=True)):
         st.caption(f"{many(archived, 'experiment').capitalize()} archived: see Home, or Runs under Settings.")
     _files()
     _lines()
 
 
-def _steps() -> tuple[Step, Step, Step]:
-    """Returns the three steps with what this person has done."""
-    loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
-    return (
-        Step(LOAD_TITLE, LOAD, done=loaded, now=not loaded),
-        Step(READ_TITLE, READ, done=loaded and read, now=loaded and not read),
-        Step(ADD_TITLE, ADD, now=loaded and read),
-    )
-
-
-def step_html(number: int, step: Step) -> Html:
-    kind, mark = ("rd-step-done", "✓") if step.done else ("", str(number))
-    card = '<div class="rd-step"><span class="{kind}">{mark}</span><h2>{title}</h2><p>{words}</p></div>'
-    return html(card, kind=kind, mark=mark, title=step.title, words=step.words)
-
-
-def _button(title: str) -> None:
-    if title == LOAD_TITLE:
-        if st.button(LOAD_TITLE, type="primary", key="load-demo"):
-            demo = workspace().demo.load(progress=cached.progress("Making the demo"))
-            state.show_experiment(demo.id)
-            links.go("overview")
-    elif title == READ_TITLE:
-        st.button(READ_TITLE, key="read-verdict", disabled=True, help="Load the demo first.")
-    elif st.button("Add data", key="go-upload"):
+def _add_button() -> None:
+    if st.button("Add data", type="primary", key="go-upload"):
         links.go("upload")
+
+
+def _load_button() -> None:
+    if st.button(LOAD_TITLE, key="load-demo"):
+        demo = workspace().demo.load(progress=cached.progress("Making the demo"))
+        state.show_experiment(demo.id)
+        links.go("overview")
 
 
 def _files() -> None:
@@ -117,8 +107,8 @@ def _files() -> None:
 
 
 def _lines() -> None:
-    with st.expander("For Python: three lines that do the same"):
-        st.caption("They evaluate two files and recommend one. Nothing is stored.")
+    with st.expander("In Python: compare two files in three lines"):
+        st.caption("They recommend one of two files. Nothing is stored.")
         st.code(THREE_LINES, language="python")
         label, name = "↓ The three files they read", "recdash-three-lines.zip"
         _zip_button(label, FILES, name, "three-files", type="tertiary")
@@ -137,6 +127,16 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 
 # ── the strip ────────────────────────────────────────────────────────────────────────────────
+
+
+def _steps() -> tuple[Step, Step, Step]:
+    """Returns the three steps with what this person has done."""
+    loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
+    return (
+        Step(LOAD_TITLE, done=loaded, now=not loaded),
+        Step(READ_TITLE, done=loaded and read, now=loaded and not read),
+        Step(ADD_TITLE, now=loaded and read),
+    )
 
 
 def show_strip(view: View) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import streamlit as st
 
 from recdash.domain.defaults import MOST_CANDIDATES, USUAL_K
-from recdash.domain.records import Experiment
+from recdash.domain.records import Experiment, OnlineTest
 from recdash.formatting.html import html, markdown
-from recdash.formatting.wording import many, unavailable
+from recdash.formatting.wording import listed, many, unavailable
 from recdash.metrics.naming import metric_at, metric_title
 from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
@@ -18,11 +18,10 @@ from recdash.ui.components import widgets
 from recdash.ui.components.widgets import empty
 from recdash.ui.sharing import popover as sharing
 from recdash.ui.shell import first_run, header, iframe, scope_picker
+from recdash.ui.shell.purposes import PURPOSES
 
 Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
-TWO_CANDIDATES = "the recommendations of two candidates to compare them"
-"""What most pages need beside a test set, and what for."""
 REPAIR = "Upload the files of the runs again, or restore them from a backup."
 NAME_LENGTH, BASE_LENGTH = 36, 18
 """The maximum length of a name and of the baseline's on a button of the frame; a longer one is shortened in
@@ -39,7 +38,6 @@ def show(
     without_runs: bool = False,
     with_lists: bool = False,
     parts: Collection[Part] = PARTS,
-    needs_runs: str = TWO_CANDIDATES,
 ) -> View:
     """Draws the frame and returns the view.
 
@@ -48,7 +46,7 @@ def show(
     ``scoped`` is whether the page follows the chosen part of the users and items. ``without_runs`` is whether
     the page can show an experiment without runs. ``with_lists`` is whether it reads stored uploads; runs
     whose upload is missing or damaged are then left out and named. ``parts`` are the choices that change the
-    page. ``needs_runs`` says which recommendations the page needs beside a test set, and what for.
+    page.
     """
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
     damage = state.workspace().damaged(experiment.id)
@@ -57,7 +55,7 @@ def show(
         state.choose(e=experiment.id)
         return state.view_without_runs(experiment)
     if view is None:
-        no_runs(experiment, needs_runs)
+        no_runs(experiment)
         state.stop()
     missing = view.missing
     state.below_title(lambda: state.warn(missing))
@@ -231,13 +229,11 @@ def _write(view: View) -> None:
         state.write(name, None)
 
 
-def no_runs(experiment: Experiment, needs_runs: str = TWO_CANDIDATES) -> None:
-    """Says what to do in an experiment without runs, or which people can do it; ``needs_runs`` as in
-    :func:`show`.
-    """
+def no_runs(experiment: Experiment) -> None:
+    """Says what the tab will show and what to do in an experiment without runs, or which people can do it."""
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
-        _no_test_set(experiment, needs_runs, may_write=may_write)
+        _no_test_set(experiment, may_write=may_write)
         return
     source = state.workspace()
     if unreadable := len(source.runs.all(experiment.id)):
@@ -261,19 +257,35 @@ def no_runs(experiment: Experiment, needs_runs: str = TWO_CANDIDATES) -> None:
         empty("No run to show: stored data is damaged", REPAIR)
         return
     uploads = "Add" if may_write else "An editor adds"
-    empty("This experiment has no runs yet", f"{uploads} the recommendations of two candidates to compare.")
+    empty(
+        "This experiment has no runs yet",
+        f"{PURPOSES[state.page()].shows} {uploads} the recommendations of two candidates to compare.",
+    )
     if may_write and st.button("Add data", type="primary", key="go-upload"):
         links.go("upload")
 
 
-def _no_test_set(experiment: Experiment, needs_runs: str, *, may_write: bool) -> None:
-    """Says what an experiment with only A/B tests lacks, and links to what it has."""
-    who = "Add a test set and" if may_write else "An editor adds a test set and"
-    empty("This experiment has no test set yet", f"{who} {needs_runs}.")
+def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
+    """Says what the tab of an experiment with only A/B tests would show and needs, and links to what it
+    has.
+    """
+    tests = state.workspace().online_tests.all(experiment.id)
+    empty("No test set yet", f"{PURPOSES[state.page()].text}{_segments_instead(tests)}")
     with st.container(horizontal=True):
-        if may_write and st.button("Add data", type="primary", key="go-upload"):
-            state.choose(e=experiment.id)
-            links.go("upload")
-        if state.workspace().online_tests.all(experiment.id) and st.button("View A/B results", key="go-ab"):
+        if tests and st.button("View A/B results", type="primary", key="go-ab"):
             state.choose(e=experiment.id)
             links.go("ab-results")
+        first: Literal["primary", "secondary"] = "secondary" if tests else "primary"
+        if may_write and st.button("Add data", type=first, key="go-upload"):
+            state.choose(e=experiment.id)
+            links.go("upload")
+
+
+def _segments_instead(tests: Sequence[OnlineTest]) -> str:
+    """Returns where the lifts of A/B tests by segment are, on the tab of segments; else an empty text."""
+    if state.page() != "segments":
+        return ""
+    tests = [test for test in tests if test.kind != "aggregates"]
+    analysis = state.workspace().online_analysis
+    names = list(dict.fromkeys(name for test in tests for name in analysis.segments(test.id)))
+    return f" Lifts of the A/B test by {listed(names)} are under Online: Results." if names else ""

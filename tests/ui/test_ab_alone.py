@@ -1,0 +1,87 @@
+"""An experiment with A/B tests and without a test set: what its pages say, and where they lead."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from app_pages import Open, at_once, press, said
+
+from recdash.domain.records import OnlineTest
+from recdash.online import OnlineRules
+from recdash.service import Workspace
+
+open_page = at_once
+USERS = 800
+
+
+@pytest.fixture
+def shop(workspace: Workspace) -> OnlineTest:
+    """400 users a variant with 1.2 and 0.8 orders, in two devices; no plan, no dates."""
+    rng = np.random.default_rng(3)
+    is_new = np.arange(USERS) % 2 == 1
+    table = pd.DataFrame(
+        {
+            "customer": [f"c{n}" for n in range(USERS)],
+            "variant": np.where(is_new, "new", "control"),
+            "orders": rng.poisson(np.where(is_new, 1.2, 0.8)),
+            "sessions": 5 + rng.poisson(5, USERS),
+            "device": np.where(np.arange(USERS) % 4 < 2, "web", "ios"),
+        }
+    )
+    experiment = workspace.experiments.create("Shop")
+    return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table})
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_decision_says_what_is_unknown(open_page: Open) -> None:
+    text = said(open_page())
+    assert "▲ Ship: new . Wins orders." in text
+    assert "The dates are unknown, and so are full weeks and whether the lift lasts." in text
+
+
+@pytest.mark.usefixtures("shop")
+def test_settings_say_that_the_test_decides_and_by_what(open_page: Open) -> None:
+    text = said(open_page("settings"))
+    assert "The A/B test decides By its rules: Ship new." in text
+    assert "Goals Orders Guardrails Sessions per user, margin 2 % Planned sample size none" in text
+    assert "No candidate" not in text
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("page", "shows"),
+    [
+        ("leaderboard", "Ranks the candidates"),
+        ("segments", "Lifts of the A/B test by device are under Online: Results."),
+        ("why", "twelve checks"),
+    ],
+)
+def test_a_tab_without_a_test_set_says_what_it_shows_and_leads_to_the_results(
+    open_page: Open, page: str, shows: str
+) -> None:
+    app = open_page(page)
+    assert "No test set yet" in said(app)
+    assert shows in said(app)
+    press(app, "View A/B results")
+    assert "Ship new checkout" in said(app)
+
+
+def test_reports_lead_to_the_results_of_the_test(shop: OnlineTest, open_page: Open) -> None:
+    app = open_page("reports", e=shop.experiment)
+    assert "The result of the A/B test is under Online: Results." in said(app)
+    assert "View A/B results" in [button.label for button in app.button]
+
+
+def test_a_planned_size_is_among_the_rules(workspace: Workspace, shop: OnlineTest, open_page: Open) -> None:
+    workspace.online_tests.set_rules(shop.id, OnlineRules(planned_users=USERS))
+    assert "Planned sample size 800 users" in said(open_page("settings"))
+
+
+def test_the_review_says_what_a_decision_needs_and_names_no_offline_metric(
+    shop: OnlineTest, open_page: Open
+) -> None:
+    app = open_page("review", e=shop.experiment)
+    assert "nDCG" not in said(app)
+    assert not app.tabs
+    assert any("A review and a decision are about a run." in caption.value for caption in app.caption)
