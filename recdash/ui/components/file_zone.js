@@ -119,7 +119,7 @@ const send = async (zone, task) => {
         pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
       } else {
         task.state = "failed";
-        if ([403, 404].includes(problem.status)) zone.trigger("changed", (zone.told += 1)); // is the address a new one?
+        task.isUnknown = [403, 404].includes(problem.status); // as after a restart: the page may get a new address
         task.problem = problem instanceof Lost ? problem.message.trim() || "The connection was lost." : problem.message;
       }
     }
@@ -157,13 +157,14 @@ const redraw = (zone) => {
   const known = new Set(zone.data.files.map(({ id }) => id));
   if (zone.tasks.some(({ state }) => ["waiting", "sending", "lost"].includes(state))) return;
   const arrived = zone.tasks.filter(({ id, state }) => state === "sent" && !known.has(id));
-  for (const task of arrived) task.asked = (task.asked ?? 0) + 1;
+  const unknown = zone.tasks.filter(({ state, isUnknown, asked }) => state === "failed" && isUnknown && asked < MOST_ASKED);
+  for (const task of [...arrived, ...unknown]) task.asked += 1;
   zone.tasks = zone.tasks.filter(({ asked }) => !(asked > MOST_ASKED));
   for (const [id, asked] of zone.removed) {
     if (!known.has(id) || asked >= MOST_ASKED) zone.removed.delete(id);
     else zone.removed.set(id, asked + 1);
   }
-  if (arrived.length || zone.removed.size) zone.trigger("changed", (zone.told += 1));
+  if (arrived.length || unknown.length || zone.removed.size) zone.trigger("changed", (zone.told += 1));
 };
 
 // A trigger is lost where the page's own connection is away.
@@ -179,7 +180,7 @@ const add = (zone, files) => {
   if (!chosen.length) return;
   if (!zone.data.multiple) rowsOf(zone).forEach((row) => remove(zone, row));
   for (const file of chosen) {
-    zone.tasks.push({ key: `task-${(zone.told += 1)}`, file, state: "waiting", sent: 0, shown: 0, id: null });
+    zone.tasks.push({ key: `task-${(zone.told += 1)}`, file, state: "waiting", sent: 0, shown: 0, asked: 0, id: null });
   }
   begin(zone);
 };
@@ -203,7 +204,7 @@ const remove = async (zone, { task, id }) => {
 };
 
 const retry = (zone, task) => {
-  task.state = "waiting";
+  Object.assign(task, { state: "waiting", asked: 0 });
   if (task.id) task.state = "lost"; // it asks how much has arrived
   if (task.state === "lost") send(zone, task);
   begin(zone);
@@ -338,7 +339,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const task of zone.tasks) {
     const isOver = ["sent", "failed"].includes(task.state);
     if (!isOver || !task.address || task.address.startsWith(`${data.address}/`)) continue;
-    Object.assign(task, { id: null, state: "waiting", sent: 0, shown: 0 }); // the server was restarted without them
+    Object.assign(task, { id: null, state: "waiting", sent: 0, shown: 0, asked: 0 }); // the server was restarted without them
   }
   begin(zone);
   clearInterval(zone.again);
