@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -49,11 +50,38 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 60
 """Number of points of a line at most; browsers draw hundreds of points slowly."""
-HEIGHT, MARGIN = 330, (46, 196, 24, 52)
+INNER_HEIGHT = 254
+MARGIN = (46, 196, 24, 52)
 MOST_AT_K = 5
 """Number of runs up to which they have a large mark at the chosen k; more marks would cover each other."""
 LONGEST_IN_KEY = 15
 """Number of characters of a name in the key, for which its margin has room."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What differs between pages and reports: the margin, the title of the axis of k, the place of the label
+    of the chosen k and whether it hides lines below it, whether the baseline has a band, and whether marks
+    of different runs are moved, so that all show where lines lie on each other.
+    """
+
+    margin: tuple[int, int, int, int]
+    axis_title: str
+    k_label: Mapping[str, Any]
+    covers_lines: bool
+    bands_baseline: bool
+    spreads_marks: bool
+
+
+ON_PAGES = _Look(
+    MARGIN, "k", {"xanchor": "center", "yanchor": "bottom", "yshift": 2}, covers_lines=False,
+    bands_baseline=True, spreads_marks=True,
+)  # fmt: skip
+IN_REPORTS = _Look(
+    (46, 196, 12, 34), "", {"xanchor": "left", "yanchor": "top", "xshift": 4}, covers_lines=True,
+    bands_baseline=False, spreads_marks=False,
+)  # fmt: skip
+"""The look of all reports so far: a stored page is confirmed only if it is drawn the same today."""
 
 
 def until_lists_end(curves: pd.DataFrame, ends: Mapping[str, int | None]) -> pd.DataFrame:
@@ -106,12 +134,13 @@ def metric_curve(
 ) -> go.Figure:
     """Returns the figure of one metric's ``curves`` (run_id, k, value, low, high); ``k`` is marked.
 
-    ``key`` marks the values at ``k``, and lists the runs by them; else runs are named at the ends of their
-    lines, with the values there.
+    ``key`` marks the values at ``k``, and lists the runs by them, as on pages; else, as in reports, runs are
+    named at the ends of their lines, with the values there.
 
     ``ends`` is {run id: last k that is drawn for it}; None draws all. ``delta``: values are differences from
     the baseline, which is the heavy line at zero.
     """
+    look = ON_PAGES if key else IN_REPORTS
     scale = 100 if percent else 1
     scaled = curves.assign(**{name: curves[name] * scale for name in ("value", "low", "high")})
     depth = int(curves["k"].max())
@@ -119,7 +148,7 @@ def metric_curve(
     if not delta and drawn["k"].nunique() > MOST_POINTS:
         drawn = drawn[drawn["k"].isin(drawn_k(depth) | {k, *ends.values()})]
     y_ends = _y_range(drawn, ribbon=ribbon, delta=delta)
-    height = max(HEIGHT - MARGIN[2] - MARGIN[3], LABEL_PITCH * (drawn["run_id"].nunique() + key))
+    height = max(INNER_HEIGHT, LABEL_PITCH * (drawn["run_id"].nunique() + key))
     drawn_area = DrawnArea((1 - depth * 0.01, depth), y_ends, height)
     decimals = numbers.places(drawn["value"])
 
@@ -132,8 +161,10 @@ def metric_curve(
         if delta and marks[run_id].role == "baseline":
             traces.append(zero_line(palette, [1, depth], [0, 0]))
         else:
-            part = None if delta else place / len(runs)
-            traces += _of_run(rows, marks[run_id], palette, write, ribbon=ribbon, part=part)
+            mark = marks[run_id]
+            has_band = ribbon and (look.bands_baseline or mark.role == "candidate")
+            marked = _marked_places(rows["k"].tolist(), place / len(runs), look, delta=delta)
+            traces += _of_run(rows, mark, palette, write, marked, ribbon=has_band)
     last = [row | {"end": ends.get(row["run_id"]), "text": write(row["value"])} for row in last_of_run(drawn)]
     samples: list[Trace] = []
     names: list[Trace] = []
@@ -145,17 +176,17 @@ def metric_curve(
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
     font = {"size": 12, "color": palette.muted}
-    above = {"yref": "paper", "xanchor": "center", "yanchor": "bottom", "yshift": 2}
-    k_label = note(k, 1, f"k = {k}", **above, font=font)
+    background = {"bgcolor": palette.background} if look.covers_lines else {}
+    k_label = note(k, 1, f"k = {k}", yref="paper", **look.k_label, font=font, **background)
     dotted = {"color": palette.faint, "width": 1, "dash": "dot"}
     k_line = straight((k, k), (0, 1), palette.faint, 1, yref="paper", layer="below") | {"line": dotted}
     layout = {
-        "xaxis": axis(palette, *drawn_area.x, showgrid=False, title="k", **k_ticks),
+        "xaxis": axis(palette, *drawn_area.x, showgrid=False, title=look.axis_title, **k_ticks),
         "yaxis": value_axis(palette, y_ends, 4, sign=delta, ticklabelstandoff=6),
         "shapes": [k_line, *samples],
         "annotations": [k_label, *names, *_end_labels(last, marks, palette, drawn_area)],
     }
-    return figure(palette, height + MARGIN[2] + MARGIN[3], MARGIN, traces, layout)
+    return figure(palette, height + look.margin[2] + look.margin[3], look.margin, traces, layout)
 
 
 def _y_range(drawn: pd.DataFrame, *, ribbon: bool, delta: bool) -> tuple[float, float]:
@@ -169,15 +200,11 @@ def _of_run(
     mark: Mark,
     palette: Palette,
     write: Callable[[float], str],
+    marked: Sequence[int],
     *,
     ribbon: bool,
-    part: float | None,
 ) -> Iterator[Trace]:
-    """Yields the run's band, line and marks.
-
-    There are marks at some cutoffs, moved by this ``part`` of their distance: where lines of several runs lie
-    on each other, the marks of all show. None marks each cutoff.
-    """
+    """Yields the run's band, its line, and a candidate's marks at these places of its rows."""
     name = escape(mark.name)
     x, y, low, high = (rows[column].tolist() for column in ("k", "value", "low", "high"))
     known = [place for place in range(len(x)) if is_number(low[place]) and is_number(high[place])]
@@ -187,18 +214,21 @@ def _of_run(
     hover = [f"{name}<br>k = {k:.0f}: {write(value)}" for k, value in zip(x, y, strict=True)]
     yield line(x, y, name, mark.colour, LINE * mark.heft, dash=mark.dash, hover=hover)
     if mark.role == "candidate":
-        places = range(len(x)) if part is None else _few_places(x, part)
         look = marker(mark, palette, size=SMALL_MARKER)
         yield dots(
-            [x[place] for place in places], [y[place] for place in places], name, look, cliponaxis=False
+            [x[place] for place in marked], [y[place] for place in marked], name, look, cliponaxis=False
         )
 
 
-def _few_places(ks: Sequence[float], part: float) -> list[int]:
-    """Returns the places of the first cutoff and of those nearest to evenly spaced ones, which begin after
-    this ``part`` of their distance.
+def _marked_places(ks: Sequence[float], part: float, look: _Look, *, delta: bool) -> list[int]:
+    """Returns the places of the cutoffs that have a mark: all of a difference, else the first and evenly
+    spaced ones, which a look with ``spreads_marks`` moves by this ``part`` of their distance.
     """
+    if delta:
+        return list(range(len(ks)))
     step = max(1, round(max(ks) / 50)) * 10
+    if not look.spreads_marks:
+        return [place for place, k in enumerate(ks) if k == 1 or k % step == 0]
     wanted = (step * (turn + part) for turn in range(int(max(ks) / step - part) + 1))
     nearest = {min(range(len(ks)), key=lambda place: abs(ks[place] - k)) for k in wanted}
     return sorted({0, *nearest})

@@ -81,7 +81,8 @@ def precision_recall(
     """Returns the figure of ``paths`` (run_id, k, precision, recall, f1).
 
     Small marks are at k = 1, 5, 20 and 50, a large one is at ``k``. ``ends`` is as in :func:`metric_curve`.
-    ``key`` are the run ids of a list of runs; without it lines lead from the ends of paths to names.
+    ``key`` are the run ids of a list of runs, as on pages; without it, as in reports, lines lead from the
+    ends of paths to names. A stored report is confirmed only if it is drawn the same today.
     """
     drawn = until_lists_end(paths, ends)
     traces: list[Trace] = []
@@ -98,7 +99,7 @@ def precision_recall(
             _dots(small, mark, palette, SMALL_MARKER),
             _dots(points[points["k"] == k], mark, palette, MARKER + 2),
         ]
-    labels = list(_cutoff_labels(drawn, palette, k))
+    labels = list(_cutoff_labels(drawn, palette, k, first=not key))
     titles = ("Recall@k", "Precision@k")
     return _figure(drawn, traces, labels, marks, palette, titles=titles, ends=ends, key=key)
 
@@ -188,11 +189,12 @@ def _equal_f1(palette: Palette, right: float, top: float) -> tuple[list[Trace], 
     return lines, names
 
 
-def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Trace]:
-    """Yields the k of each mark, above the run with the highest precision at that k; none at k = 1, where
-    all runs are close to each other.
+def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int, *, first: bool) -> Iterator[Trace]:
+    """Yields the k of each mark, above the run with the highest precision at that k. Without ``first`` there
+    is none at k = 1, where all runs are close to each other.
     """
-    for cutoff in sorted({*MARKED_K, k} - {1}):
+    named = 1 if first else k
+    for cutoff in sorted({*MARKED_K, k} - (set() if first else {1})):
         rows = records(drawn[drawn["k"] == cutoff])
         if not rows:
             continue
@@ -200,7 +202,7 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int) -> Iterator[Tr
         text, size, colour = str(cutoff), 12, palette.muted
         if cutoff == k:
             text, size, colour = f"<b>{cutoff}</b>", 13, palette.ink
-        text = f"k = {text}" if cutoff == k else text
+        text = f"k = {text}" if cutoff == named else text
         look = {"font": {"size": size, "color": colour}, "bgcolor": palette.background}
         yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, **look)
 

@@ -264,10 +264,11 @@ def test_the_ribbon_is_196_standard_errors_wide() -> None:
     assert ribbon.fillcolor == "rgba(213,94,0,0.16)"
 
 
-def test_the_baseline_has_a_ribbon_like_all_runs() -> None:
+def test_the_baseline_has_a_ribbon_like_all_runs_on_pages() -> None:
     both = pd.concat([curve_of("a", 5), curve_of("base", 5)])
-    figure = metric_curve(both, looks("a"), LIGHT, 1, {})
-    assert [trace.name for trace in figure.data if trace.fill == "toself"] == ["base", "a"]
+    page, report = (metric_curve(both, looks("a"), LIGHT, 1, {}, key=key) for key in (True, False))
+    assert [trace.name for trace in page.data if trace.fill == "toself"] == ["base", "a"]
+    assert [trace.name for trace in report.data if trace.fill == "toself"] == ["a"]  # as in older ones
 
 
 def test_of_many_runs_none_covers_another_with_a_large_mark() -> None:
@@ -312,8 +313,8 @@ def test_the_key_of_precision_and_recall_is_in_the_given_order_and_has_no_lines_
 
 
 def test_no_label_of_a_cutoff_covers_a_line_or_is_crossed_by_one() -> None:
-    by_k = metric_curve(curve_of("a", 5), looks("a"), LIGHT, 3, {})
-    by_recall = precision_recall(path(PRECISION, RECALL), looks("a"), LIGHT, 2, {})
+    by_k = metric_curve(curve_of("a", 5), looks("a"), LIGHT, 3, {}, key=True)
+    by_recall = precision_recall(path(PRECISION, RECALL), looks("a"), LIGHT, 2, {}, ["a"])
     (label,) = [note for note in by_k.layout.annotations if note.text == "k = 3"]
     assert "1" not in [note.text for note in by_recall.layout.annotations]
     (chosen,) = [note for note in by_recall.layout.annotations if note.text == "k = <b>2</b>"]
@@ -323,7 +324,7 @@ def test_no_label_of_a_cutoff_covers_a_line_or_is_crossed_by_one() -> None:
 
 def test_marks_of_equal_curves_do_not_cover_each_other() -> None:
     both = pd.concat([curve_of("a", 50), curve_of("b", 50)])
-    figure = metric_curve(both, looks("a", "b"), LIGHT, 10, {})
+    figure = metric_curve(both, looks("a", "b"), LIGHT, 10, {}, key=True)
     first, second = [set(trace.x) for trace in figure.data if trace.mode == "markers" and len(trace.x) > 1]
     assert first & second == {1}
 

@@ -79,10 +79,10 @@ def written(made: Made, tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-def in_older_words(file: Path, old: str, new: str) -> Path:
-    """The report as if it had the wording before, with one text changed."""
-    values = json.loads(file.read_text("utf-8"))
-    values["wording"] = WORDING - 1
+def in_older_words(space: Workspace, question: Question, file: Path, old: str, new: str) -> Path:
+    """A report of the wording before, with one text changed."""
+    document = Reports(space).content(question, author="ann", wording=WORDING - 1)
+    values = json.loads(FORMS["json"].write(document)) | {"wording": WORDING - 1}
     file.write_text(json.dumps(values, ensure_ascii=False), "utf-8")
     return altered(file, old, new)
 
@@ -92,9 +92,10 @@ AGREE = "Offline and online agree on one of two candidates"
 
 @pytest.mark.parametrize("otherwise", ["By one of two candidates, both say the same", "One of two"])
 def test_other_words_of_an_older_recdash_for_the_same_facts_are_confirmed(
-    untouched: Workspace, written: Callable[[str], Path], otherwise: str
+    untouched: Workspace, question: Question, tmp_path: Path, otherwise: str
 ) -> None:
-    found = reproduction(untouched, in_older_words(written("json"), AGREE, otherwise))
+    file = in_older_words(untouched, question, tmp_path / "report.json", AGREE, otherwise)
+    found = reproduction(untouched, file)
     assert found.holds, found.text
     assert found.checked.reworded == 1
     assert "1 sentence in the words of an older recdash, with the same numbers and runs" in found.text
@@ -111,10 +112,10 @@ def test_other_words_of_an_older_recdash_for_the_same_facts_are_confirmed(
     ],
 )
 def test_older_words_for_other_facts_are_named(
-    untouched: Workspace, written: Callable[[str], Path], old: str, new: str
+    untouched: Workspace, question: Question, tmp_path: Path, old: str, new: str
 ) -> None:
-    text = told(reproduction(untouched, in_older_words(written("json"), old, new)))
-    assert new in text
+    file = in_older_words(untouched, question, tmp_path / "report.json", old, new)
+    assert new in told(reproduction(untouched, file))
 
 
 @pytest.mark.parametrize(
@@ -125,9 +126,9 @@ def test_who_decided_and_why_has_no_older_words(
     space: Workspace, question: Question, tmp_path: Path, old: str, new: str
 ) -> None:
     space.decisions.decide(question.experiment, "ship", run_id=question.query.runs[0], text="Yes.")
-    file = tmp_path / "report.json"
-    file.write_bytes(FORMS["json"].write(Reports(space).content(question)))
-    assert reproduction(space, in_older_words(file, "Evidence at the time", "The evidence at the time")).holds
+    evidence = "Evidence at the time"
+    file = in_older_words(space, question, tmp_path / "report.json", evidence, f"The {evidence.lower()}")
+    assert reproduction(space, file).holds
     assert "verdict › decision" in told(reproduction(space, altered(file, old, new)))
 
 
@@ -309,7 +310,8 @@ def test_a_page_in_the_words_of_an_older_recdash_is_not_refused(
     untouched: Workspace, question: Question, tmp_path: Path, cell: str, outcome: str
 ) -> None:
     """Its layout may be that of its time, so that what it shows otherwise proves nothing."""
-    document = replace(Reports(untouched).content(question), wording=WORDING - 1)
+    older = Reports(untouched).content(question, wording=WORDING - 1)
+    document = replace(older, wording=WORDING - 1)
     file = tmp_path / "report.html"
     file.write_text(to_html(document).replace(">0.815<", cell), encoding="utf-8", newline="")
     assert reproduction(untouched, file).outcome == outcome
