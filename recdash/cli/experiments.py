@@ -102,6 +102,7 @@ def add(
     baseline: str | None = more["baseline"]
     from recdash.evaluation.column_choice import mappings_of, read_column_choice
     from recdash.evaluation.reading import TABLES
+    from recdash.evaluation.relevance import every_row_notice
     from recdash.service.catalog.additions import Addition
     from recdash.service.online.tests import NewTest
 
@@ -138,6 +139,7 @@ def add(
     )
     if not isinstance(target, str):
         _tell_setup(workspace, added.experiment)
+        tell(every_row_notice(target.reference.truth) if target.reference else ())
     for run in added.runs:
         tell(run.run.notices)
         _echo_added(run)

@@ -28,6 +28,7 @@ from recdash.evaluation.reading import (
     reference_of,
     sources_of,
 )
+from recdash.evaluation.relevance import every_row_notice
 from recdash.evaluation.replicate_means import mean_per_user
 from recdash.evaluation.replicates import lists_of, overlap_of, samples_of
 from recdash.evaluation.request import (
@@ -410,7 +411,8 @@ class Evaluation:
         of_preset = preset_notices(self.requests, self.rules)
         tables = {run.name: run.predictions for run in self.runs if run.predictions is not None}
         of_rows = rows_differ(tables, self.reference)
-        return list(dict.fromkeys([*between, *of_rows, *of_preset, *self.reference.notices, *of_runs]))
+        of_truth = [*every_row_notice(self.reference.truth), *self.reference.notices]
+        return list(dict.fromkeys([*between, *of_rows, *of_preset, *of_truth, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Returns the reasons why the numbers of these runs, or of all, may not be comparable; empty if they

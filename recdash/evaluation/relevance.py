@@ -15,6 +15,7 @@ import numpy as np
 
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Ints, Numbers
+from recdash.errors import Problem
 
 SCALES = (5, 10, 100)
 """The highest grades of the usual rating scales."""
@@ -56,6 +57,19 @@ def suggest(gains: Numbers) -> Suggestion | None:
         threshold,
         f"The values look like ratings on a scale up to {scale}: low ones are no hits.",
     )
+
+
+def every_row_notice(truth: Truth) -> list[Problem]:
+    """Returns the notice that every row above 0 counts although the page Add data suggests a threshold; empty
+    if a threshold was given or none is suggested.
+    """
+    suggestion = suggest(truth.gain) if truth.graded and truth.threshold is None else None
+    if suggestion is None or suggestion.threshold is None:
+        return []
+    least = f"{suggestion.threshold:g}"
+    finding = f"every row counts; the page Add data suggests from {least} up (values {suggestion.scale})"
+    fix = f"For the same numbers set relevance_threshold={least}, or --relevance-threshold {least}."
+    return [Problem("every-row-relevant", "relevance", finding, fix)]
 
 
 def _are_counts(grades: Numbers, rows: Ints) -> bool:

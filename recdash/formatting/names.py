@@ -13,6 +13,7 @@ GAP = "…"
 WORD = re.compile(r"[_\s/|-]")
 """Pattern of the characters between the words of a name."""
 _PARTS = re.compile(r"([_\s/|.-])")
+_WORDS = re.compile(r"[\W_]+")
 _KIND = re.compile(r"^(recs?|recommendations?|runs?|lists?|preds?|predictions?)(?=[_. -])")
 """Beginnings of names that only say that a file has recommendations."""
 SHORTEST = 12
@@ -87,10 +88,12 @@ def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
 
     A beginning or end that all runs share, such as ``recs_``, and a beginning that only says that a file has
     recommendations, do not count. A variant that then means several runs is left out, and so are several
-    variants that mean the same run, except one with its whole name.
+    variants that mean the same run, except one with its whole name. Then a variant means the only run whose
+    name has the variant's name as words, or the other way round, such as ``factor`` and ``team_factor``.
     """
     whole: dict[str, str] = {}
     short: dict[str, str] = {}
+    inside: dict[str, str] = {}
     for variant in variants:
         own = variant.casefold()
         same = [run for run in runs if run.casefold() == own]
@@ -99,9 +102,22 @@ def same_names(variants: Sequence[str], runs: Sequence[str]) -> dict[str, str]:
             whole[variant] = same[0]
         elif len(alike) == 1:
             short[variant] = alike[0]
+        elif not alike and len(within := [run for run in runs if _has_words_of(variant, run)]) == 1:
+            inside[variant] = within[0]
     short = {variant: run for variant, run in short.items() if run not in whole.values()}
-    run_of = _claimed_once(whole) | _claimed_once(short)
+    inside = {
+        variant: run for variant, run in inside.items() if run not in {*whole.values(), *short.values()}
+    }
+    run_of = _claimed_once(whole) | _claimed_once(short) | _claimed_once(inside)
     return {variant: run_of[variant] for variant in variants if variant in run_of}
+
+
+def _has_words_of(variant: str, run: str) -> bool:
+    """Returns True if all words of one name stand side by side, in the same order, in the other name."""
+    words = [[word for word in _WORDS.split(name.casefold()) if word] for name in (variant, run)]
+    short, long = sorted(words, key=len)
+    starts = range(len(long) - len(short) + 1)
+    return bool(short) and any(long[start : start + len(short)] == short for start in starts)
 
 
 def _claimed_once(run_of: Mapping[str, str]) -> dict[str, str]:

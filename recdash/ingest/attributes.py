@@ -10,7 +10,16 @@ from recdash import arrow as pc
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import ROLES
-from recdash.ingest.values import A_NUMBER, YES_NO, Findings, in_rows, is_missing, is_text
+from recdash.ingest.values import (
+    A_NUMBER,
+    MAYBE_THOUSANDS,
+    SURELY_THOUSANDS,
+    YES_NO,
+    Findings,
+    in_rows,
+    is_missing,
+    is_text,
+)
 
 MOST_LABELS = 50
 """A text column with more distinct values identifies single users instead of grouping them."""
@@ -42,6 +51,30 @@ def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.any(pc.match_substring_regex(column, r"^[+-]?0\d")).as_py():
         return column
     return next((filled.cast(kind) for kind in (pa.int64(), pa.float64()) if _are(kind, filled)), column)
+
+
+def with_decimal_commas_read(table: pa.Table, kind: TableKind) -> pa.Table:
+    """Returns the table of a file with decimal commas, its columns of such numbers without a role as numbers.
+
+    A column whose commas may separate thousands, as its other values show, stays text.
+    """
+    roles = {role.name for role in ROLES[kind]}
+    for index, name in enumerate(table.column_names):
+        column = table[name]
+        if name in roles or not is_text(column.type) or _has_thousands(column):
+            continue
+        numbers = numbers_if_all(pc.replace_substring(column, ",", "."))
+        if not is_text(numbers.type):
+            table = table.set_column(index, name, numbers)
+    return table
+
+
+def _has_thousands(column: pa.ChunkedArray) -> bool:
+    words = pc.utf8_trim_whitespace(column)
+    maybe = pc.match_substring_regex(words, MAYBE_THOUSANDS)
+    decimal = pc.and_not(pc.match_substring(words, ","), maybe)
+    surely = pc.match_substring_regex(words, SURELY_THOUSANDS)
+    return all(pc.any(mask).as_py() for mask in (maybe, surely)) and not pc.any(decimal).as_py()
 
 
 def note_texts_among_numbers(column: pa.ChunkedArray, name: str, findings: Findings) -> None:

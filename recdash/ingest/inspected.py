@@ -11,7 +11,7 @@ import pyarrow as pa
 from recdash.domain.kinds import TableKind
 from recdash.errors import UploadError
 from recdash.ingest.list_faults import MOST_ROWS, list_examples
-from recdash.ingest.reader import FINISH, Preview, Source, checked_rows, preview
+from recdash.ingest.reader import FINISH, Preview, Source, checked_rows, finished, preview
 from recdash.ingest.rejects import Reject, Rejects
 from recdash.ingest.values import Findings
 
@@ -57,7 +57,7 @@ def inspect_file(
         opened, batches = checked_rows(kind, source, findings, name=name, mapping=mapping, limits=limits)
         held, kept = _read(kind, batches)
         if kind in FINISH:
-            FINISH[kind](held, findings)
+            finished(opened, held, findings)
         elif kind in LISTS:
             examples = list_examples(held, kind, rejects, opened.mapping.get("item_id", "item_id"))
     except UploadError as error:

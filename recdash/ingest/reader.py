@@ -20,7 +20,12 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest import byte_source as contents
 from recdash.ingest import online_tables
 from recdash.ingest.aggregates import finish_aggregates
-from recdash.ingest.attributes import further_columns, note_texts_among_numbers, numbers_if_all
+from recdash.ingest.attributes import (
+    further_columns,
+    note_texts_among_numbers,
+    numbers_if_all,
+    with_decimal_commas_read,
+)
 from recdash.ingest.cells import refuse_sets, with_cells, with_pairs
 from recdash.ingest.column_inference import columns_of_run, columns_of_table, is_distance, with_header_checked
 from recdash.ingest.columns import (
@@ -261,7 +266,7 @@ def read_upload(
     try:
         table = _as_table(list(_of_one_type(_checked(opened, _roles(opened), findings))))
         table = online_tables.of_one_experiment(table, experiment) if kind == "exposures" else table
-        table = FINISH[kind](table, findings) if kind in FINISH else table
+        table = finished(opened, table, findings)
     except UploadError as error:
         raise UploadError(error.problems, opened.name) from error
     return Upload(kind, opened.name, table, opened.mapping, (*opened.notices, *findings.notices))
@@ -1019,3 +1024,14 @@ FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "bandit": lambda table, findings: further_columns(table, "bandit", findings, most=None),
     "policy": lambda table, findings: further_columns(table, "policy", findings, most=None),
 }
+
+
+def finished(opened: Opened, table: pa.Table, findings: Findings) -> pa.Table:
+    """Returns all rows of a table after the checks and conversions that need all rows; unchanged for kinds
+    without any. Raises UploadError for what they refuse.
+    """
+    if opened.kind not in FINISH:
+        return table
+    if opened.raw.decimal == ",":
+        table = with_decimal_commas_read(table, opened.kind)
+    return FINISH[opened.kind](table, findings)

@@ -54,6 +54,11 @@ FIRST_CELLS = 200
 MOST_GRADES = 11
 """Largest number of distinct whole numbers that may be grades: 0 to 10."""
 MOMENTS = ("ts", "timestamp", "time", "datetime", "eventtime", "eventts", "createdat", "occurredat")
+RESULTS = (
+    "orders", "ordered", "revenue", "conversion", "conversions", "converted", "purchases", "purchased",
+    "sales", "clicks", "clicked", "sessions", "visits", "pageviews", "gmv", "turnover", "addtocart",
+)  # fmt: skip
+"""Columns of numbers that are results of a test rather than attributes of users."""
 TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
 """Words in a file's name that mean the test set; the names of recommendations may contain "test"."""
 PAIRS_OF: tuple[TableKind, ...] = ("truth", "train", "run")
@@ -222,6 +227,8 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
     numbers = [column.name for column in free if column.is_number and not column.is_time]
     # a column called group, or values a and b, may be an attribute of users too
     is_clear = values.has_sure_variants or (is_named and plain(variant) != "group")
+    has_results_only = is_named and len(numbers) == len(free) and any(plain(n) in RESULTS for n in numbers)
+    is_clear = is_clear or has_results_only
     if not is_clear and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
         reason = f"'{variant}' may hold variants, or an attribute of users."
         return SortedFile("sessions", "unsure", (reason,), ("users", "exposures"), mapping)

@@ -51,3 +51,9 @@ def test_a_suggested_threshold_is_said(run: Recdash) -> None:
     added = run("add", "--experiment", "Shop", *SHOP)
     # each of 40 users gave the grades 1 to 5: two of them count
     assert "rows with rating of 4 or more count as relevant: 80 of 200 rows, 40 of 40 users" in added.stderr
+    assert "every row counts" not in added.stderr
+    by_option = ("add", "--truth", "orders_2026.csv", "--run", "als=als.csv")
+    told = "note: relevance: every row counts; the page Add data suggests from 4 up"
+    assert told in run(*by_option, "--experiment", "All").stderr
+    assert told not in run(*by_option, "--experiment", "Liked", "--relevance-threshold", "4").stderr
+    assert told in run("evaluate", *by_option[1:]).stderr

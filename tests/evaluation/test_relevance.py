@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from recdash.domain.kinds import Floats
+from recdash.evaluation import evaluate
 from recdash.evaluation.relevance import suggest
 
 
@@ -46,3 +49,18 @@ def test_there_is_no_suggestion_where_all_rows_are_relevant(values: Floats) -> N
 @pytest.mark.parametrize("values", [grades(g1=9), grades(g0=3, g1=9)])
 def test_yes_and_no_leave_nothing_to_choose(values: Floats) -> None:
     assert suggest(values) is None
+
+
+def test_without_a_threshold_python_says_that_every_row_counts_and_what_the_page_suggests() -> None:
+    rows = "".join(f"u{n},i{n % 7},{1 + n % 5}\n" for n in range(50))
+    truth = f"user_id,item_id,stars\n{rows}".encode()
+    run = {"als": b"user_id,item_id,rank\nu1,i1,1\nu2,i3,1\n"}
+
+    def notices(**settings: Any) -> list[str]:
+        return [str(notice) for notice in evaluate(run, truth, metrics="ndcg@5", **settings).notices()]
+
+    (notice,) = [text for text in notices() if text.startswith("relevance: ")]
+    assert "every row counts; the page Add data suggests from 4 up" in notice
+    assert "--relevance-threshold 4" in notice
+    for settings in ({"relevance_threshold": 4}, {"relevance_threshold": 1}, {"relevance": "none"}):
+        assert not any("every row counts" in text for text in notices(**settings))

@@ -34,6 +34,29 @@ def notices(upload: Upload) -> str:
     return "\n".join(map(str, upload.notices))
 
 
+DECIMAL_COMMAS = "visitor;group;orders;revenue\nu1;a;0;0,0\nu2;b;1;22,43\nu3;b;2;1,5\nu4;a;0;\n"
+
+
+def test_decimal_commas_of_a_metric_are_read_as_those_of_a_score() -> None:
+    upload = read("sessions", DECIMAL_COMMAS)
+    assert upload.table["revenue"].to_pylist() == [0.0, 22.43, 1.5, None]
+    assert upload.table["orders"].to_pylist() == [0, 1, 2, 0]
+    assert "revenue" not in notices(upload)
+    per_session = "user_id;session_id;variant;revenue;place\nu1;1;a;12,5;x, y\nu2;2;b;3;z\n"
+    table = read("sessions", per_session).table
+    assert table["revenue"].to_pylist() == [12.5, 3.0]
+    assert table["place"].to_pylist() == ["x, y", "z"]
+    users = read("users", "user_id;age;codes\nu1;30,5;1,2,3\nu2;41;4,5\n").table
+    assert users["age"].to_pylist() == [30.5, 41.0]
+    assert users["codes"].to_pylist() == ["1,2,3", "4,5"]
+
+
+def test_a_file_with_decimal_commas_and_thousands_in_a_metric_reads_neither_wrongly() -> None:
+    upload = read("sessions", "user_id;variant;other;revenue\nu1;a;0,5;1,200\nu2;b;0,7;900\nu3;b;1;800\n")
+    assert upload.table["revenue"].to_pylist() == ["1,200", "900", "800"]
+    assert "column 'revenue'" in notices(upload)
+
+
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 

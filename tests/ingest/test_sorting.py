@@ -232,6 +232,15 @@ def test_users_with_a_group_are_a_test_alone_and_must_be_chosen_beside_lists() -
     assert beside_a_test_set.confidence == "unsure"
 
 
+def test_a_group_beside_results_alone_is_a_test_even_beside_lists() -> None:
+    first_rows = look(b"visitor;group;orders;revenue\nV0;bestseller;0;0,0\nV1;factor;1;22,43\n", name="t.csv")
+    (taken,) = sort_files([first_rows], Context(has_truth=True))
+    assert (taken.kind, taken.confidence) == ("sessions", "likely")
+    of_users = b"user_id;group;orders;country\nu1;x;2;de\nu2;y;3;at\n"
+    (unsure,) = sort_files([look(of_users, name="users.csv")], Context(has_truth=True))
+    assert unsure.confidence == "unsure"
+
+
 # What no first row tells: a table that cannot be read, or that lacks the column that would tell.
 UNTOLD = {"run_missing_user_column.csv", "run_duplicate_column_name.csv", "cols_uid_sid.csv"}
 

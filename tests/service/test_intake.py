@@ -214,6 +214,13 @@ def test_what_is_missing_or_twice_is_said_together(workspace: Workspace) -> None
     assert not planned(workspace, {}).is_ready
 
 
+def test_what_a_file_may_be_is_said_in_the_words_of_the_menu(workspace: Workspace) -> None:
+    users = b"user_id,group,country\nu1,x,de\nu2,y,at\n"
+    plan = planned(workspace, {**bookshop.files(), "people.csv": users})
+    (problem,) = next(file.problems for file in plan.files if file.file_name == "people.csv")
+    assert problem.fix == "Choose what it is: 'A/B test', 'User attributes', 'A/B test: exposures'."
+
+
 def test_seeds_of_one_candidate_are_stored_as_one(workspace: Workspace) -> None:
     plan = planned(workspace, bookshop.files()).with_choice("popular.csv", left_out=True)
     plan = plan.with_settings(replicates="seeds").with_choice("ease.csv", run="mine")

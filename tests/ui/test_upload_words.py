@@ -239,6 +239,17 @@ def test_variants_are_linked_to_runs_of_the_same_name() -> None:
     assert same_names(["als", "ALS"], ["recs_als", "recs_ease"]) == {}
 
 
+def test_a_variant_is_linked_to_the_only_run_whose_name_has_its_name_as_words() -> None:
+    runs = ["team_factor", "team_bestseller", "Popular", "team_factor_v2"]
+    assert same_names(["bestseller"], runs) == {"bestseller": "team_bestseller"}
+    assert same_names(["factor"], runs) == {}
+    assert same_names(["factor"], ["team_factor", "Popular"]) == {"factor": "team_factor"}
+    assert same_names(["variant_als"], ["als", "Popular"]) == {"variant_als": "als"}
+    assert same_names(["new als v3"], ["ALS-v3", "Popular"]) == {"new als v3": "ALS-v3"}
+    assert same_names(["fact", "pop"], ["team_factor", "Popular"]) == {}
+    assert same_names(["factor", "factor-new"], ["team_factor", "Popular"]) == {"factor": "team_factor"}
+
+
 @pytest.mark.parametrize(
     ("links", "runs", "linked"),
     [

@@ -22,6 +22,7 @@ from recdash.ingest.spool import Spooled
 from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
+    KINDS,
     LISTS,
     NAME_TAKEN,
     OF_A_TEST,
@@ -45,8 +46,8 @@ from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.validation import Progress, quiet
 
 __all__ = [
-    "LISTS", "NAME_TAKEN", "OF_A_TEST", "DepthPlan", "FileChoice", "Intake", "IntakeCancelled", "IntakeFile",
-    "IntakePlan", "IntakeResult", "IntakeSettings", "PlanInputs", "PlannedFile", "RefusedFile",
+    "KINDS", "LISTS", "NAME_TAKEN", "OF_A_TEST", "DepthPlan", "FileChoice", "Intake", "IntakeCancelled",
+    "IntakeFile", "IntakePlan", "IntakeResult", "IntakeSettings", "PlanInputs", "PlannedFile", "RefusedFile",
     "RelevancePlan", "TestPlan",
 ]  # fmt: skip
 

@@ -20,6 +20,22 @@ if TYPE_CHECKING:
 
 LISTS: tuple[TableKind, ...] = ("run", "predictions")
 """Kinds of files that make a candidate."""
+KINDS: Mapping[TableKind, str] = {
+    "truth": "Test set",
+    "run": "Recommendations",
+    "train": "Training data",
+    "catalogue": "Catalogue",
+    "users": "User attributes",
+    "vectors": "Item vectors",
+    "similarity": "Item similarities",
+    "predictions": "Rating predictions",
+    "sessions": "A/B test",
+    "exposures": "A/B test: exposures",
+    "events": "A/B test: events",
+    "served": "A/B test: served lists",
+    "aggregates": "A/B test: aggregates",
+}
+"""The kinds of tables in the menu of the page Add data."""
 OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served", "aggregates")
 """Kinds of files that make an A/B test."""
 NAME_TAKEN = "name-taken"

@@ -26,6 +26,7 @@ from recdash.online import OnlineResults
 from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
+    KINDS,
     LISTS,
     NAME_TAKEN,
     OF_A_TEST,
@@ -605,7 +606,7 @@ def _guesses_wrong_item(draft: Draft) -> bool:
 
 def _unsorted(is_sorted: SortedFile) -> Problem:
     kinds = [is_sorted.kind] if is_sorted.kind else []
-    likely = [TITLES[kind] for kind in (*kinds, *is_sorted.alternatives)]
+    likely = [f"'{KINDS[kind]}'" for kind in (*kinds, *is_sorted.alternatives) if kind in KINDS]
     fix = f"Choose what it is: {', '.join(likely)}." if likely else "Choose what it is, or leave it out."
     return Problem("what-is-it", "file", " ".join(is_sorted.reasons).rstrip("."), fix)
 

@@ -16,7 +16,7 @@ from recdash.errors import InputError, Problem
 from recdash.formatting.html import Html, as_label, html, markdown
 from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital
-from recdash.service.catalog.intake import LISTS, FileChoice, PlannedFile
+from recdash.service.catalog.intake import KINDS, LISTS, FileChoice, PlannedFile
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.parameters import params_from
@@ -73,7 +73,7 @@ def row_html(file: PlannedFile, about: str) -> Html:
 
 
 def _choose_kind(upload: UploadState, file: PlannedFile) -> None:
-    titles: dict[str, str] = {str(kind): title for kind, title in words.KINDS.items()}
+    titles: dict[str, str] = {str(kind): title for kind, title in KINDS.items()}
     titles[words.NOT_USED] = "Not used"
     if file.kind is None:
         titles = {words.UNKNOWN: "Choose …", **titles}

@@ -26,21 +26,6 @@ from recdash.service.catalog.intake import (
 )
 
 NOT_USED, UNKNOWN = "", "?"
-KINDS: Mapping[TableKind, str] = {
-    "truth": "Test set",
-    "run": "Recommendations",
-    "train": "Training data",
-    "catalogue": "Catalogue",
-    "users": "User attributes",
-    "vectors": "Item vectors",
-    "similarity": "Item similarities",
-    "predictions": "Rating predictions",
-    "sessions": "A/B test",
-    "exposures": "A/B test: exposures",
-    "events": "A/B test: events",
-    "served": "A/B test: served lists",
-    "aggregates": "A/B test: aggregates",
-}
 ROLES: Mapping[str, str] = {
     "user_id": "user",
     "item_id": "item",
