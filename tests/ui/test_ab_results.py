@@ -18,7 +18,7 @@ from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.errors import Problem
 from recdash.formatting.wording import lowered
-from recdash.online import OnlineMetric, OnlineRules
+from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
@@ -26,6 +26,7 @@ from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import novelty_text
 from recdash.ui.ab_results.power import effect_of, sentence
 from recdash.ui.ab_results.segments import reversal_words
+from recdash.ui.ab_results.table import finding_cell
 from recdash.ui.app import current_user
 from recdash.ui.components.online_rules import RULE_TITLES
 from recdash.ui.components.widgets import notices_html
@@ -616,3 +617,19 @@ def test_a_disagreement_in_another_metric_is_one_click_away(
     elsewhere = said(open_page(page, om="engagement_rate"))
     assert "Offline and online disagree in: Session watch time" in elsewhere
     assert "online disagree in" not in said(open_page(page))
+
+
+@pytest.mark.parametrize(
+    ("more_users", "said_of_it"),
+    [(20_000, "needs ≈ 20,000 more users"), (10**9, "this test is too small to tell")],
+)
+def test_an_inconclusive_guardrail_says_what_the_test_lacks(more_users: int, said_of_it: str) -> None:
+    numbers = (8_000, 1.0, 0.9, 1.1, -0.01, -0.05, 0.02, 0.4)
+    row = OnlineRow(
+        *("visits", "Sessions per user", "", "b", False, *numbers, ""),
+        role="guardrail",
+        margin=0.02,
+        word="not settled",
+        more_users=more_users,
+    )
+    assert said_of_it in str(finding_cell(row, 16_000))

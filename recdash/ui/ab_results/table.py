@@ -207,7 +207,7 @@ def _lines(ab_test: AbTest, group: Sequence[OnlineRow]) -> list[list[Cell]]:
         first: list[Cell] = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
         users = row.n_users + (control.n_users if control else 0)
         p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
-        cells = [_value_cell(row, decimals), _lift_cell(row), p, _finding_cell(row, users)]
+        cells = [_value_cell(row, decimals), _lift_cell(row), p, finding_cell(row, users)]
         lines.append([*first, variant_cell(ab_test, row.variant), *cells])
     return lines
 
@@ -253,14 +253,16 @@ def _lift_cell(row: OnlineRow) -> Html:
     return widgets.two_lines(cell, interval)
 
 
-def _finding_cell(row: OnlineRow, users: int) -> Html:
+def finding_cell(row: OnlineRow, users: int) -> Html:
     """Returns the finding; ``users`` are those of control and variant."""
     if row.lift is None or not row.word:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
     more = ""
     if row.more_users and row.word == "not settled":
         too_small = is_out_of_reach(row.more_users, users)
-        more = "too small for this test" if too_small else f"needs ≈ {brief(row.more_users)} more users"
+        more = (
+            "this test is too small to tell" if too_small else f"needs ≈ {brief(row.more_users)} more users"
+        )
     tone = TONES.get(row.word, "same")
     return widgets.two_lines(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
 
