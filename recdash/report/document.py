@@ -59,6 +59,7 @@ ANSWERS_WORDING = 8
 - *Keep the baseline*: the reasons do not say how much of a candidate's loss comes from users without
   recommendations from it.
 - Intervals: they may end beyond the largest possible loss or gain.
+- First page: it does not say why a decision was approved despite its risks.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

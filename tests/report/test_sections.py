@@ -339,6 +339,7 @@ def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_ar
     assert opening.split is not None
     assert opening.split.run == "ease"
     assert opening.risks[0].startswith("ease cut session watch time by ")
+    assert opening.risks[-1] == "Approved despite risks: Cost."
 
 
 def test_the_report_links_to_the_view_in_the_dashboard(own: Workspace) -> None:

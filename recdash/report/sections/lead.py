@@ -18,7 +18,15 @@ from recdash.formatting.tables import Tone
 from recdash.formatting.wording import capital
 from recdash.metrics import define
 from recdash.report.context import ReportContext
-from recdash.report.document import LISTS_WORDING, THRESHOLD_WORDING, Decided, Figure, Lead, Split
+from recdash.report.document import (
+    ANSWERS_WORDING,
+    LISTS_WORDING,
+    THRESHOLD_WORDING,
+    Decided,
+    Figure,
+    Lead,
+    Split,
+)
 from recdash.report.sections.evidence import forest
 from recdash.report.sections.online import quadrants
 
@@ -103,7 +111,15 @@ def _with_decision(opening: Lead, context: ReportContext) -> Lead:
     moment = decision.created.isoformat()
     decided = Decided(decision.author, moment, decision.text, today.text, today.agrees)
     why = () if today.agrees is False else opening.sentences  # they explain another outcome
-    return replace(opening, headline=decision.headline, decision=decided, sentences=why)
+    is_told = bool(decision.although) and context.wording > ANSWERS_WORDING
+    accepted = (f"Approved despite risks: {decision.although}",) if is_told else ()
+    return replace(
+        opening,
+        headline=decision.headline,
+        decision=decided,
+        sentences=why,
+        risks=(*opening.risks, *accepted),
+    )
 
 
 def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str, ...]:
