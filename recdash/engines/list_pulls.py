@@ -23,6 +23,7 @@ from recdash.metrics.registry import Definition
 from recdash.stats.groups import MOST_GROUPS
 from recdash.stats.jackknife import Pulls, pulls_of_mean
 
+CHANGED = "the lists have changed since they were scored"
 _NAME = "pulls"
 
 
@@ -114,8 +115,7 @@ def _added(worth: ListWorth, block: Block) -> Floats:
     not in the run when it was scored.
     """
     if block.item.max() >= len(worth.worth):
-        finding = "the lists have changed since they were scored"
-        raise InputError(Problem("lists-changed", "candidates", finding, "Score them again."))
+        raise InputError(Problem("lists-changed", "candidates", CHANGED, "Score them again."))
     total: Floats = np.add.reduceat(worth.worth[block.item], block.start[:-1])
     return total / block.lengths**worth.power
 

@@ -12,7 +12,7 @@ from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
 from recdash.domain.results import Curve, OnlineLift, Slice, UserValues
 from recdash.engines import Reference
-from recdash.engines.list_pulls import ListSource, pulls_of_runs
+from recdash.engines.list_pulls import CHANGED, ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.metric_inputs import catalogue_inputs_of, expectedness_of, metric_inputs_of
 from recdash.evaluation.reading import RatedPairs, predictions_of
@@ -119,7 +119,8 @@ class EvaluationSource:
         try:
             return pulls_of_runs(sources, self._reference, [*map(define, metrics)], k)
         except (OSError, UploadError) as error:
-            text = "a file of lists can no longer be read"
+            is_changed = isinstance(error, UploadError) and error.problems[0].code == "changed-file"
+            text = CHANGED if is_changed else "a file of lists can no longer be read"
             raise InputError(
                 Problem("lists-gone", "candidates", text, "Keep the files until the comparison is done.")
             ) from error

@@ -41,7 +41,8 @@ def arrived(
 
 
 def on_disk(tmp_path: Path) -> list[Path]:
-    return sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock")
+    found = (path for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock")
+    return sorted(found, key=lambda path: path.name)  # folders have random names
 
 
 # ── on disk ──────────────────────────────────────────────────────────────────────────────────
