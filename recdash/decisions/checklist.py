@@ -199,7 +199,7 @@ def _split(online: Sequence[Online]) -> ChecklistItem:
         reason = f"The number of users per variant of {some(unknown)} is unknown."
         return ChecklistItem(name, UNKNOWN, reason, lines)
     warnings = [warning for test in online for warning in test.warnings]
-    reason = "As planned." + (f" Noted: {' '.join(warnings)}" if warnings else "")
+    reason = "No sample ratio mismatch." + (f" Noted: {' '.join(warnings)}" if warnings else "")
     return ChecklistItem(name, HOLDS, reason, lines)
 
 
