@@ -197,9 +197,8 @@ def untested_rivals(today: Recommendation) -> str:
     if not names:
         return ""
     do, have = ("does", "has") if len(names) == 1 else ("do", "have")
-    return (
-        f"{listed(names)} {do} not differ significantly from it offline, but {have} not been in an A/B test."
-    )
+    same = f"{listed(names)} {do} not differ significantly from {chosen.name} offline"
+    return f"{same}, but {have} not been in an A/B test."
 
 
 def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
