@@ -15,7 +15,7 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, N, Table, run
 
 from recdash.comparison import ComparisonQuery, Margin, Terms, compare
 from recdash.comparison.case_table import case_table
-from recdash.comparison.recommendation import Recommendation, recommend
+from recdash.comparison.recommendation import Recommendation, recommend, untested_rivals
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice
 from recdash.errors import Problem
@@ -114,6 +114,15 @@ def test_one_candidate(table: Table, case: str, action: str, headline: str) -> N
     assert result.headline.startswith(headline)
     assert result.run == ("Popular" if action == "keep" else "ALS")
     assert len(result.sentences) <= 3
+
+
+def test_a_tested_winner_is_told_apart_from_an_untested_equal() -> None:
+    """Tower has the same values as ALS, so that nothing offline speaks for one of them."""
+    equal = recommendation(two(CLEAR, CLEAR, lifts={"ALS": [WIN]}))
+    assert untested_rivals(equal) == (
+        "Tower does not differ significantly from ALS offline, but has not been in an A/B test."
+    )
+    assert untested_rivals(recommendation(two(CLEAR, CLEAR, lifts={"ALS": [WIN], "Tower": [OPEN]}))) == ""
 
 
 # ── several candidates ───────────────────────────────────────────────────────────────────────

@@ -193,7 +193,11 @@ def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:
     [
         ((offline(),), "not known yet", NO_TEST),
         ((online(),), "holds", "No sample ratio mismatch."),
-        ((online(warnings=("Bots are uneven.",)),), "holds", "No sample ratio mismatch. Noted: Bots are uneven."),
+        (
+            (online(warnings=("Bots are uneven.",)),),
+            "holds",
+            "No sample ratio mismatch. Noted: Bots are uneven.",
+        ),
         ((online(p=0.0001),), "fails", BROKEN),
         ((online(p=None),), "not known yet", "The number of users per variant of home page is unknown."),
         ((online(), online(p=0.0001)), "fails", BROKEN),
