@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from recdash.comparison import relative
 from recdash.comparison.evidence import VerdictEvidence
@@ -48,7 +48,23 @@ class KeyNumber:
     note: str
 
 
+@dataclass(frozen=True)
+class MeasuredNumber:
+    """A key number and what it measures: a metric offline (its spec), a metric of an A/B test (its key), or
+    the users who gain (empty ``metric``).
+    """
+
+    number: KeyNumber
+    source: Literal["offline", "online", "users"]
+    metric: str = ""
+
+
 def key_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) -> tuple[KeyNumber, ...]:
+    """Returns the key numbers alone, without what each measures."""
+    return tuple(measured.number for measured in measured_numbers(evidence, lift_level))
+
+
+def measured_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) -> tuple[MeasuredNumber, ...]:
     """Returns the offline difference, a lift of an A/B test (another metric if there is no test), and the
     number of users who gain.
 
@@ -60,16 +76,20 @@ def key_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) -> tupl
         return ()
     primary = evidence.comparison.query.metric
     n = n_tested(evidence.comparison.against)
-    chosen = [_of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n)]
+    first = _of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n)
+    chosen = [MeasuredNumber(first, "offline", primary)]
     goals = [lift for lift in evidence.lifts if lift.is_goal]
     telling = [*evidence.lost_online, *evidence.won_online, *goals]
-    chosen += [_of_lift(lift, lift_level) for lift in telling[:1]]
+    chosen += [MeasuredNumber(_of_lift(lift, lift_level), "online", lift.metric) for lift in telling[:1]]
     if not telling:
+        n_others = len(evidence.metrics)
         chosen += [
-            _of_pair(evidence, metric_at(metric, k), metric, other, len(evidence.metrics))
+            MeasuredNumber(
+                _of_pair(evidence, metric_at(metric, k), metric, other, n_others), "offline", metric
+            )
             for metric, other in evidence.metrics[:1]
         ]
-    return (*chosen, _of_users(pair))[:MOST]
+    return (*chosen, MeasuredNumber(_of_users(pair), "users"))[:MOST]
 
 
 def whose_numbers(recommendation: Recommendation) -> str:

@@ -17,10 +17,12 @@ from recdash.metrics.registry import Metric
 class MetricGuide:
     """The guide's entry on one metric; ``parameters`` are (name, default, {value: meaning}).
 
-    The default is empty for a required parameter.
+    The default is empty for a required parameter. ``plain`` says what a value means for users, ``title`` what
+    is computed.
     """
 
     name: str
+    plain: str
     title: str
     formula: str
     family: str
@@ -62,6 +64,7 @@ def _metric_guide(metric: Metric) -> MetricGuide:
     usual = "0 to 1" if unit == "share" else "0 or more"
     return MetricGuide(
         metric.name,
+        metric.plain,
         metric.title,
         metric.latex,
         family,

@@ -468,6 +468,8 @@ class CatalogueMetric:
     ``from_lists`` returns True for parameters with which counts do not suffice: the mean over lists
     (``Exposure.list_means``) is then computed while the upload is read. ``curve`` is None if that is always
     so.
+
+    ``plain`` says to readers who do not know the metric what a value means for users.
     """
 
     name: str
@@ -485,6 +487,7 @@ class CatalogueMetric:
     rises_with_k: bool = False
     has_cutoff: bool = True
     usage: Usage = UNLISTED
+    plain: str = ""
     example: str = ""
 
 
@@ -537,6 +540,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         rises_with_k=True,
         usage=Usage(group="beyond", order=1, guardrail="catalogue coverage", is_percent=True),
+        plain="How much of the catalogue is recommended to anybody: 18 % says that 82 of 100 items are in "
+        "no list.",
         example="4 distinct items shown of 5: 4/5 = 0.8.",
     ),
     CatalogueMetric(
@@ -579,6 +584,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         unit="bits",
         higher_is="rarer",
         usage=Usage(group="beyond", order=2, guardrail="novelty"),
+        plain="How little known the recommended items are. One bit more says that half as many users know "
+        "them: at 3 bits one in 8, at 10 bits about one in 1,000.",
         example="Half of the training users have the item: −log2(1/2) = 1 bit.",
     ),
     CatalogueMetric(
@@ -612,6 +619,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         higher_is="more diverse",
         usage=Usage(order=3, guardrail="diversity"),
+        plain="How different the items within a list are: 0 says that all have the same attributes, 1 "
+        "that no two share any.",
         example="Crime|Drama and Drama: cosine 1/√(2·1) = 0.707, so 0.293. Items without values are skipped.",
     ),
     CatalogueMetric(
@@ -633,6 +642,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         higher_is="more personal",
         usage=Usage(group="beyond", order=4, guardrail="personalization"),
+        plain="How different the lists of two users are: 0 says that all users get the same items, 0.18 "
+        "that two lists share, on average, about 82 % of their items.",
         example="Lists a, b and a, c share one of two items: cosine 1/2, personalization 0.5.",
     ),
     CatalogueMetric(
@@ -654,6 +665,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         higher_is="more concentrated",
         usage=Usage(group="beyond", order=5, guardrail="Gini", less_is_wanted=True),
+        plain="How unevenly items are recommended: 0 says that all equally often, near 1 that a few items "
+        "take nearly all positions. Lower gives more items a chance.",
         example="Counts 0, 1, 1, 3, 3: (−4·0 − 2·1 + 0·1 + 2·3 + 4·3)/(5·8) = 0.4.",
     ),
     CatalogueMetric(
@@ -679,6 +692,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         unit="training users",
         higher_is="more popular",
         usage=Usage(group="beyond", order=6, less_is_wanted=True),
+        plain="How popular the recommended items are: 180 says that an item in a list has, on average, "
+        "180 users in the training data.",
         example="Recommended items that 4 and 2 training users have: (4 + 2)/2 = 3.",
     ),
     CatalogueMetric(
@@ -693,6 +708,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         parameters=(Parameter("attribute", {}, "name"),),
         rises_with_k=True,
         usage=Usage(is_scored=False),
+        plain="How much variety is recommended, for example of genres: 0.18 says that 18 of 100 genres "
+        "are in at least one list.",
         example="The catalogue has films of 5 years, the lists show films of 2 of them: 2/5 = 0.4.",
     ),
     CatalogueMetric(
@@ -719,6 +736,8 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         ),
         unit="bits",
         higher_is="more even",
+        plain="How evenly items are recommended. One bit more is like twice as many items that share all "
+        "positions equally: 3 bits are 8 items, 10 bits 1,024.",
         example="Counts 2, 1, 1: 1/2·1 + 1/4·2 + 1/4·2 = 1.5 bits.",
     ),
     CatalogueMetric(
@@ -740,6 +759,7 @@ _METRICS: tuple[CatalogueMetric, ...] = (
             ),
         ),
         higher_is="more of the tail",
+        plain=("How much space less popular items get: 0.18 says 18 of 100 positions."),
         example="Of 5 training items 1 is the head; a list has it and another item: 1/2 = 0.5.",
     ),
 )

@@ -427,6 +427,8 @@ class RankingMetric:
     ``may_fall``: parameter values (name, value) with which one more hit can lower the value. ``largest``: the
     largest value of a user, None without an upper bound. ``unbounded``: parameter values with which a value
     may exceed ``largest``.
+
+    ``plain`` says to readers who do not know the metric what a value means for users.
     """
 
     name: str
@@ -447,6 +449,7 @@ class RankingMetric:
     largest: float | None = 1.0
     unbounded: frozenset[tuple[str, str]] = frozenset()
     usage: Usage = UNLISTED
+    plain: str = ""
     example: str = ""
     why_unavailable: Callable[[RelevantHits, Mapping[str, str]], str] = always_available
 
@@ -507,6 +510,8 @@ RANKING: tuple[RankingMetric, ...] = (
             other_definition="over=list",
             in_words="the share of recommended items that are relevant",
         ),
+        plain="How many of the recommended items are right: 0.18 says that 18 of 100 are relevant to "
+        "their user.",
         example="Relevant a, b, c, d; list a, x, b; k = 5: 2 hits in 5 positions, 2/5 = 0.4.",
     ),
     RankingMetric(
@@ -532,6 +537,8 @@ RANKING: tuple[RankingMetric, ...] = (
             other_definition="norm=min",
             in_words="the share of relevant items found",
         ),
+        plain="How much of what users want their lists contain: 0.18 says that a list has, on average, 18 "
+        "% of the user's relevant items.",
         example="10 relevant items, 3 of them in the first 3 positions: 3/10 = 0.3.",
     ),
     RankingMetric(
@@ -556,6 +563,8 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
         ),
         usage=Usage(other_definition="average=means"),
+        plain="Precision and recall in one number, which is high only if both are. 0.18 has no meaning of "
+        "its own: use it to compare candidates.",
         example="1 hit in 4 positions, 1 relevant item: P = 0.25, R = 1, F1 = 2·0.25·1/1.25 = 0.4.",
     ),
     RankingMetric(
@@ -568,6 +577,8 @@ RANKING: tuple[RankingMetric, ...] = (
         norm=unity,
         rises_with_k=True,
         usage=Usage(group="core", order=4, in_words="the share of users with a hit"),
+        plain="How many users find anything they want: 0.18 says that 18 of 100 users have at least one "
+        "relevant item in their list.",
         example="Of two users one has a hit: 1/2 = 0.5.",
     ),
     RankingMetric(
@@ -583,6 +594,7 @@ RANKING: tuple[RankingMetric, ...] = (
         range="0 to k",
         largest=None,
         usage=Usage(is_scored=False),
+        plain=("How many relevant items a list contains: 0.18 says that 100 lists have 18."),
         example="Relevant a, b, c, d; list a, x, b: 2 hits.",
     ),
     RankingMetric(
@@ -604,6 +616,8 @@ RANKING: tuple[RankingMetric, ...] = (
             other_definition="sum=all",
             in_words="how early the first relevant item appears",
         ),
+        plain="How soon users reach the first item they want: 1 says at the top of every list, and a "
+        "first hit at position 5 or 6 gives about 0.18.",
         example="Hits at ranks 2 and 4: 1/2; with sum=all 1/2 + 1/4.",
     ),
     RankingMetric(
@@ -644,6 +658,8 @@ RANKING: tuple[RankingMetric, ...] = (
         usage=Usage(
             group="core", order=5, other_definition="norm=min", in_words="how well relevant items are ranked"
         ),
+        plain="Whether all of a user's relevant items are in the list, the earlier the better. 1 is the "
+        "best possible; 0.18 says that lists earn, on average, 18 % of that.",
         example="Hits at ranks 1, 2, 4 of m = 10: (1/1 + 2/2 + 3/4)/10 = 0.275.",
     ),
     RankingMetric(
@@ -663,6 +679,9 @@ RANKING: tuple[RankingMetric, ...] = (
                 },
             ),
         ),
+        plain="Recall, averaged over all lengths of the list up to k: it is higher if relevant items come "
+        "early. 0.18 says that a list contains 18 % of the user's relevant items, averaged over "
+        "these lengths.",
         example="Hits at ranks 1, 2, 4 of m = 10, k = 5: (.1 + .2 + .2 + .3 + .3)/5 = 0.22.",
     ),
     RankingMetric(
@@ -696,6 +715,8 @@ RANKING: tuple[RankingMetric, ...] = (
         usage=Usage(
             group="core", order=1, other_definition="gain=exp", in_words="how well relevant items are ranked"
         ),
+        plain="Whether the items a user wants are in the list, and near its top. 1 is the best possible "
+        "order; 0.18 says that lists earn, on average, 18 % of that.",
         example="One relevant item at rank 2: (1/log2 3)/(1/log2 2) = 0.6309.",
     ),
     RankingMetric(
@@ -712,6 +733,9 @@ RANKING: tuple[RankingMetric, ...] = (
         range="0 or more",
         largest=None,
         usage=Usage(is_scored=False),
+        plain="nDCG before it is compared with the best possible list, so users with many relevant items "
+        "count more. A value has no meaning of its own: use it to compare candidates on the same "
+        "test set.",
         example="Grades 3, 2, 3, 0, 1, 2: 3 + 2/log2 3 + 3/2 + 0 + 1/log2 6 + 2/log2 7 = 6.861.",
     ),
     RankingMetric(
@@ -732,6 +756,8 @@ RANKING: tuple[RankingMetric, ...] = (
             ),
         ),
         usage=Usage(is_scored=False),
+        plain="Like nDCG, but the first positions weigh more. 1 is the best possible order; 0.18 says "
+        "that lists earn, on average, 18 % of that.",
         example="m = 2, hits at ranks 1 and 3: (1 + 1/3)/(1 + 1/2) = 0.8889.",
     ),
     RankingMetric(
@@ -753,6 +779,8 @@ RANKING: tuple[RankingMetric, ...] = (
         may_fall=frozenset({("without_miss", "1"), ("without_miss", "0")}),
         ideal_is_best=False,  # with without_miss=0 a list of hits alone has no pair, and counts 0
         usage=Usage(is_scored=False),
+        plain="Whether hits stand above misses within a list: 1 says that all of them do, and a list with "
+        "hits in random order has about 0.5.",
         example="List a, x, b, y with a and b relevant: of 4 pairs a wins 2 and b 1, 3/4 = 0.75.",
     ),
     RankingMetric(
@@ -765,6 +793,8 @@ RANKING: tuple[RankingMetric, ...] = (
         norm=relevant,
         has_cutoff=False,
         why_unavailable=why_depth_too_small,
+        plain="How many recommended items are right if a list may have only as many as the user has "
+        "relevant items: 0.18 says 18 of 100.",
         example="m = 4, list a, x, b: 2 hits in the first 4 positions, 2/4 = 0.5.",
     ),
     RankingMetric(
@@ -784,6 +814,8 @@ RANKING: tuple[RankingMetric, ...] = (
         why_unavailable=why_values_unusable,
         unbounded=frozenset({("gain", "linear"), ("gain", "exp")}),
         rises_with_k=True,
+        plain="How many of the items that users see are right, if a user may stop after each position: "
+        "0.18 says 18 of 100.",
         example="Hits at ranks 1 and 3, p = 0.8: 0.2·(1 + 0.64) = 0.328.",
     ),
     RankingMetric(
@@ -798,6 +830,8 @@ RANKING: tuple[RankingMetric, ...] = (
             Parameter("max_grade", {"truth": "the largest grade of the test set"}, "number", above=0),
         ),
         rises_with_k=True,
+        plain="How soon a user finds something satisfying, which the best items do most probably. A "
+        "certain find at position 5 or 6 gives about 0.18.",
         example="One grade only, so R = 1/2; hits at ranks 1 and 3: 1/2·1 + 1/2·1/2·1/3 = 0.5833.",
     ),
     RankingMetric(
@@ -810,6 +844,8 @@ RANKING: tuple[RankingMetric, ...] = (
         norm=relevant,
         why_unavailable=why_no_negatives,
         rises_with_k=True,
+        plain="Whether items that a user wants rank above those known to be unwanted: 1 says that all of "
+        "them do. Items without a judgement play no part.",
         example="m = 2, n = 3 negatives; list relevant, negative, relevant: (1 + (1 − 1/2))/2 = 0.75.",
     ),
     RankingMetric(
@@ -822,6 +858,8 @@ RANKING: tuple[RankingMetric, ...] = (
         why_unavailable=why_no_negatives,
         ideal_is_best=False,
         parameters=(_OVER,),
+        plain="How much is known about the recommended items: 0.18 says that the test set judges 18 of "
+        "100 for their user. A low value makes other metrics less certain.",
         example="4 positions with a relevant item, a judged negative and two unjudged items: 2/4 = 0.5.",
     ),
     RankingMetric(
@@ -835,6 +873,8 @@ RANKING: tuple[RankingMetric, ...] = (
         why_unavailable=why_no_popularity,
         ideal_is_best=False,
         parameters=(_OVER, POPULATION),
+        plain="Whether a candidate finds relevant items that are not simply popular: 0 says that it finds "
+        "none, or that popularity ranks them as high.",
         example="n = 4; a hit at rank 1 on the second most popular item: 4/4 − 3/4 = 0.25, over k = 1.",
     ),
     RankingMetric(
@@ -845,6 +885,7 @@ RANKING: tuple[RankingMetric, ...] = (
         "Ge, Delgado-Battenfeld & Jannach 2010 (prediction coverage, for users)",
         build=build_user_coverage,
         has_cutoff=False,
+        plain=("How many users get recommendations at all: 0.18 says 18 of 100."),
         example="3 of 4 users have a list: 3/4 = 0.75.",
     ),
 )

@@ -159,6 +159,8 @@ class RatingMetric:
 
     ``value`` computes both. ``parts`` returns loss [r] and weight [r] of each row, ``pulls`` turns their sums
     per user into one value per user.
+
+    ``plain`` says to readers who do not know the metric what a value means for users.
     """
 
     name: str
@@ -177,6 +179,7 @@ class RatingMetric:
     lower_is_better: bool = True
     may_be_negative: bool = False
     usage: Usage = UNLISTED
+    plain: str = ""
     example: str = ""
     why_unavailable: Callable[[Predictions | None], str] = why_predictions_unusable
 
@@ -192,6 +195,8 @@ RATINGS: tuple[RatingMetric, ...] = (
         squared,
         pulls_of_root,
         usage=Usage(group="core", order=7),
+        plain="How far predicted ratings are from the users' own, where large errors weigh more: 0.9 says "
+        "about 0.9 rating points. Lower is better.",
         example="Off by 1 and by 3: √((1 + 9)/2) = 2.236.",
     ),
     RatingMetric(
@@ -204,6 +209,8 @@ RATINGS: tuple[RatingMetric, ...] = (
         absolute,
         pulls_of_mean,
         usage=Usage(group="core", order=8),
+        plain="How far predicted ratings are from the users' own: 0.7 says 0.7 rating points on average. "
+        "Lower is better.",
         example="Off by 1 and by 3: (1 + 3)/2 = 2.",
     ),
     RatingMetric(
@@ -221,6 +228,8 @@ RATINGS: tuple[RatingMetric, ...] = (
         lower_is_better=False,
         may_be_negative=True,
         why_unavailable=why_no_r_squared,
+        plain="How much better the predictions are than the mean rating: 0.18 says that they explain 18 % "
+        "of the variance of ratings, 0 that they are no better, and below 0 that they are worse.",
         example="Ratings 1, 2, 3 predicted 1, 2, 2: 1 − 1/2 = 0.5.",
     ),
 )

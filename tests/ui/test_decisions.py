@@ -430,3 +430,11 @@ def test_terms_on_the_card_lead_to_the_guide(open_page: Open) -> None:
     card = next(html.body for html in open_page("overview").get("html") if "rd-decide" in html.body)
     title, note = card.index(">nDCG@3, offline<a"), card.index("Holm-corrected<a")
     assert title < card.index("Guide: nDCG") < note < card.index("Guide: Holm")
+    second, users = card.index("Guide: Recall"), card.index("Guide: users who gain and lose")
+    assert note < second < users < card.index("sign test p") < card.index("Guide: sign test")
+
+
+@pytest.mark.usefixtures("ids", "test")
+def test_a_metric_of_an_ab_test_on_the_card_leads_to_the_guide(open_page: Open) -> None:
+    card = next(html.body for html in open_page("overview").get("html") if "rd-decide" in html.body)
+    assert card.index("Engagement rate, A/B test<a") < card.index("metric=online-metrics")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Callable
@@ -63,7 +64,7 @@ def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> N
     text = said(app)
     # one relevant item at rank 2 of 5: 1/log2(3) by default; ideal=full divides by the sum over five places
     assert "only's nDCG@5 ranges from 0.214 to 1.000 across libraries" in text
-    assert "RecTools ndcg(gain=binary, ideal=full) 0.214 −0.417 66 % lower every user n = 20" in text
+    assert "RecTools 0.214 −0.417 66 % lower ndcg(gain=binary, ideal=full) every user n = 20" in text
     assert [box.label for box in app.selectbox].count("Run") == 1
 
 
@@ -88,14 +89,14 @@ def test_who_counts_is_told_as_the_cause(films: dict[str, str], shown: Open) -> 
 
 def test_without_a_score_the_reason_stands_in_place_of_the_value(films: dict[str, str], shown: Open) -> None:
     text = said(shown(r=films["good"]))
-    assert "trec_eval ndcg(grades=all) – no score column to order the lists by" in text
+    assert "trec_eval – no score column to order the lists by ndcg(grades=all)" in text
     assert "Order and ties: unknown, no score column to order the lists by." in text
 
 
 def test_ties_are_broken_as_the_preset_does(films: dict[str, str], shown: Open) -> None:
     # in the file x1, the user's own item, x3; by id descending x3, x1, then the item: 1/2 becomes 1/3
     text = said(shown(r=films["tied"], m="mrr"))
-    assert "trec_eval mrr 0.333 −0.167 33 % lower" in text
+    assert "trec_eval 0.333 −0.167 33 % lower mrr" in text
     assert "Order and ties −0.167: by score, tied scores by item id, descending." in text
     assert "Tied rows 60 Rows with the same score as a neighbour, in the lists of 20 users" in text
 
@@ -165,7 +166,7 @@ def test_shares_of_the_catalogue_are_read_in_percent(workspace: Workspace, shown
     text = said(shown(m="coverage"))
     assert "good's Coverage@5 is 91.7 % in every library" in text
     assert "Coverage@5, %" in text
-    assert "91.7 the same every list n = 20" in text
+    assert "91.7 the same coverage every list n = 20" in text
 
 
 def test_a_frame_with_parameters_says_what_the_other_pages_show(workspace: Workspace, shown: Open) -> None:
@@ -336,3 +337,13 @@ def test_the_page_works_out_what_is_chosen(
     assert "p=rectools" in page.url
     assert "ex=run" in page.url
     assert console_errors == []
+
+
+@pytest.mark.parametrize(
+    ("difference", "says"),
+    [(-0.0001, "<0.001 lower"), (0.0001, "<0.001 higher"), (-0.02, "−0.020 9.1 % lower")],
+)
+def test_a_difference_too_small_for_the_decimals_is_not_shown_as_zero(difference: float, says: str) -> None:
+    row = {"preset": "torchmetrics", "reason": "", "value": 0.22 + difference, "difference": difference}
+    text = re.sub(r"<[^>]+>", " ", str(definitions._difference(row, 0.22, 3)))
+    assert html.unescape(re.sub(r"\s+", " ", text)).strip() == says

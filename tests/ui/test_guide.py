@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+
+import pytest
 
 from recdash.comparison.recommendation import ACTIONS
 from recdash.comparison.rules import PRESETS
+from recdash.definitions.guide import metric_guides
 from recdash.metrics.naming import GUARDRAILS
 from recdash.service import Workspace
 from recdash.ui.ab_results.definitions import GUIDE as OF_RESULTS
 from recdash.ui.decisions.page import GUIDE as OF_REVIEWS
 from recdash.ui.guide.decisions import RECOMMENDATION, RULES_OF_DECISION
-from recdash.ui.guide.page import chapters
-from recdash.ui.guide.reading import READING
+from recdash.ui.guide.page import chapters, metric_article
+from recdash.ui.guide.reading import READING, Article
 from recdash.ui.guide.rules import RULES
+from recdash.ui.guide.search import excerpt, passages, search
 from recdash.ui.shell import navigation
 
 
@@ -51,6 +56,48 @@ def test_the_guide_explains_the_equals_sign_as_a_shared_rank() -> None:
     assert "“=1” means that several runs share the rank" in shared.body
 
 
-def test_search_wants_every_word() -> None:
-    titles = [article.title for article in RULES if article.mentions("TREC score")]
+def test_search_wants_every_word_and_prefers_them_side_by_side() -> None:
+    titles = [article.title for article in search(RULES, "TREC score")]
     assert {"Order of a list", "Ties"} <= set(titles) < {article.title for article in RULES}
+    assert [article.title for article in search(READING, "sign test")] == [
+        "Users who gain and lose, and the sign test"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("sign test", "users-gain"),
+        ("engagement rate", "online-metrics"),
+        ("always-valid", "peeking"),
+        ("Holm", "holm"),
+        ("exponential gain", "gain"),
+        ("relevance of 4", "relevance"),
+        ("ndcg", "ndcg"),
+    ],
+)
+def test_search_finds_a_term_where_it_is_explained_and_shows_the_place(
+    workspace: Workspace, words: str, first: str
+) -> None:
+    articles = [article for chapter in chapters(workspace).values() for article in chapter.articles]
+    hits = search(articles, words)
+    assert hits[0].slug == first
+    for article in hits:
+        shown = excerpt(article, words)
+        in_title = words.casefold() in article.title.casefold()
+        assert in_title or ":orange-background[" in shown or "`" in shown or "$$" in shown
+
+
+def test_search_leaves_code_and_formulas_unmarked() -> None:
+    article = Article("x", "Ties", "The rule `ties=file` keeps ties.\n\n| a | b |\n|---|---|\n| tie | 1 |")
+    assert excerpt(article, "ties") == "The rule `ties=file` keeps :orange-background[ties]."
+    assert passages(article) == ["The rule `ties=file` keeps ties.", "a · b", "tie · 1"]
+
+
+def test_the_definition_of_every_metric_begins_with_what_a_value_says_to_a_reader() -> None:
+    for metric in metric_guides():
+        body = metric_article(metric).body
+        assert metric.plain
+        assert body.startswith(metric.plain)
+        assert re.search(r"\d|compare candidates", metric.plain), metric.name
+        assert not re.search(r"[_\\Σ]|log[2 (]", metric.plain), metric.name

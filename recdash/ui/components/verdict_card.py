@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.comparison.badges import badge_of
-from recdash.comparison.key_numbers import KeyNumber, key_numbers, whose_numbers
+from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
 from recdash.comparison.recommendation import untested_rivals
 from recdash.comparison.sensitivity import title_of
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import CORRECTIONS, day, tone
 from recdash.metrics.naming import metric_row, metric_title
+from recdash.online.metrics import METRICS, SERVED_METRICS
 from recdash.ui.app import links
 from recdash.ui.components import widgets
 from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.wording import RichText
     from recdash.decisions.standing import DecisionStanding
+    from recdash.stats import Correction
     from recdash.ui.app.state import View
 
 SIGNS = {"better": "▲", "worse": "▼"}
@@ -35,8 +37,9 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
-    known, rivals = key_numbers(today.evidence), untested_rivals(today)
-    figures = [_first_figure(view, today, figure) for figure in known[:1]] + list(map(figure_html, known[1:]))
+    known, rivals = measured_numbers(today.evidence), untested_rivals(today)
+    correction = today.evidence.comparison.query.terms.correction
+    figures = [_explained_figure(view, measured, correction) for measured in known]
     numbers = html(
         '<p class="rd-muted">{whose}</p>{rivals}<div class="rd-tiles rd-figures">{figures}</div>',
         whose=whose_numbers(today),
@@ -92,13 +95,29 @@ def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
-def _first_figure(view: View, today: Recommendation, figure: KeyNumber) -> Html:
-    """Returns the tile of the primary metric, with links to what the guide says of metric and correction."""
-    query = today.evidence.comparison.query
-    row = metric_row(query.metric)
-    rule = CORRECTIONS.get(query.terms.correction)
-    correction = links.explained(view, "interval", rule) if rule and rule in figure.note else NO_LINK
-    return figure_html(figure, links.explained(view, row.name, metric_title(row.name)), correction)
+def _explained_figure(view: View, measured: MeasuredNumber, correction: Correction) -> Html:
+    """Returns the tile of a key number, with links to what the guide says of what it measures and of its
+    test.
+    """
+    rule = CORRECTIONS.get(correction)
+    test = links.explained(view, "holm", rule) if rule and rule in measured.number.note else NO_LINK
+    if measured.source == "users":
+        what = links.explained(view, "users-gain", "users who gain and lose")
+        test = links.explained(view, "users-gain", "sign test")
+    elif measured.source == "online":
+        what = online_metric_link(view, measured.metric)
+    else:
+        row = metric_row(measured.metric)
+        what = links.explained(view, row.name, metric_title(row.name))
+    return figure_html(measured.number, what, test)
+
+
+def online_metric_link(view: View, metric: str) -> Html:
+    """Returns a "?" that opens what the guide says of a metric of A/B tests; empty for a metric of the user's
+    own.
+    """
+    known = {row.name: row.title for row in (*METRICS, *SERVED_METRICS)}
+    return links.explained(view, "online-metrics", known[metric]) if metric in known else NO_LINK
 
 
 def figure_html(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO_LINK) -> Html:

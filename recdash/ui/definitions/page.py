@@ -178,7 +178,9 @@ def footnote(view: View, by_preset: PresetsOfRun) -> Html:
         "Difference: the value minus recdash's default, each over its own users. Every user: all users "
         "with a relevant item; a user without recommendations counts as 0."
     )
-    return widgets.note_html([legend, shown_elsewhere(view, by_preset)])
+    reasons = "Why a number is different, not run or not offered: see the list of libraries below."
+    unequal = any(row["state"] not in ("own", "equal") for row in by_preset.others)
+    return widgets.note_html([legend, reasons if unequal else "", shown_elsewhere(view, by_preset)])
 
 
 def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
@@ -197,9 +199,9 @@ def shown_elsewhere(view: View, by_preset: PresetsOfRun) -> str:
 def preset_table(by_preset: PresetsOfRun) -> Html:
     value = f"{by_preset.where}, %" if by_preset.unit else by_preset.where
     columns = [
-        *text_columns("Preset", "Definition"),
+        *text_columns("Preset"),
         *number_columns(value, "Difference to\nrecdash"),
-        *text_columns("Population", "Order and ties", "Relevant", "Equal to\nthe library?"),
+        *text_columns("Definition", "Population", "Order and ties", "Relevant", "Equal to\nthe library?"),
     ]
     rows = [_preset_row(by_preset, row) for row in by_preset.rows]
     return table_html(columns, rows, bands=[0])
@@ -208,11 +210,11 @@ def preset_table(by_preset: PresetsOfRun) -> Html:
 def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[Cell]:
     return [
         html("<b>{title}</b>", title=row["title"]),
-        code(row["spec"]),
         Number(number_of(row["value"]), by_preset.decimals),
         _difference(row, by_preset.default["value"], by_preset.decimals),
+        code(row["spec"]),
         _who_counts(row),
-        order_words(row["order"], row["ties"]),
+        html('<span class="rd-roomy">{order}</span>', order=order_words(row["order"], row["ties"])),
         html('<span class="rd-nowrap">{relevant}</span>', relevant=row["relevant"]),
         html('<span title="{words}">{state}</span>', words=row["agreement"], state=STATES[row["state"]]),
     ]
@@ -253,6 +255,11 @@ def _difference(row: Row, default: float, decimals: int) -> Cell:
     words = html('<small class="rd-muted">{words}</small>', words=difference_words(row["value"], default))
     if abs(row["difference"]) <= EQUAL:
         return words
+    if numbers.fixed(abs(row["difference"]), decimals) == numbers.fixed(0, decimals):
+        direction = "higher" if row["difference"] > 0 else "lower"
+        return html(
+            "&lt;{least} {direction}", least=numbers.fixed(10**-decimals, decimals), direction=direction
+        )
     return html("{number}<br>{words}", number=numbers.signed(row["difference"], decimals), words=words)
 
 
@@ -287,7 +294,7 @@ def cause_table(by_preset: PresetsOfRun) -> Html:
     """Returns a table with a row per preset: the effect of each cause alone, and the whole difference."""
     present = [cause for cause in TITLES if cause in set(by_preset.causes["cause"])]
     causes = [TITLES[cause] for cause in present]
-    columns = [*text_columns("Preset"), *number_columns(*causes, "Difference")]
+    columns = [*text_columns("Preset"), *number_columns("Difference", *causes)]
     decimals = numbers.places(row["difference"] for row in by_preset.rows)
     rows = [_cause_row(by_preset, row, present, decimals) for row in by_preset.others]
     return table_html(columns, rows, kind="rd-small")
@@ -297,14 +304,14 @@ def _cause_row(by_preset: PresetsOfRun, row: Row, present: list[str], decimals: 
     of = {cause["cause"]: cause for cause in by_preset.causes_of(row["preset"])}
     return [
         html("<b>{title}</b>", title=row["title"]),
-        *(_effect(cause, of.get(cause), decimals) for cause in present),
         html("<b>{number}</b>", number=_signed(row["difference"], decimals)),
+        *(_effect(cause, of.get(cause), decimals) for cause in present),
     ]
 
 
 def _effect(name: str, by_preset: Row | None, decimals: int) -> Cell:
     if by_preset is None:
-        return "" if name == TOGETHER else muted("as recdash")
+        return "" if name == TOGETHER else muted("same")
     words = by_preset["reason"] or by_preset["words"]
     number = _signed(by_preset["difference"], decimals)
     return html('<span title="{words}">{number}</span>', words=words, number=number)

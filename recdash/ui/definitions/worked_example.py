@@ -33,8 +33,8 @@ def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
     row = by_preset.row(preset)
     definition = define(row["spec"])
     metric = METRICS[by_preset.metric]
-    widgets.section(f"{row['title']}: {by_preset.where}", metric.title)
-    st.markdown(f"$$\n{formula(definition)}\n$$")
+    widgets.section(f"{row['title']}: {by_preset.where}", metric.plain)
+    st.markdown(f"{metric.title}.\n\n$$\n{formula(definition)}\n$$")
     st.caption(LETTERS)
     hidden = (
         f"The formula shown is the default's. This preset uses {row['spec']}."

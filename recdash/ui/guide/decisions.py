@@ -29,7 +29,8 @@ names one action:
    training runs.
 3. **Other accuracy metrics and user segments**: is the candidate significantly worse in any of them? Segments
    with fewer than 30 users are left out.
-4. **Guardrails**: does the gain cost more coverage, novelty, diversity or personalization than allowed?
+4. **Guardrails**: does the gain cost more coverage, novelty, diversity or personalization than allowed, or
+   raise Gini more?
 5. **A/B tests** in which control served the baseline and a variant served the candidate.
 
 **Online evidence outweighs offline evidence**, because a test measures what users did. So the first of these
@@ -55,11 +56,12 @@ zero. A test with a sample ratio mismatch (SRM) has no valid result: *run the A/
 candidate takes the place of the one whose test was broken, unless it won a valid test. If you look at one
 segment only, A/B tests are left out.
 
-*What could change this* asks the same question at other k, by another metric or definition, with the other
-population rule, and in the segment that disagrees most. If an experiment has A/B tests but no test set,
-the newest test decides: *Ship*, *Roll back*, *Keep running*, *Inconclusive* or *Check the split*. Without a
-planned sample size, a gain that continuous monitoring does not confirm is *Ship if this size was planned*.
-Without a goal, or with a broken split (SRM), nothing is decided.
+*What would change it* asks the same question at other k, by another metric or definition, with the other
+population rule or relevance threshold, without guardrails, and in the segment that disagrees most.
+
+If an experiment has A/B tests but no test set, the newest test decides: *Ship*, *Roll back*, *Keep running*,
+*Inconclusive* or *Check the split*. Without a planned sample size, a gain that continuous monitoring does not
+confirm is *Ship if this size was planned*. Without a goal, or with a broken split (SRM), nothing is decided.
 
 An **approved decision** stands above the recommendation, which then says whether the evidence still agrees.
 """,

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from recdash.online.metrics import METRICS, SERVED_METRICS
 from recdash.ui.guide.reading import Article
 
+METRIC_ROWS = "\n".join(
+    f"| **{metric.title}** | {metric.meaning} |" for metric in (*METRICS, *SERVED_METRICS)
+)
+
 ONLINE: tuple[Article, ...] = (
+    Article(
+        "online-metrics",
+        "Metrics of an A/B test",
+        f"""
+| metric | meaning |
+|---|---|
+{METRIC_ROWS}
+
+The **lift** of a variant is its change in % of control's value: an engagement rate of 0.42 against 0.40 is a
+lift of +5 %. Number columns of your own files become metrics too. *Metric definitions* under *Online* shows
+those of a test with their formulas.
+""",
+    ),
     Article(
         "guardrail",
         "Goals, guardrails and the margin",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -19,6 +19,7 @@ from recdash.ui.guide.decisions import DECIDING
 from recdash.ui.guide.online import ONLINE
 from recdash.ui.guide.reading import DISAGREE, READING, Article
 from recdash.ui.guide.rules import RULES
+from recdash.ui.guide.search import excerpt, search
 from recdash.ui.guide.tables import TABLES
 
 SYMBOLS = (
@@ -68,10 +69,13 @@ def chapters(workspace: Workspace) -> dict[str, Chapter]:
 
 
 def metric_article(metric: MetricGuide) -> Article:
-    """Returns the article about a metric: meaning, formula, range, parameters, example and source."""
+    """Returns the article about a metric: what a value means for users, then its definition, range,
+    parameters, example and source.
+    """
     facts = f"{metric.range} · {metric.unit} · {metric.direction} · needs {metric.needs}"
     parts = [
-        f"{metric.title}.",
+        metric.plain,
+        f"**Definition.** {metric.title}.",
         f"$$\n{metric.formula}\n$$",
         facts,
         _parameters(metric),
@@ -131,26 +135,43 @@ def _close() -> None:
 
 def show(by_slug: Mapping[str, Chapter], words: str) -> None:
     """Draws the chosen chapter; with search words, the articles of all chapters that contain them."""
+    if words.strip():
+        _search_results(by_slug.values(), words)
+        return
     titles = {slug: chapter.title for slug, chapter in by_slug.items()}
-    chosen = widgets.choice("Chapter", "chapter", titles, "deciding")
-    wanted = by_slug.values() if words.strip() else [by_slug[chosen]]
-    hits = [(chapter, [entry for entry in chapter.articles if entry.mentions(words)]) for chapter in wanted]
-    if not any(articles for _, articles in hits):
+    _chapter(by_slug[widgets.choice("Chapter", "chapter", titles, "deciding")])
+
+
+def _search_results(searched: Collection[Chapter], words: str) -> None:
+    """Draws the articles that contain the words, the closest first: the place with the words, and the whole
+    article folded below it.
+    """
+    chapter_of = {article.slug: chapter for chapter in searched for article in chapter.articles}
+    hits = search([article for chapter in searched for article in chapter.articles], words)
+    if not hits:
         st.info("No entry contains all of these words. Try fewer words, or the name of a metric.")
-    for chapter, articles in hits:
-        if articles:
-            _chapter(chapter, articles)
+    for article in hits:
+        with st.container(border=True):
+            st.subheader(article.title, anchor=article.slug)
+            st.caption(chapter_of[article.slug].title)
+            st.markdown(excerpt(article, words))
+            with st.expander("Whole entry", key=f"guide-hits-{article.slug}"):
+                _body(article, "guide")
 
 
-def _chapter(chapter: Chapter, articles: Sequence[Article]) -> None:
+def _chapter(chapter: Chapter) -> None:
     widgets.section(chapter.title, chapter.subtitle)
-    for article in articles:
+    for article in chapter.articles:
         with st.container(border=True):
             _article(article, anchor=article.slug)
 
 
 def _article(article: Article, anchor: str | None) -> None:
     st.subheader(article.title, anchor=anchor or False)
+    _body(article, "guide" if anchor else "linked")
+
+
+def _body(article: Article, place: str) -> None:
     st.markdown(article.body)
     if article.template:
-        template_button(article.template, "guide" if anchor else "linked")
+        template_button(article.template, place)

@@ -21,11 +21,6 @@ class Article:
     body: str
     template: str = ""
 
-    def mentions(self, words: str) -> bool:
-        """Returns whether title and body together contain all ``words``, in upper or lower case."""
-        text = f"{self.title} {self.body}".casefold()
-        return all(word in text for word in words.casefold().split())
-
 
 DISAGREE = Article(
     "disagree",
@@ -154,6 +149,29 @@ one family, corrected together.
 
 Segments below the minimum size are not judged. A total can be better while a segment is worse, and a total
 can even differ from all of its segments (Simpson's paradox); the page warns of both.
+""",
+    ),
+    Article(
+        "holm",
+        "Holm correction: when many differences are tested",
+        f"""
+{MEANING[0]} So differences that are shown together are tested together. {MEANING[1]} Their p-values get
+larger and their intervals wider: the more candidates, the more. *Holm-corrected* beside an interval says that
+this was done. A difference can be significant alone and not after the correction; the corrected one decides.
+Some pages offer another method: {MEANING[2]}
+""",
+    ),
+    Article(
+        "users-gain",
+        "Users who gain and lose, and the sign test",
+        """
+A user **gains** if the candidate's list scores higher for this user than the baseline's by the primary
+metric, and **loses** if it scores lower. For many users both lists find the same, so they are unchanged.
+
+The **sign test** asks whether more users gain than lose, or whether that could be chance: each user who gains
+or loses is like one toss of a coin. At p ≤ 0.05, chance is an unlikely reason. The test counts users only; it
+ignores how much each of them gains. So it can disagree with the mean difference, for example if few users
+gain much and many lose a little.
 """,
     ),
     Article(

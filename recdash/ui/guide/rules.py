@@ -43,6 +43,37 @@ with a notice.
 """,
     ),
     Article(
+        "relevance",
+        "Relevance, and “relevance of 4 or more”",
+        """
+A test set may say how much each user liked each item: by stars, a rating or another grade. This number is the
+**relevance** of the row, whatever its column is called.
+
+- *Only relevance of 4 or more* means that a row counts as relevant if the user's own rating is at least 4. A
+  recommended item that the user rated 3 is then no hit.
+- *Any relevance above 0* means that every rated item counts.
+
+The threshold is chosen when the experiment is created, because every score depends on it. *What would change
+it* tries another one. Metrics with grades, such as nDCG, also weight each hit by its relevance: see *Gain*.
+""",
+    ),
+    Article(
+        "gain",
+        "Gain: linear, exponential or binary",
+        """
+The gain says how much a hit counts in nDCG and DCG, by the relevance of the item.
+
+| gain | a hit with relevance 5 counts | relevance 4 | relevance 1 |
+|---|---|---|---|
+| **Linear gain** (`gain=linear`, default): the relevance itself | 5 | 4 | 1 |
+| **Exponential gain** (`gain=exp`): 2 to the power of the relevance, minus 1 | 31 | 15 | 1 |
+| **Binary gain** (`gain=binary`): 1 for every relevant item | 1 | 1 | 1 |
+
+With exponential gain, the items that users like best decide almost alone. If all rows have the same
+relevance, the three are equal.
+""",
+    ),
+    Article(
         "order",
         "Order of a list",
         """

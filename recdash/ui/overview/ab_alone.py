@@ -50,7 +50,7 @@ def show(view: View) -> bool:
     results = workspace().online_tests.results(newest.id)
     sample = None if newest.kind == "aggregates" else workspace().online_tests.sample(newest.id)
     if steps:
-        st.html(numbers_html(results, steps[0]))
+        st.html(numbers_html(view, results, steps[0]))
     widgets.note(caveats(results, sample))
     if st.button("View A/B results", type="primary", key="view-ab-results"):
         state.choose(t=newest.id)
@@ -61,12 +61,16 @@ def show(view: View) -> bool:
     return True
 
 
-def numbers_html(results: OnlineResults, step: NextStep) -> Html:
+def numbers_html(view: View, results: OnlineResults, step: NextStep) -> Html:
     """Returns the lifts in the first goals of the variant that the first step is about, over how many users,
     and what the test does not show.
     """
     goals = [row for row in results.rows if row.variant == step.variant and row.role == "goal"]
-    figures = [_figure(row, len(goals)) for row in goals[:MOST_GOALS] if row.lift is not None]
+    figures = [
+        verdict_card.figure_html(_figure(row, len(goals)), verdict_card.online_metric_link(view, row.metric))
+        for row in goals[:MOST_GOALS]
+        if row.lift is not None
+    ]
     facts = [f"{step.variant} against {results.control}"]
     if results.users:
         facts.append(numbers.users(sum(results.users.values())))
@@ -79,7 +83,7 @@ def numbers_html(results: OnlineResults, step: NextStep) -> Html:
     return html(
         '<p class="rd-muted">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
         facts=" · ".join(facts),
-        figures=join([verdict_card.figure_html(figure) for figure in figures]),
+        figures=join(figures),
     )
 
 

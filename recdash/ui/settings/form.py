@@ -154,7 +154,7 @@ def _row(metric: str, rules: DecisionRules, key: str, today: str, *, locked: boo
             width=BOX,
             disabled=locked,
             placeholder="no guardrail",
-            help=f"{metric_row(metric).title}. Leave it empty for no guardrail.",
+            help=f"{metric_row(metric).plain} Leave it empty for no guardrail.",
         )
         finding = "no guardrail" if st.session_state[box] is None else today
         st.html(html('<p class="rd-quiet">{finding}</p>', finding=finding))
