@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 9
+WORDING = 10
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -60,6 +60,13 @@ ANSWERS_WORDING = 8
   recommendations from it.
 - Intervals: they may end beyond the largest possible loss or gain.
 - First page: it does not say why a decision was approved despite its risks.
+"""
+
+EQUAL_USERS_WORDING = 9
+"""The last wording of these differences:
+
+- Equal users: a difference of users who all score as with the baseline has an interval and is called
+  inconclusive.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, SPREAD, USERS, lists, opened, rated_films, with_runs
+from report_tables import CANDIDATES, SESSIONS, SPREAD, USERS, lists, opened, rated_films, with_runs
 
 from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wording 7 and 8, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 9, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -29,20 +29,35 @@ HIDDEN = {
     "ease": lists(lambda number: 1 if number % 5 < 3 else 3),
 }
 """als equals popular for all known users; ease is better for no item that was rated 4 or more."""
+OPEN_GUARDRAIL = pd.concat(
+    [
+        SESSIONS,
+        SESSIONS[(SESSIONS.index // 3 + SESSIONS.index % 3) % 5 < 2].assign(
+            session_id=lambda rows: "again-" + rows["session_id"],
+            start_ts=lambda rows: rows["start_ts"] + pd.Timedelta(minutes=90),
+        ),
+    ],
+    ignore_index=True,
+)
+"""Two of five users have a second session, so that the guardrail sessions per user is inconclusive."""
 
 
 @pytest.mark.parametrize(
-    ("name", "candidates"),
+    ("name", "candidates", "sessions"),
     [
-        ("wording-8", HIDDEN),
-        ("wording-7", SPREAD),
-        ("wording-7-threshold", SPREAD),
-        ("first-format-near-zero", NEAR_ZERO),
+        ("wording-9", HIDDEN, SESSIONS),
+        ("wording-9-guardrail", SPREAD, OPEN_GUARDRAIL),
+        ("wording-8", HIDDEN, SESSIONS),
+        ("wording-7", SPREAD, SESSIONS),
+        ("wording-7-threshold", SPREAD, SESSIONS),
+        ("first-format-near-zero", NEAR_ZERO, SESSIONS),
     ],
 )
-def test_they_are_confirmed(tmp_path: Path, name: str, candidates: dict[str, pd.DataFrame]) -> None:
+def test_they_are_confirmed(
+    tmp_path: Path, name: str, candidates: dict[str, pd.DataFrame], sessions: pd.DataFrame
+) -> None:
     space, file = opened(tmp_path), OLDER / f"{name}.json"
-    rated_films(space, candidates)
+    rated_films(space, candidates, sessions)
     assert json.loads(file.read_text("utf-8"))["wording"] < WORDING
     found = reproduction(space, file)
     assert found.holds, found.text
@@ -59,8 +74,9 @@ UNSERVED = {
 the interval of its loss is wider than the value of popular."""
 
 
-def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Path) -> None:
-    space, file = opened(tmp_path), OLDER / "wording-8-unserved.json"
+@pytest.mark.parametrize("name", ["wording-9-unserved", "wording-8-unserved"])
+def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Path, name: str) -> None:
+    space, file = opened(tmp_path), OLDER / f"{name}.json"
     with_runs(space, UNSERVED)
     found = reproduction(space, file)
     assert found.holds, found.text

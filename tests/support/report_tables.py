@@ -90,13 +90,15 @@ def with_runs(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
     return made.id
 
 
-def rated_films(space: Workspace, candidates: dict[str, pd.DataFrame]) -> str:
+def rated_films(
+    space: Workspace, candidates: dict[str, pd.DataFrame], sessions: pd.DataFrame = SESSIONS
+) -> str:
     """Returns the id of the experiment with ratings, an A/B test of all runs, and one that is not linked."""
     made = with_runs(space, candidates)
     ids = {run.name: run.id for run in space.runs.all(made)}
     links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
-    space.online_tests.add(made, "March", {"sessions": SESSIONS}, control="A", links=links)
-    space.online_tests.add(made, "April", {"sessions": SESSIONS.assign(clicks=1)}, control="A", links={})
+    space.online_tests.add(made, "March", {"sessions": sessions}, control="A", links=links)
+    space.online_tests.add(made, "April", {"sessions": sessions.assign(clicks=1)}, control="A", links={})
     return made
 
 
