@@ -87,19 +87,24 @@ class IdColumns:
         return {role: str(self.of(role)) for role in ("user_id", "item_id") if role in roles}
 
 
-def id_columns(looks: Sequence[Look]) -> list[IdColumns]:
-    """Returns the columns of users and items of each file; the files are compared with each other."""
-    columns = _compared(looks, [_by_names(look) for look in looks])
+def id_columns(looks: Sequence[Look], stored: Mapping[str, frozenset[str]]) -> list[IdColumns]:
+    """Returns the columns of users and items of each file; the files are compared with each other, and with
+    the ids that are ``stored``, by role.
+    """
+    columns = _compared(looks, [_by_names(look) for look in looks], stored)
     pairs = zip(looks, columns, strict=True)
     columns = [_by_title(look, own) if own.user is not None else own for look, own in pairs]
-    columns = _compared(looks, [_by_rows(look, own) for look, own in zip(looks, columns, strict=True)])
+    by_rows = [_by_rows(look, own) for look, own in zip(looks, columns, strict=True)]
+    columns = _compared(looks, by_rows, stored)
     return [_by_title(look, own) for look, own in zip(looks, columns, strict=True)]
 
 
-def _compared(looks: Sequence[Look], columns: list[IdColumns]) -> list[IdColumns]:
+def _compared(
+    looks: Sequence[Look], columns: list[IdColumns], stored: Mapping[str, frozenset[str]]
+) -> list[IdColumns]:
     """Returns the columns, completed by comparing the ids of files until no other column is recognised."""
     while True:
-        known = {role: _known_ids(role, looks, columns) for role in ("user_id", "item_id")}
+        known = {role: _known_ids(role, looks, columns) | stored[role] for role in ("user_id", "item_id")}
         more = [_by_shared_ids(look, own, known) for look, own in zip(looks, columns, strict=True)]
         if more == columns:
             return columns

@@ -1,14 +1,19 @@
-"""Determines how long the lists of a file are, as far as its first rows show it."""
+"""Determines how long the lists of a file are: from its first rows, or by reading all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
+import pyarrow as pa
 
+from recdash.domain.inputs import Recommendations
 from recdash.ingest.columns import wide_families
 from recdash.ingest.layouts import list_in, separator_of
 from recdash.ingest.looks import Look
+
+MOST_BYTES = 64 << 20
+"""Largest size of a file that is read to its end for the length of its lists: about a second."""
 
 
 def longest_list(look: Look, mapping: Mapping[str, str]) -> int | None:
@@ -34,6 +39,23 @@ def longest_list(look: Look, mapping: Mapping[str, str]) -> int | None:
         separator = separator_of(cells)
         return max(len(list_in(cell, separator)) for cell in cells)
     return _longest_group(look, [column for role, column in mapping.items() if role in OF_A_LIST])
+
+
+def longest_of(runs: Iterable[Recommendations]) -> int:
+    """Returns the largest number of rows of one user in any of the runs, which are read to their end."""
+    from recdash import arrow as pc
+
+    longest = 0
+    for run in runs:
+        users = [_decoded(batch.column(0)) for batch in run.batches(columns=("user_id",))]
+        if users:
+            counts = pc.value_counts(pa.chunked_array(users)).field("counts")
+            longest = max(longest, pc.max(counts).as_py() or 0)
+    return longest
+
+
+def _decoded(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 OF_A_LIST = ("user_id", "run", "replicate")

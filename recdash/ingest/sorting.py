@@ -37,23 +37,28 @@ class Context:
     """What is known besides the files.
 
     ``chosen`` are the kinds that a person chose, keyed by the position of the file; ``has_truth``: there is a
-    test set.
+    test set. ``is_set_up``: the files are added to an experiment whose tables are stored, so that users and
+    items without rank are lists in file order or of no use. ``users`` and ``items`` are ids of that
+    experiment, in a common spelling.
     """
 
     chosen: Mapping[int, TableKind] = field(default_factory=dict)
     has_truth: bool = False
+    is_set_up: bool = False
+    users: frozenset[str] = frozenset()
+    items: frozenset[str] = frozenset()
 
 
 def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[SortedFile]:
     """Returns the kind that each file is taken for; the files given together are compared."""
-    ids = unswapped(looks, id_columns(looks))
+    ids = unswapped(looks, id_columns(looks, {"user_id": context.users, "item_id": context.items}))
     facts = [FileFacts(look, own) for look, own in zip(looks, ids, strict=True)]
     alone = [sort_alone(file) for file in facts]
     sure = {number: s.kind for number, s in enumerate(alone) if s.confidence != "unsure"}
     taken: set[TableKind | None] = {*{**sure, **context.chosen}.values()}
-    taken |= {"truth"} if context.has_truth else set()
+    taken |= {"truth"} if context.has_truth or context.is_set_up else set()
     places = [number for number, s in enumerate(alone) if s is OPEN and number not in context.chosen]
-    interactions = _interactions([facts[number] for number in places], taken)
+    interactions = _interactions([facts[number] for number in places], taken, are_runs_only=context.is_set_up)
     for number, is_sorted in zip(places, interactions, strict=True):
         alone[number] = is_sorted
     if len(alone) == 1 and not taken:
@@ -102,11 +107,14 @@ def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
 # ── files of users and items that nothing by itself distinguishes ────────────────────────────
 
 
-def _interactions(files: Sequence[FileFacts], taken: set[TableKind | None]) -> list[SortedFile]:
+def _interactions(
+    files: Sequence[FileFacts], taken: set[TableKind | None], *, are_runs_only: bool
+) -> list[SortedFile]:
     """Returns which files are the test set, the training data, and lists in file order.
 
-    ``taken`` are the kinds of the other files. The names of files decide first, then whether all lists have
-    the same length, then the size: the larger of two files is the training data.
+    ``taken`` are the kinds of the other files. ``are_runs_only``: a file that neither its name nor its lists
+    tell may only be lists in file order, which a person must say. The names of files decide first, then
+    whether all lists have the same length, then the size: the larger of two files is the training data.
     """
     sorted_files: dict[int, SortedFile] = {}
     for number, file in enumerate(files):
@@ -118,6 +126,9 @@ def _interactions(files: Sequence[FileFacts], taken: set[TableKind | None]) -> l
         if number not in sorted_files and not file.others and file.are_lists_alike:
             sorted_files[number] = _of_one_length("truth" in taken or len(files) > 1)
     left = [number for number in range(len(files)) if number not in sorted_files]
+    if are_runs_only:
+        reason = f"{PAIRS}: lists in file order, or a table that the experiment has already."
+        return [sorted_files.get(number, _taken("run", "unsure", reason)) for number in range(len(files))]
     sorted_files |= zip(left, _by_size([files[number] for number in left], taken), strict=True)
     return [sorted_files[number] for number in range(len(files))]
 

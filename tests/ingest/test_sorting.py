@@ -288,3 +288,21 @@ def test_dates_with_times_are_no_lists(day: str) -> None:
     taken = sort({"orders_test.csv": orders, "recs_als.csv": f"customer,isbn,position\n{lists}"})
     assert taken["orders_test.csv"].kind == "truth"
     assert not any("list per row" in reason for reason in taken["orders_test.csv"].reasons)
+
+
+def test_ids_of_the_experiment_tell_the_columns_of_a_file_that_is_added_to_it() -> None:
+    rows = "".join(f"B{n % 7},{n % 3},U{n % 5}\n" for n in range(35))
+    first_rows = look(f"first,second,third\n{rows}".encode(), name="more.csv")
+    users, items = frozenset(f"U{n}" for n in range(5)), frozenset(f"B{n}" for n in range(7))
+    (taken,) = sort_files([first_rows], Context(is_set_up=True, users=users, items=items))
+    assert (taken.mapping["user_id"], taken.mapping["item_id"]) == ("third", "first")
+
+
+def test_users_and_items_without_rank_beside_an_experiment_are_asked_about() -> None:
+    """Its training data cannot be added any more, so they are lists or of no use."""
+    pairs = "user_id,item_id\n" + "".join(f"U{n},B{m}\n" for n in range(9) for m in range(n + 1))
+    first_rows = look(pairs.encode(), name="more.csv")
+    (taken,) = sort_files([first_rows], Context(is_set_up=True))
+    assert (taken.kind, taken.confidence) == ("run", "unsure")
+    (beside_a_test_set,) = sort_files([first_rows], Context(has_truth=True))
+    assert (beside_a_test_set.kind, beside_a_test_set.confidence) == ("train", "likely")

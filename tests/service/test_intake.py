@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,6 +45,28 @@ def test_a_bookshops_files_are_stored_as_they_come(workspace: Workspace, names: 
     assert "short-lists" not in {notice.code for added in done.runs for notice in added.run.notices}
     again = workspace.intake.commit(plan)
     assert (again.is_new, [added.already_there for added in again.runs]) == (False, [True] * 3)
+
+
+def test_the_depth_is_that_of_lists_whose_first_rows_do_not_show_their_length(workspace: Workspace) -> None:
+    pairs = [(f"u{user}", f"i{(user + place) % 50}", place) for user in range(2600) for place in range(8)]
+    random.Random(1).shuffle(pairs)
+    scored = "user,item,score\n" + "".join(f"{user},{item},{1 / (1 + n)}\n" for user, item, n in pairs)
+    truth = "user,item\n" + "".join(f"u{user},i{user % 50}\n" for user in range(2600))
+    plan = planned(workspace, {"test.csv": truth.encode(), "als.csv": scored.encode()})
+    assert plan.depth is not None
+    assert (plan.depth.depth, plan.depth.reason) == (8, "The longest list has 8 items.")
+
+
+def test_a_file_of_unknown_columns_alone_is_read_by_the_ids_of_its_experiment(workspace: Workspace) -> None:
+    files = bookshop.files(bookshop.UNKNOWN)
+    lists = {name: files.pop(name) for name in ("als.csv",)}
+    experiment = workspace.intake.commit(planned(workspace, files)).experiment
+    header, *lines = lists["als.csv"].decode().splitlines()
+    assert header == "kunde,artikel,folge"
+    scored = [line.split(",") for line in lines]
+    text = "x,y,z\n" + "".join(f"{item},{user},{1 / int(place)}\n" for user, item, place in scored)
+    (file,) = planned(workspace, {"als.csv": text.encode()}, experiment.id).files
+    assert (file.kind, file.mapping["user_id"], file.mapping["item_id"]) == ("run", "y", "x")
 
 
 def test_a_name_that_a_stored_run_has_is_said_before_the_files_are_stored(workspace: Workspace) -> None:

@@ -116,7 +116,21 @@ def test_every_file_says_how_many_rows_it_has() -> None:
     columns = " · user · 1 attribute: age"
     assert words.about(replace(file, rows_seen=2, has_more=False)) == f"2 rows{columns}"
     assert words.about(replace(file, rows_seen=20_000), 30_001) == f"30,000 rows{columns}"
-    assert words.about(replace(file, rows_seen=20_000)) == f"more than 20,000 rows{columns}"
+    assert words.about(replace(file, rows_seen=20_000)) == f"all rows, more than 20,000{columns}"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_rows_of_every_delimited_text_are_counted(delimiter: str) -> None:
+    file = planned("users", f"user{delimiter}age\nu{delimiter}3\n")
+    assert words.needs_lines(replace(file, rows_seen=20_000, has_more=True))
+
+
+def test_positions_from_zero_are_said_to_be_read_as_from_one() -> None:
+    file = planned("run", "user,item,position\nu,a,0\nu,b,1\n")
+    assert file.preview is not None
+    assert words.about(replace(file, notices=file.preview.notices)).endswith(
+        "user · item · position (from 0, read as from 1)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,10 +86,17 @@ def _with_unnamed_column(text: PreparedText) -> tuple[Dialect, tuple[Problem, ..
     return dialect, ()
 
 
+FORMATS = {",": "CSV", "\t": "tab-separated text"}
+
+
+def is_delimited(format_name: str) -> bool:
+    """Returns whether a table's format is that of a delimited text, in which a line is a row."""
+    return format_name in FORMATS.values() or format_name.endswith(" delimiters")
+
+
 def _delimited(text: PreparedText) -> RawTable:
     dialect = text.dialect
-    names = {",": "CSV", "\t": "tab-separated text"}
-    name = names.get(dialect.delimiter, f"text with {DELIMITERS[dialect.delimiter]} delimiters")
+    name = FORMATS.get(dialect.delimiter, f"text with {DELIMITERS[dialect.delimiter]} delimiters")
     notices = dialect_notices(dialect, text.content.name)
     return text_table(text, name, notices=notices)
 

@@ -14,12 +14,12 @@ from recdash.domain.records import Experiment
 from recdash.errors import InputError, Problem
 from recdash.evaluation import relevance
 from recdash.evaluation.known_ids import stopping
-from recdash.evaluation.uploads import shared_name
+from recdash.evaluation.uploads import read_uploads, shared_name
 from recdash.formatting.wording import listed
 from recdash.ingest.columns import plain
 from recdash.ingest.id_columns import ITEM_NAMES, USER_NAMES
-from recdash.ingest.list_lengths import longest_list
-from recdash.ingest.looks import Look
+from recdash.ingest.list_lengths import MOST_BYTES, longest_list, longest_of
+from recdash.ingest.looks import Look, id_form
 from recdash.ingest.reader import Preview, without_suffixes
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
@@ -44,6 +44,8 @@ from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
 
 Answer = TypeVar("Answer")
+MOST_IDS = 500_000
+"""Largest number of an experiment's users, and items, with which the columns of files are compared."""
 OF_A_SETUP: tuple[TableKind, ...] = ("truth", "train", "catalogue", "users", "vectors", "similarity")
 ARGUMENTS: Mapping[TableKind, str] = {
     "users": "user_attributes", "vectors": "item_vectors", "similarity": "item_similarity",
@@ -159,11 +161,12 @@ class Planner:
         looks = [self._look(file, choice) for file, choice in zip(files, chosen, strict=True)]
         places = [number for number, choice in enumerate(chosen) if not choice.left_out]
         kinds = {place: kind for place, number in enumerate(places) if (kind := chosen[number].kind)}
-        has_truth = self._experiment is not None and self._experiment.truth is not None
-        known = (*(id(looks[number]) for number in places), *sorted(kinds.items()), has_truth)
+        target = self._experiment
+        set_up = target.id if target is not None and target.truth is not None else None
+        known = (*(id(looks[number]) for number in places), *sorted(kinds.items()), set_up)
         used = self._remember(
             ("sorted", *known),
-            lambda: sort_files([looks[number] for number in places], Context(kinds, has_truth)),
+            lambda: sort_files([looks[number] for number in places], self._context_of(kinds, set_up)),
         )
         by_number = dict(zip(places, used, strict=True))
         drafts = []
@@ -172,6 +175,16 @@ class Planner:
             suggested = is_sorted.kind if is_sorted.confidence != "unsure" else None
             drafts.append(Draft(file, choice, look, is_sorted, choice.kind or suggested))
         return drafts
+
+    def _context_of(self, kinds: Mapping[int, TableKind], set_up: str | None) -> Context:
+        """Returns what is known besides the files: the chosen kinds, and the users and items of the test set
+        of the experiment ``set_up`` to which they are added.
+        """
+        if set_up is None:
+            return Context(kinds)
+        truth = self._services.runs.how_scored(set_up).reference.truth
+        users, items = (frozenset(map(id_form, ids[:MOST_IDS])) for ids in (truth.users, truth.items))
+        return Context(kinds, is_set_up=True, users=users, items=items)
 
     def _look(self, file: IntakeFile, choice: FileChoice) -> Look:
         limits = self._services.context.limits
@@ -432,15 +445,30 @@ class Planner:
 
     def _depth(self, used: Sequence[Draft]) -> DepthPlan:
         runs = [draft for draft in used if draft.kind == "run" and draft.reads_well]
-        lengths = [
-            longest_list(draft.look, (draft.preview and draft.preview.mapping) or {}) for draft in runs
-        ]
+        lengths = [self._longest_list(draft) for draft in runs]
         known = [length for length in lengths if length]
         longest = max(known) if known and len(known) == len(lengths) else None
         depth = DEFAULT_DEPTH if longest is None else min(longest, DEFAULT_DEPTH)
         reason = f"The longest list has {longest:,} items." if longest else ""
         chosen = self._settings.depth
         return DepthPlan(depth if chosen is None else chosen, longest, reason)
+
+    def _longest_list(self, draft: Draft) -> int | None:
+        """Returns the length of a run's longest list; None if its first rows do not show it and it is too
+        large to be read twice.
+        """
+        mapping = (draft.preview and draft.preview.mapping) or {}
+        shown = longest_list(draft.look, mapping)
+        if shown or "replicate" in mapping or draft.look.n_bytes > MOST_BYTES:
+            return shown
+        return self._remember(("longest", *draft.reading), lambda: self._counted_list(draft))
+
+    def _counted_list(self, draft: Draft) -> int | None:
+        limits = self._services.context.limits
+        try:
+            return longest_of(read_uploads(draft.source, draft.run, draft.mapping, limits))
+        except InputError:  # which scoring states
+            return None
 
     def _baseline(self, used: Sequence[Draft]) -> str:
         """Returns the name of the baseline: the chosen run, else one whose name suggests it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from recdash.ui.guide.reading import Article
 
@@ -19,24 +19,25 @@ def search(articles: Iterable[Article], words: str) -> list[Article]:
 
     A word is found in upper and lower case, and at the beginning of a longer word.
     """
-    phrase, several = _pattern([_words(words)]), [_pattern([word]) for word in _words(words).split()]
-    exact = [article for article in articles if phrase.search(_text(article))]
+    phrase = _plain(words)
+    exact = [article for article in articles if _has(_text(article), phrase)]
     if exact:
-        return sorted(exact, key=lambda article: -sum(bool(word.search(article.title)) for word in several))
-    return [article for article in articles if all(word.search(_text(article)) for word in several)]
+        titles = {article.slug: _plain(article.title) for article in exact}
+        return sorted(exact, key=lambda article: -_n_in(titles[article.slug], phrase.split()))
+    wanted = phrase.split()
+    return [article for article in articles if _n_in(_text(article), wanted) == len(wanted)]
 
 
 def excerpt(article: Article, words: str) -> str:
     """Returns the passage of an article with most of the ``words``, marked, as Markdown. If only the title
     has them, it is the first passage.
     """
-    phrase = _words(words)
-    wanted = [_pattern([phrase]), *(_pattern([word]) for word in phrase.split())]
-    best = max(passages(article), key=lambda text: [bool(word.search(_plain(text))) for word in wanted])
-    marked = [phrase] if wanted[0].search(_plain(best)) else phrase.split()
+    phrase = _plain(words)
+    best = max(passages(article), key=lambda text: (_has(_plain(text), phrase), _n_in(text, phrase.split())))
+    marked = [phrase] if _has(_plain(best), phrase) else phrase.split()
     parts = UNMARKED.split(best)
     for number in range(0, len(parts), 2):  # the others are code and formulas
-        parts[number] = _pattern(marked).sub(lambda match: f":orange-background[{match[0]}]", parts[number])
+        parts[number] = _marked(parts[number], marked)
     return "".join(parts)
 
 
@@ -52,23 +53,44 @@ def passages(article: Article) -> list[str]:
             parts += re.split(r"\n(?=- |\d+\. )", block)
         else:
             parts.append(block)
-    return parts
+    return [re.sub(r"\s+", " ", part) for part in parts]
 
 
 def _text(article: Article) -> str:
     return _plain(f"{article.title} {article.body}")
 
 
-def _words(words: str) -> str:
-    return " ".join(_plain(words).split())
-
-
 def _plain(text: str) -> str:
     """Returns the text in lower case, on one line and without marks of emphasis."""
-    return re.sub(r"\s+", " ", text.replace("*", "")).casefold()
+    return " ".join(text.replace("*", "").lower().split())
 
 
-def _pattern(words: Iterable[str]) -> re.Pattern[str]:
-    """Returns a pattern that finds any of the words, also across lines; not within another word."""
-    any_of = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in words)
-    return re.compile(rf"(?<!\w)(?:{any_of})", re.IGNORECASE)
+def _n_in(text: str, words: Iterable[str]) -> int:
+    """Returns how many of the words the text has."""
+    return sum(_has(text.lower(), word) for word in words)
+
+
+def _has(text: str, word: str) -> bool:
+    return next(_places(text, word), None) is not None
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Yields the places in a text of lower case at which ``word`` begins, but not within another word."""
+    place = text.find(word)
+    while word and place >= 0:
+        if place == 0 or not text[place - 1].isalnum():
+            yield place
+        place = text.find(word, place + 1)
+
+
+def _marked(text: str, words: Iterable[str]) -> str:
+    """Returns the text with a mark around each of the words; the longest counts where two begin."""
+    ends = {
+        place: place + len(word) for word in sorted(words, key=len) for place in _places(text.lower(), word)
+    }
+    parts, done = [], 0
+    for place, end in sorted(ends.items()):
+        if place >= done:
+            parts.append(f"{text[done:place]}:orange-background[{text[place:end]}]")
+            done = end
+    return "".join([*parts, text[done:]])

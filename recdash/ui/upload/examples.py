@@ -50,29 +50,27 @@ def show() -> None:
                 st.caption(title)
                 for kind in kinds:
                     template_button(kind, "add")
-        label = "Remove the demo, or try a broken file"
-        if not workspace().demo.exists():
-            label = "Load the demo, or try a broken file"
-        with st.popover(label, type="tertiary"):
-            _demo()
+        hint = "Recommendations with common mistakes: drop it to see the checks."
+        name = "recdash-broken-run.csv"
+        widgets.download(
+            "↓ A broken file", _broken_file, name, "text/csv", "broken-file", type="tertiary", help=hint
+        )
+        if workspace().demo.exists():
+            with st.popover("Remove the demo", type="tertiary"):
+                _remove_demo()
+        elif st.button("Load the demo", key="upload-load-demo", type="tertiary"):
+            experiment = workspace().demo.load(progress=cached.progress("Making the demo"))
+            state.show_experiment(experiment.id)
+            links.go("overview")
 
 
-def _demo() -> None:
-    if workspace().demo.exists():
-        if st.button("Remove the demo", key="upload-remove-demo"):
-            workspace().demo.remove()
-            state.choose(e=None, b=None, c=None, t=None)
-            st.toast("The demo is removed.")
-            st.rerun()
-    elif st.button("Load the demo", key="upload-load-demo"):
-        experiment = workspace().demo.load(progress=cached.progress("Making the demo"))
-        state.show_experiment(experiment.id)
-        links.go("overview")
-    hint = "Recommendations with common mistakes: drop it to see the checks."
-    name = "recdash-broken-run.csv"
-    widgets.download(
-        "↓ A broken file", _broken_file, name, "text/csv", "broken-file", type="tertiary", help=hint
-    )
+def _remove_demo() -> None:
+    st.caption("It is deleted with its decisions and reports. You can load it again.")
+    if st.button("Remove", key="upload-remove-demo"):
+        workspace().demo.remove()
+        state.choose(e=None, b=None, c=None, t=None)
+        st.toast("The demo is removed.")
+        st.rerun()
 
 
 def _broken_file() -> bytes:

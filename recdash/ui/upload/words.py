@@ -13,6 +13,7 @@ from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many
+from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.reader import without_suffixes
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.service.catalog.intake import (
@@ -58,6 +59,8 @@ FURTHER: Mapping[TableKind, str] = {
 """Kind of table → what columns without a role are read as."""
 FIRST = (SPLIT_BROKEN, NAME_TAKEN)
 """Codes of notices that a person must see before the files are stored."""
+FROM_ZERO = "ranks-from-zero"
+"""The code of the notice that the first position of a list is 0."""
 GZIP = b"\x1f\x8b"
 BLOCK = 1 << 20
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
@@ -94,6 +97,7 @@ def columns_in_words(file: PlannedFile) -> str:
     preview = file.preview
     if preview is None or file.left_out:
         return ""
+    is_from_zero = any(notice.code == FROM_ZERO for notice in file.notices)
     known = []
     for role, column in file.mapping.items():
         name = (
@@ -102,7 +106,8 @@ def columns_in_words(file: PlannedFile) -> str:
             else ""
         )
         name = name or cut_inside(column, LONGEST_COLUMN)
-        known.append(name if name == role_name(role) else f"{name} → {role_name(role)}")
+        words = name if name == role_name(role) else f"{name} → {role_name(role)}"
+        known.append(f"{words} (from 0, read as from 1)" if role == "rank" and is_from_zero else words)
     return " · ".join([*known, *_further(file)])
 
 
@@ -138,7 +143,7 @@ def about(file: PlannedFile, n_lines: int | None = None) -> str:
     has_header = all(notice.code != "no-header" for notice in file.notices)
     n_rows = n_lines - has_header if file.n_rows is None and n_lines is not None else file.n_rows
     rows = many(n_rows, "row") if n_rows is not None else ""
-    rows = rows or (f"more than {many(file.rows_seen, 'row')}" if file.rows_seen else "")
+    rows = rows or (f"all rows, more than {numbers.count(file.rows_seen)}" if file.rows_seen else "")
     reused = f"columns as in {file.same_as}" if file.same_as else ""
     return " · ".join(filter(None, [rows, columns_in_words(file), reused]))
 
@@ -173,8 +178,7 @@ def _in_page_words(text: str) -> str:
 def needs_lines(file: PlannedFile) -> bool:
     """Returns whether only the lines of plain text tell the number of rows."""
     preview = file.preview
-    is_text = preview is not None and (preview.format == "CSV" or preview.format.endswith("separated text"))
-    return is_text and file.n_rows is None
+    return preview is not None and is_delimited(preview.format) and file.n_rows is None
 
 
 def count_lines(source: object) -> int | None:
