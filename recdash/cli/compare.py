@@ -34,7 +34,7 @@ from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC, baseline_by_name
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, shown
+from recdash.formatting.wording import CORRECTIONS
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -189,13 +189,13 @@ def comparison_text(result: Compared) -> str:
     corrected_p = [f"p, {rule}"] if rule else []
     lines = [["candidate", "baseline", "difference", "CI", "p", *corrected_p, "finding", "users"]]
     for pair in comparison.pairs:
-        mean, ends = pair.paired.mean, (pair.judged.corrected.low, pair.judged.corrected.high)
+        mean, ends = pair.paired.mean, pair.interval
         digits = numbers.places([mean, *ends])
         difference = [numbers.signed(mean, digits), numbers.interval(*ends, digits)]
         p_values = [numbers.p_value(p) for p in (pair.paired.p, pair.judged.p)]
         finding = [
             *(p_values if rule else p_values[:1]),
-            shown(pair.judged.word),
+            pair.words,
             numbers.count(pair.paired.n),
         ]
         lines.append([names[pair.candidate], names[pair.baseline], *difference, *finding])

@@ -48,7 +48,8 @@ def case_table(recommendation: Recommendation, order: Sequence[str] = ()) -> Tab
         p = p_value(case.pair.paired.p)
         cells: tuple[Cell, Cell] = change, interval
         if not relative.is_in_percent(case.pair):
-            cells = relative.change(case.pair), relative.bounds(case.pair, query.metric)
+            ends = muted(numbers.NONE) if case.pair.is_identical else relative.bounds(case.pair, query.metric)
+            cells = relative.change(case.pair), ends
         rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case)))
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
@@ -60,7 +61,9 @@ def case_table(recommendation: Recommendation, order: Sequence[str] = ()) -> Tab
 
 
 def _word(case: CandidateCase) -> Word:
-    return Word("", case.words, TONES.get(case.case, "plain"))
+    return Word(
+        "", capital(case.pair.words) if case.pair.is_identical else case.words, TONES.get(case.case, "plain")
+    )
 
 
 def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:

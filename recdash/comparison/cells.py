@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.formatting.tables import PERCENT, Number, Word, aligned, finding
@@ -46,11 +47,5 @@ def from_to(metric: str, before: float, after: float) -> str:
 
 
 def finding_of(pair: Pair) -> Word:
-    return finding(pair.judged.word, pair.judged.sign)
-
-
-def corrected(pair: Pair, *, former: bool = False) -> tuple[float, float]:
-    """Returns the ends of the difference's corrected interval as shown, in units of the metric. ``former``
-    does not end them where the candidate's value would leave the metric's range, as in older reports.
-    """
-    return (pair.judged.corrected.low, pair.judged.corrected.high) if former else pair.interval
+    """Returns the cell of a difference's finding; ``equal for every user`` if no user has another value."""
+    return replace(finding(pair.judged.word, pair.judged.sign), word=pair.words)

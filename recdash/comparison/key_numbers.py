@@ -59,24 +59,29 @@ class MeasuredNumber:
     metric: str = ""
 
 
-def key_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) -> tuple[KeyNumber, ...]:
+def key_numbers(
+    evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL, *, former: bool = False
+) -> tuple[KeyNumber, ...]:
     """Returns the key numbers alone, without what each measures."""
-    return tuple(measured.number for measured in measured_numbers(evidence, lift_level))
+    return tuple(measured.number for measured in measured_numbers(evidence, lift_level, former=former))
 
 
-def measured_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) -> tuple[MeasuredNumber, ...]:
+def measured_numbers(
+    evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL, *, former: bool = False
+) -> tuple[MeasuredNumber, ...]:
     """Returns the offline difference, a lift of an A/B test (another metric if there is no test), and the
     number of users who gain.
 
     Empty without a candidate and if the runs cannot be compared. ``lift_level`` names the interval of the
-    lift; older reports give it the level of the offline intervals.
+    lift; older reports give it the level of the offline intervals. ``former`` gives a difference in which no
+    user has another value an interval, as older reports do.
     """
     pair, k = evidence.leader, evidence.comparison.query.k
     if pair is None or evidence.blocking:
         return ()
     primary = evidence.comparison.query.metric
     n = n_tested(evidence.comparison.against)
-    first = _of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n)
+    first = _of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n, former=former)
     chosen = [MeasuredNumber(first, "offline", primary)]
     goals = [lift for lift in evidence.lifts if lift.is_goal]
     telling = [*evidence.lost_online, *evidence.won_online, *goals]
@@ -85,7 +90,9 @@ def measured_numbers(evidence: VerdictEvidence, lift_level: str = LIFT_LEVEL) ->
         n_others = len(evidence.metrics)
         chosen += [
             MeasuredNumber(
-                _of_pair(evidence, metric_at(metric, k), metric, other, n_others), "offline", metric
+                _of_pair(evidence, metric_at(metric, k), metric, other, n_others, former=former),
+                "offline",
+                metric,
             )
             for metric, other in evidence.metrics[:1]
         ]
@@ -104,10 +111,14 @@ def whose_numbers(recommendation: Recommendation) -> str:
     return f"{'Best challenger: ' if is_kept else ''}{evidence.name} against {evidence.base}{users}"
 
 
-def _of_pair(evidence: VerdictEvidence, title: str, metric: str, pair: Pair, n_family: int) -> KeyNumber:
+def _of_pair(
+    evidence: VerdictEvidence, title: str, metric: str, pair: Pair, n_family: int, *, former: bool
+) -> KeyNumber:
     """Returns the key number of a difference, relative to the baseline's value, whose family has ``n_family``
     differences.
     """
+    if pair.is_identical and not former:
+        return KeyNumber(title, relative.change(pair), pair.words, f"n = {numbers.count(pair.paired.n)}")
     note = short_interval(evidence, metric, pair, n_family)
     return KeyNumber(title, relative.change(pair), shown(pair.judged.word), note)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from math import inf
+from math import inf, nan
 from typing import TypeVar
 
 import numpy as np
@@ -39,7 +39,14 @@ class Pair:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Returns the ends of the corrected interval as it is shown, NaN without one.
+        """Returns the ends of the corrected interval as it is shown, NaN without one: also if every user has
+        the same value with both runs, as it would be about users who were not measured.
+        """
+        return (nan, nan) if self.is_identical else self.bounded_interval
+
+    @property
+    def bounded_interval(self) -> tuple[float, float]:
+        """Returns the ends of the corrected interval within the metric's range.
 
         The interval of a difference does not know that no metric of lists is below 0, and that a share is not
         above 1. What is shown ends where the candidate's value would leave that range; the finding does not

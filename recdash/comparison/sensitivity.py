@@ -17,7 +17,7 @@ from recdash.domain.defaults import USUAL_K
 from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
-from recdash.formatting.wording import capital, listed, shown, small
+from recdash.formatting.wording import capital, listed, many, shown, small
 from recdash.metrics import define
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.metrics.populations import POPULATION
@@ -57,9 +57,22 @@ class WhatIf:
     is_open: bool = False
 
 
-def title_of(what_ifs: Sequence[WhatIf], what: str) -> str:
-    """Returns the heading for the answers, which claims no more than they show. ``what`` names what may
-    change, such as the recommendation.
+TITLE = "What would change it"
+
+
+def summary_of(what_ifs: Sequence[WhatIf]) -> str:
+    """Returns how many of the questions would change the recommendation and how many leave it open, such as
+    ``1 of 7 other questions would change the recommendation; 2 leave it open``.
+    """
+    changing = sum(what_if.matters for what_if in what_ifs)
+    unknown = sum(what_if.is_open for what_if in what_ifs)
+    text = f"{changing or 'None'} of {many(len(what_ifs), 'other question')} would change the recommendation"
+    return f"{text}; {unknown} {'leaves' if unknown == 1 else 'leave'} it open" if unknown else text
+
+
+def former_title(what_ifs: Sequence[WhatIf], what: str) -> str:
+    """Returns the heading for the answers in reports of wording 9 and older. ``what`` names what may change,
+    such as the recommendation.
     """
     if any(what_if.matters for what_if in what_ifs):
         return f"What would change {what}"
@@ -82,16 +95,19 @@ def changes(
     same_users: bool = True,
     thresholds: Mapping[str, float] | None = None,
     former: bool = False,
+    named: bool = True,
 ) -> list[WhatIf]:
-    """Returns up to seven alternative queries, each with what it would change; empty without a pair.
-    ``today`` is the current recommendation, ``depth`` the largest k, ``thresholds`` {question: another
-    relevance threshold to try}.
+    """Returns up to seven alternative queries, each with what it would change, those that change it first,
+    then those that leave it open; empty without a pair. ``today`` is the current recommendation, ``depth``
+    the largest k, ``thresholds`` {question: another relevance threshold to try}.
 
     ``recommendation`` returns that for another query of the source's users, by default computed anew. One
     that remembers its answers halves the time: each usual k asks for all the others. ``same_users=False``
     gives the answers of older reports: see ``recommend``. So does ``former``: a slice whose users all score
     as with the baseline would not change the recommendation, *Same result* with another threshold does not
     say whose gain is gone there, and a segment may have the same users as the answer on other users.
+    ``named=False`` keeps the questions in one order, and does not name to what a slice changes the
+    recommendation, as in reports of wording 9 and older.
     """
     if not today.evidence.comparison.pairs:
         return []
@@ -105,9 +121,10 @@ def changes(
         _other_users(today, other_users, former=former) if same_users else _other_rule(source, today, users),
         *(_other_relevance(again, today, *other, former=former) for other in (thresholds or {}).items()),
         _no_guardrails(again, today),
-        _most_unlike_slice(today, [pair for pair in same if pair], former=former),
+        _most_unlike_slice(today, [pair for pair in same if pair], former=former, named=named),
     ]
-    return [what_if for what_if in what_ifs if what_if is not None]
+    known = [what_if for what_if in what_ifs if what_if is not None]
+    return sorted(known, key=lambda what_if: (not what_if.matters, not what_if.is_open)) if named else known
 
 
 def brief(recommendation: Recommendation) -> str:
@@ -306,7 +323,9 @@ def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
-def _most_unlike_slice(today: Recommendation, answered: Sequence[Pair], *, former: bool) -> WhatIf | None:
+def _most_unlike_slice(
+    today: Recommendation, answered: Sequence[Pair], *, former: bool, named: bool
+) -> WhatIf | None:
     """Returns the slice whose finding differs most from the leader's; None if all agree. Slices with
     the users of the differences ``answered``, which another answer is about, are left out.
 
@@ -327,12 +346,34 @@ def _most_unlike_slice(today: Recommendation, answered: Sequence[Pair], *, forme
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
     is_open = word == "not settled" and not part.pair.is_identical
+    question, params = f"Only {slice_words(part)}", (("by", part.by),)
+    if named and not is_open:
+        answer, matters = _within_slice(today, part.pair)
+        return WhatIf(question, answer, matters, params)
     finding = capital(shown(word))
     if part.pair.is_identical:
         finding = f"No difference: equal to {today.evidence.base} for every user"
     answer = f"{finding}{_users_needed(part.pair, former=former)} (n = {n_users})"
     matters = word != "not settled" or (part.pair.is_identical and not former)
-    return WhatIf(f"Only {slice_words(part)}", answer, matters, (("by", part.by),), is_open)
+    return WhatIf(question, answer, matters, params, is_open)
+
+
+def _within_slice(today: Recommendation, pair: Pair) -> tuple[str, bool]:
+    """Returns what a slice with a known finding would change, such as ``Changes: keep Popular (equal for
+    every user, n = 110)``, and whether it would.
+
+    Where the candidate is not better there is no reason to leave the baseline.
+    """
+    base, n_users = today.evidence.base, numbers.count(pair.paired.n)
+    is_better, is_kept = pair.judged.word == "better", today.action == "keep"
+    if is_better == is_kept:
+        change = f"{today.evidence.name} is better than {base}" if is_better else f"keep {base}"
+        why = "" if is_better else f"{_WITHIN.get(pair.words, pair.words)}, "
+        return f"Changes: {change} ({why}n = {n_users})", True
+    return f"Same result ({_WITHIN.get(pair.words, pair.words)}, n = {n_users})", False
+
+
+_WITHIN = {"tie": "difference too small to matter"}
 
 
 def _has_same_users(first: Pair, second: Pair) -> bool:

@@ -59,7 +59,7 @@ def sentences_of(state: State, evidence: VerdictEvidence, *, former: bool = Fals
     leader = evidence.leader
     return (
         evidence_sentence(evidence, leader, former=former),
-        *([how_many_more(leader)] if leader.judged.word == "not settled" else []),
+        *([how_many_more(leader, former=former)] if leader.judged.word == "not settled" else []),
         *_over_replicates(evidence),
         *([too_small(evidence, leader)] if state == "tie" else []),
         *_other_metrics(evidence, former=former),
@@ -116,6 +116,8 @@ def interval(
     """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``.
     ``n_family`` is the number of differences that are corrected together.
     """
+    if pair.is_identical and not former:
+        return f"no {level(evidence)}: every user has the same value"
     ends = relative.bounds(pair, metric, former=former)
     return f"{level(evidence)} {ends}{correction(evidence, n_family)}"
 
@@ -219,11 +221,13 @@ def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
     return [(Piece(text),)]
 
 
-def how_many_more(pair: Pair) -> RichText:
+def how_many_more(pair: Pair, *, former: bool = False) -> RichText:
     """Returns how many more users a significant result would need, or why this is unknown: ``The interval
     includes zero. If the true difference is the one measured, … about 1,900 more users …``
     """
     n, more = pair.paired.n, pair.judged.more_users
+    if pair.is_identical and not former:
+        return (Piece("More users like these would not show a difference."),)
     if not isfinite(pair.judged.corrected.low):
         return (Piece(f"There is no interval: {relative.why_unknown(pair)}."),)
     if more is None:

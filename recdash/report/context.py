@@ -9,16 +9,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from recdash.comparison import Comparison, ComparisonQuery, Source, compare, gather_evidence
+from recdash.comparison.cells import finding_of
 from recdash.comparison.evidence import with_harm, with_intervals, without_blocked
 from recdash.decisions import decisions
 from recdash.decisions.standing import decision_on_top
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
+from recdash.formatting.tables import Word, finding
 from recdash.metrics import define
 from recdash.report.document import (
     AGREEMENT_WORDING,
     ANSWERS_WORDING,
+    EQUAL_USERS_WORDING,
     FIRST_FORMAT,
     FORMAT,
     THRESHOLD_WORDING,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison.evidence import VerdictEvidence
+    from recdash.comparison.pairs import Pair
     from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import WhatIf
     from recdash.decisions import Decision
@@ -153,9 +157,9 @@ class ReportContext:
     @cached_property
     def answers(self) -> list[WhatIf]:
         """Returns what would change the recommendation; empty if no runs are compared."""
-        former = self.former_answers
+        former, named = self.former_answers, self.wording > EQUAL_USERS_WORDING
         if self.wording > THRESHOLD_WORDING:
-            return self.workspace.comparisons.changes(self.verdict_query, former=former)
+            return self.workspace.comparisons.changes(self.verdict_query, former=former, named=named)
         if self.recommendation is None:
             return []
         from recdash.comparison.sensitivity import changes
@@ -163,13 +167,36 @@ class ReportContext:
         settings = self.experiment.settings
         depth, users = int(settings["depth"]), settings["users"]
         return changes(
-            self.source, self.recommendation, depth, users, same_users=self.same_users, former=former
+            self.source,
+            self.recommendation,
+            depth,
+            users,
+            same_users=self.same_users,
+            former=former,
+            named=False,
         )
 
     @property
     def former_answers(self) -> bool:
         """Returns whether it is a report of ``ANSWERS_WORDING`` or older."""
         return self.wording <= ANSWERS_WORDING
+
+    @property
+    def tells_equal_users(self) -> bool:
+        """Returns whether a difference in which no user has another value is called equal, without an
+        interval; not in reports of ``EQUAL_USERS_WORDING`` and older.
+        """
+        return self.wording > EQUAL_USERS_WORDING
+
+    def interval_of(self, pair: Pair) -> tuple[float, float]:
+        """Returns the ends of a difference's interval as the report shows it, NaN without one."""
+        if self.former_answers:
+            return pair.judged.corrected.low, pair.judged.corrected.high
+        return pair.interval if self.tells_equal_users else pair.bounded_interval
+
+    def finding_of(self, pair: Pair) -> Word:
+        """Returns the cell of a difference's finding."""
+        return finding_of(pair) if self.tells_equal_users else finding(pair.judged.word, pair.judged.sign)
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:

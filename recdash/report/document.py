@@ -67,6 +67,8 @@ EQUAL_USERS_WORDING = 9
 
 - Equal users: a difference of users who all score as with the baseline has an interval and is called
   inconclusive.
+- *What would change it*: the questions keep one order, ask for cutoffs beyond the longest list, and do not
+  name to what a segment changes the recommendation. The heading does not say how many leave it open.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

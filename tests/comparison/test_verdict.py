@@ -25,7 +25,7 @@ from recdash.comparison import (
 )
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.result import compared
-from recdash.comparison.sensitivity import WhatIf, brief, changes, title_of
+from recdash.comparison.sensitivity import WhatIf, brief, changes, former_title, summary_of
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
@@ -589,7 +589,7 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
         "With exponential gain": "Same result",
         "Only users with a list": "Changes: keep Popular",
     }
-    assert [one.matters for one in asked] == [True, True, False, True]
+    assert [one.matters for one in asked] == [True, True, True, False]
     assert asked[0].params == (("k", "20"),)
     assert asked[1].params == (("m", "recall"),)
 
@@ -616,8 +616,29 @@ def test_recommendations_that_are_known_already_are_asked_for_and_answer_the_sam
     ],
 )
 def test_the_heading_of_the_answers_claims_no_more_than_they_say(answers: list[WhatIf], title: str) -> None:
-    assert title_of(answers, "it") == title
+    assert former_title(answers, "it") == title
     assert not {*title.lower().split()} & (BETTER | WORSE)  # it has no direction: older reports are confirmed
+
+
+@pytest.mark.parametrize(
+    ("answers", "text"),
+    [
+        ([UNCHANGED], "None of 1 other question would change the recommendation"),
+        (
+            [UNCHANGED, UNSETTLED],
+            "None of 2 other questions would change the recommendation; 1 leaves it open",
+        ),
+        ([UNCHANGED, CHANGED], "1 of 2 other questions would change the recommendation"),
+    ],
+)
+def test_page_and_report_count_the_questions_that_change_it(answers: list[WhatIf], text: str) -> None:
+    assert summary_of(answers) == text
+
+
+def test_what_changes_it_comes_first() -> None:
+    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", LOSERS)])
+    result = changes(source, today(source), depth=10, users="truth")
+    assert [one.matters for one in result][:2] == [True, False]
 
 
 def test_a_slice_with_too_few_users_leaves_its_question_open() -> None:
@@ -630,7 +651,7 @@ def test_a_slice_with_too_few_users_leaves_its_question_open() -> None:
 def test_a_slice_of_another_mind_is_named() -> None:
     source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", LOSERS)])
     result = changes(source, today(source), depth=10, users="truth")
-    assert questions(result)["Only new users"] == "Worse (n = 64)"
+    assert questions(result)["Only new users"] == "Changes: keep Popular (worse, n = 64)"
 
 
 @pytest.mark.parametrize(
@@ -698,10 +719,13 @@ def test_a_slice_in_which_all_users_score_the_same_asks_for_no_more_users() -> N
     same = np.where(np.arange(N) < 50, BASE, CLEAR)
     source = Table({"Popular": BASE, "ALS": same}, cuts=[part("New users", np.r_[:50])])
     answers = questions(changes(source, today(source), depth=10, users="truth"))
-    assert answers["Only new users"] == "No difference: equal to Popular for every user (n = 50)"
+    assert answers["Only new users"] == "Changes: keep Popular (equal for every user, n = 50)"
     (matters,) = [one for one in changes(source, today(source), depth=10, users="truth") if one.matters]
     assert matters.question == "Only new users"
-    older = changes(source, today(source), depth=10, users="truth", former=True)
+    unnamed = changes(source, today(source), depth=10, users="truth", named=False)
+    former = "No difference: equal to Popular for every user (n = 50)"
+    assert questions(unnamed)["Only new users"] == former
+    older = changes(source, today(source), depth=10, users="truth", former=True, named=False)
     assert not any(one.matters for one in older)
     (new,) = today(source).evidence.slices
     assert (new.pair.is_identical, new.pair.words) == (True, "equal for every user")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, SESSIONS, SPREAD, USERS, lists, opened, rated_films, with_runs
+from report_tables import CANDIDATES, HIDDEN, SESSIONS, SPREAD, USERS, lists, opened, rated_films, with_runs
 
 from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
@@ -22,13 +22,6 @@ NEAR_ZERO = {
     "als": lists(lambda _: 1),
 }
 """popular has an MRR@4 of 0.25 / 40 = 0.00625, als of 1: 15,900 % above it."""
-HIDDEN = {
-    **CANDIDATES,
-    "popular": lists(lambda _: 3),
-    "als": lists(lambda number: 1 if number >= 30 else 3),
-    "ease": lists(lambda number: 1 if number % 5 < 3 else 3),
-}
-"""als equals popular for all known users; ease is better for no item that was rated 4 or more."""
 OPEN_GUARDRAIL = pd.concat(
     [
         SESSIONS,

@@ -63,6 +63,13 @@ SPREAD = {
     "als": lists(lambda number: 1 if number < 36 else 0),
 }
 """als gains in nDCG@3 and shows 39 of 44 items where popular shows 42, which the guardrail allows."""
+HIDDEN = {
+    **CANDIDATES,
+    "popular": lists(lambda _: 3),
+    "als": lists(lambda number: 1 if number >= 30 else 3),
+    "ease": lists(lambda number: 1 if number % 5 < 3 else 3),
+}
+"""als equals popular for all known users; ease is better for no item that was rated 4 or more."""
 
 
 def opened(folder: Path, person: Person = ANN) -> Workspace:

@@ -183,7 +183,7 @@ def _most_likely(pair: Pair, metric: str) -> str:
     """Returns the interval in words, such as ``; most likely between +12.7 and +17.2 %``; empty without an
     interval.
     """
-    if not isfinite(pair.judged.corrected.low):
+    if pair.is_identical or not isfinite(pair.judged.corrected.low):
         return ""
     return f"; most likely between {relative.bounds(pair, metric).replace(' to ', ' and ')}"
 

@@ -5,7 +5,7 @@ findings.
 from __future__ import annotations
 
 from recdash.comparison import Comparison
-from recdash.comparison.cells import corrected, finding_of, metric_values
+from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import beats
 from recdash.comparison.wording import differences_note
 from recdash.formatting.tables import (
@@ -21,7 +21,7 @@ from recdash.formatting.tables import (
     single,
     with_intervals,
 )
-from recdash.formatting.wording import CORRECTIONS, listed, shown
+from recdash.formatting.wording import CORRECTIONS, listed
 from recdash.report.context import ReportContext
 from recdash.report.document import Figure, Paragraph, Part, Section
 from recdash.report.sections.leader_table import other_metrics_table
@@ -38,7 +38,7 @@ def evidence(context: ReportContext) -> Section | None:
     parts: list[Part] = [_forest(context, comparison)]
     parts += [Paragraph(f"{why}.", "muted") for why in comparison.apart.values()]
     if context.evidence.leader:
-        parts.append(other_metrics_table(context.evidence, former=context.former_answers))
+        parts.append(other_metrics_table(context, context.evidence))
     return Section("evidence", beats(words, context.base), differences_note(comparison), tuple(parts))
 
 
@@ -51,11 +51,11 @@ def forest(context: ReportContext) -> Figure | None:
 def _forest(context: ReportContext, comparison: Comparison) -> Figure:
     pairs = comparison.against
     outcomes = [
-        f"{context.short_names[pair.candidate]} {difference.shown} ({shown(pair.judged.word)})"
+        f"{context.short_names[pair.candidate]} {difference.shown} ({context.finding_of(pair).word})"
         for pair in pairs
         for difference in [single(pair.paired.mean, sign=True)]
     ]
-    ends = [corrected(pair, former=context.former_answers) for pair in pairs]
+    ends = [context.interval_of(pair) for pair in pairs]
     data = {
         "run_id": [pair.candidate for pair in pairs],
         "mean_diff": [pair.paired.mean for pair in pairs],
@@ -75,13 +75,15 @@ def _table(context: ReportContext, comparison: Comparison) -> Table:
     also = ", corrected" if comparison.query.terms.correction in CORRECTIONS and len(pairs) > 1 else ""
     values = metric_values(context.query.metric, [pair.value for pair in pairs])
     bases = metric_values(context.query.metric, [pair.base_value for pair in pairs])
-    ends = [corrected(pair, former=context.former_answers) for pair in pairs]
+    ends = [context.interval_of(pair) for pair in pairs]
     gaps, bounds = with_intervals([pair.paired.mean for pair in pairs], ends)
     shares = aligned([pair.percent(pair.paired.mean) for pair in pairs], sign=True, unit=PERCENT)
     rows: list[tuple[Cell, ...]] = []
     for pair, *cells in zip(pairs, values, bases, gaps, bounds, shares, strict=True):
         users = (count(pair.paired.wins), count(pair.paired.losses), count(pair.paired.n))
-        rows.append((RunName(pair.candidate), *cells, p_value(pair.judged.p), finding_of(pair), *users))
+        rows.append(
+            (RunName(pair.candidate), *cells, p_value(pair.judged.p), context.finding_of(pair), *users)
+        )
     interval = f"{100 * comparison.query.terms.level:.3g} % CI{also}"
     titles = (context.query.where, context.base, "Difference", interval, "In %", f"p{also}")
     columns = (

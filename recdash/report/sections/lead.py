@@ -78,7 +78,7 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
 def _numbers(context: ReportContext, evidence: VerdictEvidence) -> tuple[KeyNumber, ...]:
     """Returns the key numbers without the last, which is how many users gain: the split shows it."""
     lift_level = LIFT_LEVEL if context.wording > THRESHOLD_WORDING else level(evidence)
-    return key_numbers(evidence, lift_level)[:-1]
+    return key_numbers(evidence, lift_level, former=not context.tells_equal_users)[:-1]
 
 
 def _missing_lists(context: ReportContext) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recdash.comparison.cells import corrected, finding_of, metric_values
+from recdash.comparison.cells import metric_values
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
@@ -21,20 +21,21 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import CORRECTIONS, capital
 from recdash.metrics.naming import metric_at
+from recdash.report.context import ReportContext
 
 ALL_LISTS = "catalogue-level metric: one value for all lists"
 
 
-def other_metrics_table(evidence: VerdictEvidence, *, former: bool) -> Table:
+def other_metrics_table(context: ReportContext, evidence: VerdictEvidence) -> Table:
     """Returns a table with a row for each number that the verdict considers; changes are in % of the
-    baseline's value. ``former``: see ``cells.corrected``.
+    baseline's value.
     """
     k = evidence.comparison.query.k
     primary = evidence.comparison.query.metric
-    rows = [_pair_row(metric_at(metric, k), metric, pair, former=former) for metric, pair in evidence.metrics]
+    rows = [_pair_row(context, metric_at(metric, k), metric, pair) for metric, pair in evidence.metrics]
     rows += [_rail_row(metric_at(rail.metric, k), rail) for rail in evidence.guardrails]
     rows += [
-        _pair_row(f"{metric_at(primary, k)}: {part.title}", primary, part.pair, former=former)
+        _pair_row(context, f"{metric_at(primary, k)}: {part.title}", primary, part.pair)
         for part in evidence.slices
     ]
     numbers = number_columns(evidence.name, evidence.base, "Change", "95 % CI")
@@ -46,12 +47,12 @@ def other_metrics_table(evidence: VerdictEvidence, *, former: bool) -> Table:
     return Table(f"{evidence.name}: other metrics, guardrails and segments", columns, tuple(rows), note)
 
 
-def _pair_row(title: str, metric: str, pair: Pair, *, former: bool) -> tuple[Cell, ...]:
+def _pair_row(context: ReportContext, title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
     value, base = metric_values(metric, [pair.value, pair.base_value])
-    low, high = corrected(pair, former=former)
+    low, high = context.interval_of(pair)
     change = single(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
     (bounds,) = intervals([(pair.percent(low), pair.percent(high))], unit=PERCENT)
-    return title, value, base, change, bounds, finding_of(pair), count(pair.paired.n)
+    return title, value, base, change, bounds, context.finding_of(pair), count(pair.paired.n)
 
 
 def _rail_row(title: str, rail: GuardrailResult) -> tuple[Cell, ...]:

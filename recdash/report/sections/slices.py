@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from math import isfinite
 
-from recdash.comparison.cells import corrected, finding_of, metric_values
+from recdash.comparison.cells import metric_values
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
@@ -56,12 +56,11 @@ def _figure(
     for name in names:
         counts = {result.cell(name, run).n for run in result.runs} - {0}
         lines.append({"title": result.titles[name], "n": sorted(counts) or [0]})
-    former = context.former_answers
-    dots = {run: [_dot(result, name, run, former=former) for name in names] for run in runs}
+    dots = {run: [_dot(context, result, name, run) for name in names] for run in runs}
     data = {
         "by_value": result.by_value,
         "percent": is_percent(result.query.metric),
-        "span": _span(result, names, former=former),
+        "span": _span(context, result, names),
         "lines": lines,
         "runs": [{"run_id": run, "dots": dots_of_run} for run, dots_of_run in dots.items()],
     }
@@ -71,22 +70,22 @@ def _figure(
     return Figure("segments", title, note="", alt=f"{title}. {outcomes}.", data=data, table=table)
 
 
-def _span(result: SegmentComparison, names: list[str], *, former: bool) -> list[float]:
+def _span(context: ReportContext, result: SegmentComparison, names: list[str]) -> list[float]:
     """Returns the ends of the axis that all runs share, so that their charts can be compared."""
     scale = scale_of(result.query.metric) if result.by_value else 1
     runs = result.runs if result.by_value else result.candidates
     cells = [result.cell(name, run) for name in names for run in runs]
-    judged = [corrected(cell.pair, former=former) for cell in cells if cell.pair]
+    judged = [context.interval_of(cell.pair) for cell in cells if cell.pair]
     values = [cell.value if result.by_value else cell.difference for cell in cells]
     ends = [scale * value for value in (*values, *chain(*judged)) if isfinite(value)]
     return [min(ends), max(ends)] if ends else [0.0, 0.0]
 
 
 def _dot(
-    result: SegmentComparison, segment: str, run: str, *, former: bool
+    context: ReportContext, result: SegmentComparison, segment: str, run: str
 ) -> dict[str, float | int | str | None]:
     cell = result.cell(segment, run)
-    low, high = corrected(cell.pair, former=former) if cell.pair else (None, None)
+    low, high = context.interval_of(cell.pair) if cell.pair else (None, None)
     return {
         "value": number_of(cell.value),
         "base": number_of(result.cell(segment, result.query.baseline).value),
@@ -116,8 +115,7 @@ def _table(
     keys = [(name, run) for name in (EVERYBODY, *names) for run in runs]
     cells = [result.cell(*key) for key in keys]
     values = metric_values(result.query.metric, [cell.value for cell in cells], [cell.why for cell in cells])
-    former = context.former_answers
-    ends = [corrected(cell.pair, former=former) if cell.pair else (None, None) for cell in cells]
+    ends = [context.interval_of(cell.pair) if cell.pair else (None, None) for cell in cells]
     bounds = intervals(ends, beside=[cell.difference for cell in cells if cell.pair])
     decimals = bounds[0].low.decimals if bounds else 0
     titles = {EVERYBODY: "All users", **result.titles}
@@ -125,7 +123,7 @@ def _table(
     for (segment, run), cell, value, bound in zip(keys, cells, values, bounds, strict=True):
         gap = Number(number_of(cell.difference), decimals, sign=True)
         unjudged = "baseline" if run == result.query.baseline else cell.why or numbers.NONE
-        judged = finding_of(cell.pair) if cell.pair else unjudged
+        judged = context.finding_of(cell.pair) if cell.pair else unjudged
         rows.append((titles[segment], RunName(run), value, gap, bound, judged, count(cell.n)))
     metric = result.query.where
     values_and_gaps = number_columns(metric, f"Difference from {context.base}", "95 % CI")

@@ -118,11 +118,12 @@ class Comparisons:
         """Returns the verdict without the intervals of its guardrails, for which all lists are read again."""
         return self._recommendations(query, self.verdict_state(query.baseline))
 
-    def changes(self, query: ComparisonQuery, *, former: bool = False) -> list[WhatIf]:
+    def changes(self, query: ComparisonQuery, *, former: bool = False, named: bool = True) -> list[WhatIf]:
         """Returns what would change the verdict: other cutoffs, metrics, definitions, populations or
-        slices. ``former`` gives the answers of older reports.
+        slices. ``former`` and ``named=False`` give the answers of older reports, which also ask for cutoffs
+        beyond the longest list.
         """
-        return self._changes(query, self.verdict_state(query.baseline), former)
+        return self._changes(query, self.verdict_state(query.baseline), former, named)
 
     def verdict_state(self, run_id: str) -> Hashable:
         """Returns a hashable value that changes whenever a verdict may change.
@@ -297,12 +298,16 @@ class Comparisons:
 
         return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state))
 
-    def _ask_otherwise(self, query: ComparisonQuery, state: Hashable, former: bool) -> list[WhatIf]:
+    def _ask_otherwise(
+        self, query: ComparisonQuery, state: Hashable, former: bool, named: bool
+    ) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
         settings = self._context.experiment_of(query.baseline).settings
         verdict, source = self._verdicts(query, state), self._source_of(query)
         depth, users = int(settings["depth"]), settings["users"]
+        if named and define(query.metric).metric.has_cutoff:
+            depth = min(depth, self._longest_list(query.shown))
 
         def remembered(other: ComparisonQuery) -> Recommendation:
             return self._recommendations(other, state)
@@ -316,7 +321,15 @@ class Comparisons:
             recommendation=remembered,
             thresholds=thresholds,
             former=former,
+            named=named,
         )
+
+    def _longest_list(self, run_ids: Sequence[str]) -> int:
+        """Returns the length of the runs' longest list: at a larger k, nothing differs."""
+        runs = [self._data.cached_run(run_id) for run_id in run_ids]
+        with_lists = (self._data.replicates_of(run.id) if run.is_mean else (run,) for run in runs)
+        hits = (self._data.hits(run.id) for several in with_lists for run in several)
+        return max(int(of_run.list_length.max(initial=0)) for of_run in hits)
 
 
 @dataclass(eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
 from recdash.comparison.recommendation import untested_rivals
-from recdash.comparison.sensitivity import title_of
+from recdash.comparison.sensitivity import TITLE, summary_of
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import CORRECTIONS, day, tone
 from recdash.metrics.naming import metric_row, metric_title
@@ -153,5 +153,7 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))
-    title = title_of(what_ifs, "it")
-    return html('<div class="rd-cells"><h2>{title}</h2>{cells}</div>', title=title, cells=join(cells))
+    head, summary = '<h2>{title}</h2><p class="rd-muted">{summary}.</p>', summary_of(what_ifs)
+    return html(
+        f'<div class="rd-cells">{head}{{cells}}</div>', title=TITLE, summary=summary, cells=join(cells)
+    )

@@ -13,7 +13,6 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
-from recdash.formatting.wording import shown
 from recdash.stats.family import SIGNS
 
 if TYPE_CHECKING:
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 def forest_html(differences: pd.DataFrame, marks: Marks, label: str) -> Html:
     """Returns a row per candidate: its name, its interval on a scale that all rows share, and its difference.
 
-    ``differences`` has the columns run_id, mean_diff, ci_low, ci_high, word and margin; ``label`` names the
-    list for screen readers.
+    ``differences`` has the columns run_id, mean_diff, ci_low, ci_high, word, words and margin; ``label``
+    names the list for screen readers.
     """
     rows = records(differences)
     ends = _scale(rows)
@@ -81,5 +80,5 @@ def _row(row: Row, mark: Mark, ends: tuple[float, float], decimals: int, *, band
         sign=SIGNS.get(row["word"], "="),
         value=numbers.signed(row["mean_diff"], decimals),
         interval="" if interval == numbers.NONE else f"[{interval}]",
-        word=shown(row["word"]),
+        word=row["words"],
     )

@@ -258,15 +258,15 @@ def show_forest(view: View, verdict: Recommendation) -> None:
     if comparison.apart:
         reasons = " ".join(f"{reason}." for reason in comparison.apart.values())
         st.html(html('<p class="rd-muted">{reasons}</p>', reasons=reasons))
-    widgets.table_behind(rows.drop(columns="run_id"), "paired-differences")
+    widgets.table_behind(rows.drop(columns=["run_id", "words"]), "paired-differences")
 
 
 def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
     """Returns the differences from the baseline as a frame with one row per candidate.
 
     They have the order of Ranking. Columns: run_id, run,
-    mean_diff, ci_low and ci_high (corrected), p, p_corrected, word, margin, n_users,
-    wins, ties, losses.
+    mean_diff, ci_low and ci_high (corrected), p, p_corrected, word, margin, n_users, words (the finding as
+    shown), wins, ties, losses.
     """
     import pandas as pd
 
@@ -278,6 +278,7 @@ def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
         row = {"run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": paired.mean}
         row |= {"ci_low": low, "ci_high": high, "p": paired.p}
         row |= {"p_corrected": judged.p, "word": judged.word, "margin": judged.margin, "n_users": paired.n}
+        row |= {"words": pair.words}
         rows.append(row | {"wins": paired.wins, "ties": paired.ties, "losses": paired.losses})
     return pd.DataFrame(rows)
 

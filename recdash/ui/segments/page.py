@@ -193,7 +193,8 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
     digits = numbers.places(cell.difference for cell in judged)  # the same for all, so that they align
     amount = numbers.signed(cell.difference, digits)
     word, n_users = cell.words, numbers.count(cell.n_shared)
-    hover = f"{name}<br>{amount} ({numbers.interval(low, high, digits)})<br>{word}, n = {n_users}"
+    ends = "" if cell.pair.is_identical else f" ({numbers.interval(low, high, digits)})"
+    hover = f"{name}<br>{amount}{ends}<br>{word}, n = {n_users}"
     look: Literal["filled", "hollow"] = "filled" if cell.word in ("better", "worse") else "hollow"
     words = f"{cell.sign} {amount} {word}"
     if beside >= 3:  # narrow panels have no room for all words, which the table shows
