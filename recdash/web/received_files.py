@@ -50,9 +50,11 @@ class ReceivedFile:
         """Returns the number of a new request that sends this file.
 
         Bytes of earlier requests are no longer taken: the server may notice late that a connection was lost.
+        Waits for bytes that are being written, so that ``received`` does not change before the next ones.
         """
-        self._request += 1
-        return self._request
+        with self._lock:
+            self._request += 1
+            return self._request
 
     def append(self, data: bytes, request: int) -> None:
         """Writes the next bytes. Raises Refused if they are too many, from an earlier request, or the disk

@@ -72,7 +72,7 @@ class UploadRoutes:
     async def receive(self, request: Request) -> Response:
         """Writes the bytes of a request as they arrive; what arrived before a lost connection counts."""
         file = self._file(request)
-        number = file.take_over()
+        number = await run_in_threadpool(file.take_over)
         if request.headers.get(OFFSET) != str(file.received):
             return _state(file, 409)
         waiting = bytearray()

@@ -6,8 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 from web_requests import rules
@@ -83,6 +86,31 @@ def test_an_earlier_request_adds_nothing_any_more(files: ReceivedFiles) -> None:
         file.append(b"def", lost)
     file.append(b"def", now)
     assert file.path.read_bytes() == b"abcdef"
+
+
+def test_a_new_request_continues_after_what_is_being_written(
+    files: ReceivedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The offset that it is compared with must not change afterwards."""
+    file = announce(files, size=6)
+    lost = file.take_over()
+    is_writing, has_taken_over = threading.Event(), threading.Event()
+    opened = Path.open
+
+    def slow(path: Path, *more: str) -> IO[Any]:
+        is_writing.set()
+        has_taken_over.wait(0.2)  # does not happen meanwhile
+        return opened(path, *more)
+
+    monkeypatch.setattr(Path, "open", slow)
+    with ThreadPoolExecutor(1) as earlier:
+        written = earlier.submit(file.append, b"abc", lost)
+        is_writing.wait()
+        file.take_over()
+        received = file.received
+        has_taken_over.set()
+        written.result()
+    assert received == file.received == 3
 
 
 def test_more_bytes_than_announced_are_refused(files: ReceivedFiles) -> None:
