@@ -32,8 +32,8 @@ class ReceivedFile:
     ``zone`` is the part of the page that asked for it, ``owner`` the person who sends it.
     """
 
-    def __init__(self, zone: str, owner: str, name: str, size: int, folder: Path) -> None:
-        self.id = token_hex(16)
+    def __init__(self, file_id: str, zone: str, owner: str, name: str, size: int, folder: Path) -> None:
+        self.id = file_id
         self.zone, self.owner, self.name, self.size = zone, owner, name, size
         self.path = folder / self.id / _name_on_disk(name)
         self.received = 0
@@ -106,16 +106,30 @@ class ReceivedFiles:
                 folder.delete()
 
     def begin(
-        self, session: str, owner: str, zone: str, name: str, size: int, rules: Settings
+        self,
+        session: str,
+        owner: str,
+        zone: str,
+        name: str,
+        size: int,
+        rules: Settings,
+        *,
+        file_id: str | None = None,
     ) -> ReceivedFile:
-        """Returns a new, empty file. Raises Refused if it would exceed a limit."""
+        """Returns a new, empty file. Raises Refused if it would exceed a limit.
+
+        A page that made the id itself can ask again after a lost answer: the same file is returned.
+        """
         with self._lock:
+            known = self._files.get(session, {}).get(file_id or "")
+            if known is not None:
+                return known
             self._refuse_over_limits(session, owner, size, rules)
             try:
                 self.start()
                 assert self._folder is not None  # noqa: S101 - started
                 self._refuse_full_disk(self._folder.path, size)
-                file = ReceivedFile(zone, owner, name, size, self._folder.path)
+                file = ReceivedFile(file_id or token_hex(16), zone, owner, name, size, self._folder.path)
             except OSError as error:
                 raise _no_room(error) from None
             self._files.setdefault(session, {})[file.id] = file

@@ -29,8 +29,9 @@ MOST_ANNOUNCED = 10_000
 
 
 class Announcement(BaseModel):
-    """A file that a page is going to send."""
+    """A file that a page is going to send. With an ``id`` of its own the page can announce the file again."""
 
+    id: Annotated[str | None, Field(pattern=r"^[0-9a-f]{32}$")] = None
     name: Annotated[str, Field(min_length=1, max_length=1000)]
     size: Annotated[int, Field(ge=0)]
     zone: Annotated[str, Field(max_length=200)]
@@ -63,8 +64,9 @@ class UploadRoutes:
             announced.name,
             announced.size,
             self.rules,
+            file_id=announced.id,
         )
-        return JSONResponse({"id": file.id, "received": 0}, 201)
+        return JSONResponse({"id": file.id, "received": file.received}, 201)
 
     async def progress(self, request: Request) -> Response:
         return _state(self._file(request))

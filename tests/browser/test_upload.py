@@ -126,6 +126,26 @@ def test_a_refused_file_says_why_and_is_tried_again(running: Any, page: Page) ->
     expect(row).to_have_attribute("data-state", "complete")
 
 
+def test_a_file_whose_first_answer_is_lost_is_once_on_the_server(running: Any, page: Page) -> None:
+    begun: list[int] = []
+
+    def answer(route: Route) -> None:
+        if route.request.method == "POST":
+            begun.append(route.fetch().status)
+        if begun == [201]:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/uploads/**", answer)
+    open_upload(page, running.url)
+    choose(page, payload("answer-lost.csv", TRUTH))
+    expect(page.locator("[class*=st-key-file_]")).to_have_count(1)
+    expect(file_row(page, "answer-lost.csv")).to_have_attribute("data-state", "complete")
+    assert len(begun) > 1
+    assert len(on_server(running, "answer-lost.csv")) == 1
+
+
 def test_a_server_that_starts_anew_gets_the_files_again(server: Any, page: Page) -> None:
     """A page shows what it had until the next click, which a new session answers."""
     running = server()

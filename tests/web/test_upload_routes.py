@@ -160,6 +160,22 @@ def test_a_long_announcement_is_not_read(server: Server) -> None:
     assert server.ask("POST", SESSION, b" " * MOST_ANNOUNCED, b"  ").status == 413
 
 
+def test_a_file_announced_again_after_a_lost_answer_is_the_same_file(server: Server, tmp_path: Path) -> None:
+    facts = json.dumps({"id": "0a" * 16, "name": "als.csv", "size": 9, "zone": "files"}).encode()
+    first = server.ask("POST", SESSION, facts)
+    assert (first.status, json.loads(first.text)) == (201, {"id": "0a" * 16, "received": 0})
+    server.send(f"{SESSION}/{'0a' * 16}", 0, CONTENT[:4])
+    again = server.ask("POST", SESSION, facts)
+    assert (again.status, json.loads(again.text)) == (201, {"id": "0a" * 16, "received": 4})
+    assert [file.name for file in tmp_path.rglob("*.csv")] == ["als.csv"]
+
+
+@pytest.mark.parametrize("file_id", ["", "..", "a/b", "0a" * 15, "0A" * 16, "0a" * 17])
+def test_an_id_that_a_page_does_not_make_is_refused(server: Server, file_id: str) -> None:
+    facts = {"id": file_id, "name": "als.csv", "size": 9, "zone": "files"}
+    assert server.ask("POST", SESSION, json.dumps(facts).encode()).status == 400
+
+
 def test_limits_are_told_before_the_file_is_sent(tmp_path: Path) -> None:
     server = Server(tmp_path, max_upload_bytes=1000, upload_budget_bytes=1500)
     large = server.begin(size=1001)

@@ -60,12 +60,18 @@ const checked = (answer) => {
   return answer.responseText ? JSON.parse(answer.responseText) : {};
 };
 
+// crypto.randomUUID is missing where the dashboard is not opened with HTTPS.
+const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (n) => n.toString(16).padStart(2, "0")).join("");
+
+// The id is made here: where the answer is lost, the server has the file, and is asked for the same one again.
 const announce = async (zone, task) => {
   const { name, size } = task.file;
   const address = zone.data.address;
-  const facts = JSON.stringify({ name, size, zone: zone.data.zone });
-  const { id } = checked(await call(task, "POST", address, facts));
-  Object.assign(task, { id, address: `${address}/${id}`, sent: 0 });
+  if (!task.address?.startsWith(`${address}/`)) task.address = `${address}/${newId()}`;
+  const id = task.address.slice(address.length + 1);
+  const facts = JSON.stringify({ id, name, size, zone: zone.data.zone });
+  const { received } = checked(await call(task, "POST", address, facts));
+  Object.assign(task, { id, sent: received });
 };
 
 const sendPart = async (zone, task) => {
@@ -125,7 +131,7 @@ const send = async (zone, task) => {
     }
     draw(zone);
   }
-  if (task.state === "cancelled" && task.id) await drop(task.address);
+  if (task.state === "cancelled" && task.address) await drop(task.address);
   begin(zone);
 };
 
@@ -192,7 +198,7 @@ const remove = async (zone, { task, id }) => {
     task.state = "cancelled";
     task.request?.abort();
     task.wake?.();
-    if (!isRunning && task.id) drop(task.address);
+    if (!isRunning && task.address) drop(task.address);
     begin(zone);
     return;
   }
