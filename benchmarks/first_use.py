@@ -30,7 +30,8 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from benchmarks.harness import ROOT
 
-CHROMIUM = (
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -93,6 +94,16 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:  # not yet
         return False
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The machine's Chromium, or Playwright's own, closed at the end."""
+    installed = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=installed, args=list(FLAGS))
+        yield browser
+        browser.close()
 
 
 @dataclass
@@ -250,11 +261,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8590)
     parser.add_argument("--rounds", type=int, default=8, help="clicks of each kind")
     chosen = parser.parse_args()
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     figures: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as temporary, chromium() as browser:
         folder = Path(temporary)
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(CHROMIUM))
 
         def fresh() -> Page:
             return browser.new_page(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
@@ -272,7 +281,6 @@ def main() -> None:
             figures["own files to a ranking"] = own_files(board, fresh(), bookshop(folder), evaluate, view)
         with dashboard(folder / "shop", chosen.port) as board:
             figures["a shop's A/B test"] = own_files(board, fresh(), shop_test(folder), "Analyze", "View")
-        browser.close()
     print(json.dumps(figures, indent=2, ensure_ascii=False))
 
 

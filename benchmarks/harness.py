@@ -31,6 +31,15 @@ MOST_MEMORY = int(0.8 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 """Bytes a contender may ask for: it shall fail alone, and not take the machine with it."""
 
 
+def resident(pid: int) -> int:
+    """Returns the bytes that a process has in memory; 0 if it has ended."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 @dataclass(frozen=True)
 class Cost:
     """CPU seconds (user and system, with all children), peak memory in MiB, and what was printed.

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
 import statistics
 import tempfile
 import threading
@@ -22,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import Page, ViewportSize
 
-from benchmarks.first_use import CHROMIUM, DESKTOP, PATIENCE_MS, Dashboard, Person, dashboard, rest
-from benchmarks.harness import ROOT
+from benchmarks.first_use import DESKTOP, PATIENCE_MS, Dashboard, Person, chromium, dashboard, rest
+from benchmarks.harness import ROOT, resident
 from benchmarks.workloads import make, workload
 
 USERS = "210000"
@@ -47,7 +45,7 @@ class Memory:
         self.server = self.others = 0.0
 
     def now(self) -> float:
-        return resident(self.pid)
+        return resident(self.pid) / MIB
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -61,17 +59,8 @@ class Memory:
 
     def _watch(self) -> None:
         while not self._over.wait(SAMPLE_S):
-            self.server = max(self.server, resident(self.pid))
-            self.others = max(self.others, sum(map(resident, descendants(self.pid))))
-
-
-def resident(pid: int) -> float:
-    """Returns the MiB that a process has in memory; 0 if it has ended."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError):
-        return 0.0
-    return pages * os.sysconf("SC_PAGE_SIZE") / MIB
+            self.server = max(self.server, self.now())
+            self.others = max(self.others, sum(map(resident, descendants(self.pid))) / MIB)
 
 
 def descendants(pid: int) -> list[int]:
@@ -179,14 +168,11 @@ def main() -> None:
     chosen = parser.parse_args()
     make(chosen.folder, chosen.users, ("csv",))
     load = workload(chosen.folder, chosen.users, "csv")
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with tempfile.TemporaryDirectory() as store, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(CHROMIUM))
+    with tempfile.TemporaryDirectory() as store, chromium() as browser:
         size = ViewportSize(width=DESKTOP[0], height=DESKTOP[1])
         page, other = (browser.new_context(viewport=size).new_page() for _ in range(2))
         with dashboard(Path(store), chosen.port) as board:
             rows = upload(board, page, other, [load.truth, load.lists])
-        browser.close()
     sizes = {file.name: round(file.stat().st_size / 1e6) for file in (load.truth, load.lists)}
     print(json.dumps({"MB": sizes, "stages": rows}, indent=2))
 

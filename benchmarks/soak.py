@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.first_use import Dashboard, dashboard
+from benchmarks.harness import resident
 from benchmarks.sessions import PAGES, SEED, demo_store
 from benchmarks.streamlit_client import OpenPage, PageError
 from recdash.service import Workspace
@@ -90,9 +91,7 @@ class Soak:
         return self.memory_mb()
 
     def memory_mb(self) -> float:
-        status = Path(f"/proc/{self.running.process.pid}/status").read_text(encoding="ascii")
-        (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
-        return int(line.split()[1]) / 1000
+        return resident(self.running.process.pid) / 1e6
 
 
 def main() -> None:
