@@ -174,7 +174,7 @@ class CandidateCase:
                 f"breaks {rail.metric}",
                 f"{'raises' if rail.change > 0 else 'lowers'} ",
                 f"{metric_row(rail.metric).usage.guardrail} {rail_amount(rail, evidence.base)}",
-                "catalogue",
+                "settings",
                 f", which exceeds the {100 * rail.guard:.3g} % guardrail",
             )
             for rail in evidence.guardrails

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite, nan
 
 from recdash.comparison import relative
@@ -27,11 +27,17 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import CORRECTIONS, capital, lowered
 
+LONGEST_HEAD = 24
+"""A column's heading calls a baseline with a longer name the baseline."""
 TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online": "worse", "worse": "worse"}
 
 
-def case_table(recommendation: Recommendation, order: Sequence[str] = ()) -> Table:
-    """Returns a table with one row per candidate, best offline first, or in the ``order`` of run ids."""
+def case_table(
+    recommendation: Recommendation, order: Sequence[str] = (), shorten: Callable[[str], str] = str
+) -> Table:
+    """Returns a table with one row per candidate, best offline first, or in the ``order`` of run ids.
+    ``shorten`` shortens the names of runs in a text.
+    """
     query = recommendation.evidence.comparison.query
     cases = sorted(recommendation.cases, key=lambda case: order.index(case.pair.candidate) if order else 0)
     base, rule = recommendation.evidence.base, CORRECTIONS.get(query.terms.correction)
@@ -40,24 +46,33 @@ def case_table(recommendation: Recommendation, order: Sequence[str] = ()) -> Tab
     changes, bounds = with_intervals(
         [row[0] for row in shares], [row[1] for row in shares], unit=PERCENT, off_zero=True
     )
+    decimals = numbers.places(
+        100 * lift.change for case in cases for lift in case.evidence.lifts if lift.is_goal
+    )
     has_lifts = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
     rows: list[tuple[Cell, ...]] = []
     for case, change, interval in zip(cases, changes, bounds, strict=True):
         corrected = [p_value(case.pair.judged.p)] if rule else []
-        lift = [_lift(case)] if has_lifts else []
+        lift = [_lift(case, decimals)] if has_lifts else []
         p = p_value(case.pair.paired.p)
         cells: tuple[Cell, Cell] = change, interval
         if not relative.is_in_percent(case.pair):
             ends = muted(numbers.NONE) if case.pair.is_identical else relative.bounds(case.pair, query.metric)
             cells = relative.change(case.pair), ends
-        rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case)))
+        rows.append(
+            (RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case, shorten))
+        )
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
-        *number_columns(f"{query.where} vs {base}", f"{level(recommendation.evidence)}{corrected_by}", "p"),
+        *number_columns(
+            f"{query.where} vs {base if len(base) <= LONGEST_HEAD else 'baseline'}",
+            f"{level(recommendation.evidence)}{corrected_by}",
+            "p",
+        ),
         *number_columns(*([f"p, {rule}"] if rule else [])),
         *text_columns(*(["A/B test"] if has_lifts else []), "But"),
     ]
-    return Table("", tuple(columns), tuple(rows), _note(cases))
+    return Table("", tuple(columns), tuple(rows), shorten(_note(cases)))
 
 
 def _word(case: CandidateCase) -> Word:
@@ -77,7 +92,7 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
     return pair.percent(pair.paired.mean), (pair.percent(low), pair.percent(high))
 
 
-def _lift(case: CandidateCase) -> Cell:
+def _lift(case: CandidateCase, decimals: int) -> Cell:
     """Returns a cell such as ``Watch time −12 %, engagement rate +6.8 %``: all significant lifts of the
     candidate, else its first goal, greyed out. Without a lift it says that the test is invalid or that there
     was none.
@@ -89,16 +104,15 @@ def _lift(case: CandidateCase) -> Cell:
     if not telling:
         return muted("invalid: sample ratio mismatch" if evidence.invalid_tests else "not tested")
     shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]
-    text = capital(", ".join(_lift_text(lift) for lift in shown))
+    text = capital(", ".join(_lift_text(lift, decimals) for lift in shown))
     return text if shown is telling and (evidence.lost_online or evidence.won_online) else muted(text)
 
 
-def _lift_text(lift: OnlineLift) -> str:
-    amount = 100 * lift.change
-    return f"{lowered(lift.title)} {numbers.signed(amount, numbers.places([amount]))} %"
+def _lift_text(lift: OnlineLift, decimals: int) -> str:
+    return f"{lowered(lift.title)} {numbers.signed(100 * lift.change, decimals)} %"
 
 
-def _but(case: CandidateCase) -> Cell:
+def _but(case: CandidateCase, shorten: Callable[[str], str]) -> Cell:
     """Returns a cell with the risks of the candidate, the most serious first; a note on the correction goes
     before them. ``–`` if there are none.
     """
@@ -106,12 +120,12 @@ def _but(case: CandidateCase) -> Cell:
     note = correction_note(case)
     if note:
         risks.insert(0, note)
-    return capital("; ".join(risks)) if risks else muted(numbers.NONE)
+    return capital(shorten("; ".join(risks))) if risks else muted(numbers.NONE)
 
 
 def _note(cases: Sequence[CandidateCase]) -> str:
-    """Returns the table's note: which candidates are no longer significant after the correction, for which
-    no test is valid, and which segments count.
+    """Returns the table's note: which candidates are no longer significant after the correction, and for
+    which no test is valid.
     """
     decided = [case.name for case in cases if case.decided_by_correction]
     unknown = [case.name for case in cases if not isfinite(case.pair.paired.p)]
@@ -120,4 +134,4 @@ def _note(cases: Sequence[CandidateCase]) -> str:
         notes.append(f"Significant alone, not after the correction: {', '.join(decided)}.")
     if unknown:
         notes.append(f"No valid test: {', '.join(unknown)}.")
-    return " ".join([*notes, "Only segments of users can add a risk."])
+    return " ".join(notes)

@@ -148,11 +148,13 @@ def _only_offline(offline: Sequence[tuple[float | None, float | None]]) -> str:
     return f"Offline {listed(counts)} of {len(offline)} candidates, online none significant yet"
 
 
-def named_places(places: Sequence[str]) -> str:
+def named_places(places: Sequence[str], of: int = 0) -> str:
     """Returns the places of a problem in words, such as ``ALS v3 and EASE`` for ``run 'ALS v3'`` and ``run
-    'EASE'``; if there are many, the first ones and how many more.
+    'EASE'``; if there are many, the first ones and how many more. ``Every run`` if they are all ``of`` them.
     """
     names = [re.sub(r"^run '(.+?)'(?=$|, )", r"\1", place) for place in places]
+    if of > 1 and len(names) == of and all(re.fullmatch("run '.+?'", place) for place in places):
+        return "Every run"
     more = len(names) - MOST_NAMED
     return listed(names if more <= 1 else [*names[:MOST_NAMED], f"{more} more runs"])
 

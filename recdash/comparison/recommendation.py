@@ -39,6 +39,7 @@ from recdash.comparison.pairs import Comparison
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import OfflineVerdict, decide
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, why_not
+from recdash.domain.results import OnlineLift
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, many, named_number
@@ -141,14 +142,16 @@ def recommend(
     same_users: bool = True,
     unlinked: bool = True,
     missing: bool = True,
+    named: bool = True,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
     ``intervals=False`` leaves out the guardrails' intervals: they need all lists to be read again, and the
     recommendation does not depend on them. ``same_users=False`` compares the other metrics over the
     experiment's users even if the primary metric names other ones, as older reports do.
-    ``unlinked=False`` does not say which A/B tests are not used, and ``missing=False`` does not say whether a
-    loss comes from users without recommendations, as in older reports.
+    ``unlinked=False`` does not say which A/B tests are not used, ``missing=False`` does not say whether a
+    loss comes from users without recommendations, and ``named=False`` neither names the candidate from which
+    another does not differ nor says how much was examined, as in older reports.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
@@ -160,7 +163,7 @@ def recommend(
         return _not_comparable(cases, gather_evidence(source, comparison, intervals=False))
     if missing:
         cases = (*(_with_missing(source, case) for case in cases[:MOST_REASONS]), *cases[MOST_REASONS:])
-    comparison, chosen = comparable, _choose(cases)
+    comparison, chosen = comparable, _choose(cases, named=named)
     if left_out:
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
     if unlinked and (tests := source.unlinked_tests()):
@@ -201,7 +204,25 @@ def untested_rivals(today: Recommendation) -> str:
     return f"{same}, but {have} not been in an A/B test."
 
 
-def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
+def open_guardrails(today: Recommendation) -> str:
+    """Returns, for each guardrail that the A/B test of the recommended candidate leaves open, which loss it
+    does not rule out and how many more users would decide it. Empty if there is none.
+    """
+    chosen = today.case_of(today.run) if today.run else None
+    lifts = [lift for lift in chosen.evidence.lifts if lift.is_open] if chosen else []
+    return " ".join(map(_open_guardrail, lifts))
+
+
+def _open_guardrail(lift: OnlineLift) -> str:
+    change = "rise" if lift.lower_is_better else "loss"
+    limit = f"a {change} of {100 * (lift.margin or 0):.3g} % or more in {lift_name(lift)}"
+    text = f"The A/B test does not rule out {limit}: {interval_of(lift)}"
+    if not lift.more_users:
+        return f"{text}."
+    return f"{text}. About {numbers.count(numbers.rounded(lift.more_users))} more users would decide it."
+
+
+def _choose(cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
     """Returns the recommendation. The first of these steps that applies decides:
 
     1. Ship a candidate that won an A/B test: a valid test result counts more than a higher offline score.
@@ -220,10 +241,10 @@ def _choose(cases: tuple[CandidateCase, ...]) -> Recommendation:
     for case in cases:
         by_case.setdefault(case.case, []).append(case)
     if proven := by_case.get("proven"):
-        return _ship(_best_online(proven), cases)
+        return _ship(_best_online(proven), cases, named=named)
     sound = by_case.get("sound", [])
     if sound and not is_tested:
-        return _ship(_unbeaten(sound), cases)
+        return _ship(_unbeaten(sound), cases, named=named)
     waiting = [case for case in cases if case.case in ("sound", "invalid test") or case.is_running]
     if waiting and (best := _unbeaten(waiting)).case != "sound":
         return _test([best] if best.is_running else by_case[best.case], cases)
@@ -278,12 +299,11 @@ def _not_comparable(cases: tuple[CandidateCase, ...], evidence: VerdictEvidence)
     return Recommendation("not comparable", None, headline, tuple(why_not(evidence)), (), cases, evidence)
 
 
-def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommendation:
+def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
     offline = offline_words(chosen)
     if chosen.case == "sound":
-        why = _linked(
-            f"{offline}, and no other metric, segment of users or guardrail speaks against it.", "leaderboard"
-        )
+        nothing = "no other metric, segment of users or guardrail speaks against it"
+        why = _linked(f"{offline}, and {_examined(chosen) if named else nothing}.", "leaderboard")
     else:
         won, finding = chosen.evidence.won_online[0], chosen.evidence.finding
         lift = online_words(won)
@@ -293,7 +313,7 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommenda
             text = f"It won online: {lift}; offline, {offline}{unsure}."
         why = (Piece(text, "offline-online", metric_of(won)),)
     risks = _but(chosen) or (() if chosen.evidence.lifts else (UNTESTED,))
-    others = [*_passed_over(chosen, cases), *_as_good(chosen, cases)]
+    others = [*_passed_over(chosen, cases), *_as_good(chosen, cases, named=named)]
     return Recommendation(
         "ship", chosen.pair.candidate, f"Ship {chosen.name}", (why, *others)[:MOST_REASONS], risks, cases,
         chosen.evidence,
@@ -474,16 +494,36 @@ def _was_tested(case: CandidateCase) -> bool:
     return bool(case.evidence.lifts or case.evidence.invalid_tests)
 
 
-def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
+def _examined(case: CandidateCase) -> str:
+    """Returns that nothing speaks against a candidate, with how much was examined, such as ``nothing speaks
+    against it in 5 other metrics, 3 segments of users and 5 guardrails``.
+    """
+    evidence = case.evidence
+    counts = {
+        "other metric": len(evidence.metrics),
+        "segment of users": len(evidence.slices),
+        "guardrail": len(evidence.guardrails),
+    }
+    looked_at = [_of_kind(n, kind) for kind, n in counts.items() if n]
+    return f"nothing speaks against it in {listed(looked_at)}" if looked_at else "nothing else was examined"
+
+
+def _of_kind(n: int, kind: str) -> str:
+    first, _, rest = kind.partition(" of ")
+    return f"{many(n, first)} of {rest}" if rest else many(n, kind)
+
+
+def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: bool) -> Iterator[RichText]:
     """Yields a sentence for each candidate that has the same case as the chosen one and is not significantly
     worse.
     """
     for case in cases:
         if case is chosen or case.case != chosen.case or _beats(chosen, case):
             continue
-        text = (
-            "also won its A/B test" if chosen.case == "proven" else "is not significantly different from it"
-        )
+        other = chosen.name if named else "it"
+        text = f"is not significantly different from {other}"
+        if chosen.case == "proven":
+            text = "also won its A/B test"
         yield _linked(f"{case.name} {text}.", "leaderboard")
 
 

@@ -60,7 +60,7 @@ def notices(
     first = "The higher score" if run.has_score else "The earlier row"
     table = (
         (counts.unknown_users, "users-without-truth", f"{users(counts.unknown_users)} not in the test set",
-         "Without test items, their lists count for catalogue-level metrics only."),
+         "Without test items, these lists count for catalogue-level metrics only."),
         (counts.duplicates, "duplicate-pairs",
          f"{counts.duplicates:,} duplicate (user, item) rows in the lists of {doubled_in}",
          _DUPLICATES[duplicates]),

@@ -145,6 +145,7 @@ class ReportContext:
             same_users=self.same_users,
             unlinked=unlinked,
             missing=not self.former_answers,
+            named=self.wording > EQUAL_USERS_WORDING,
         )
 
     @property

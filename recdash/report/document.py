@@ -69,6 +69,8 @@ EQUAL_USERS_WORDING = 9
   inconclusive.
 - *What would change it*: the questions keep one order, ask for cutoffs beyond the longest list, and do not
   name to what a segment changes the recommendation. The heading does not say how many leave it open.
+- *Ship*: the reasons do not say how many metrics, segments and guardrails were examined, nor name the
+  candidate from which another does not differ.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

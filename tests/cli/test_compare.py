@@ -78,7 +78,7 @@ def test_the_verdict_ships_the_best_and_names_its_rival(call: Recdash) -> None:
     verdict = result["verdict"]
     assert (verdict["state"], verdict["run"]) == ("ship", "new")
     assert verdict["text"].startswith("Ship new. nDCG@3 is ")
-    assert "other is not significantly different from it." in verdict["text"]
+    assert "other is not significantly different from new." in verdict["text"]
     assert "Not separable from other (difference " in result["offline"]["text"]
 
 

@@ -15,7 +15,7 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, N, Table, run
 
 from recdash.comparison import ComparisonQuery, Margin, Terms, compare
 from recdash.comparison.case_table import case_table
-from recdash.comparison.recommendation import Recommendation, recommend, untested_rivals
+from recdash.comparison.recommendation import Recommendation, open_guardrails, recommend, untested_rivals
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice
 from recdash.errors import Problem
@@ -42,7 +42,7 @@ QUICKER = replace(SLOWER, lift=0.1, low=0.05, high=0.15)
 COVERAGE = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
 """ALS loses 40 % of the coverage; its guardrail allows 20 %."""
 GAIN = "nDCG@10 is 10 % above Popular"
-CLEAN = f"{GAIN}, and no other metric, segment of users or guardrail speaks against it."
+CLEAN = f"{GAIN}, and nothing else was examined."
 UNTESTED = "But no A/B test has confirmed it yet."
 SHORT_OF_COVERAGE = "lowers catalogue coverage by 40 %, which exceeds the 20 % guardrail."
 ROSE = "session watch time rose by 5.1 % in the A/B test"
@@ -240,6 +240,12 @@ def test_a_guardrail_that_may_be_broken_online_is_a_risk_of_what_won() -> None:
     result = recommendation(only(CLEAR, tests=[WIN, replace(HELD, low=-0.03, high=0.01)]))
     assert result.headline == "Ship ALS"
     assert told(result)[-1] == "But ALS may break the guardrail sessions per user in the A/B test."
+    loss, interval = "a loss of 2 % or more in sessions per user", "−3.00 to +1.00 % (95 % CI)"
+    open_ = f"The A/B test does not rule out {loss}: {interval}"
+    assert open_guardrails(result) == f"{open_}."
+    known = replace(HELD, low=-0.03, high=0.01, more_users=179_800)
+    result = recommendation(only(CLEAR, tests=[WIN, known]))
+    assert open_guardrails(result) == f"{open_}. About 180,000 more users would decide it."
 
 
 def test_two_tests_that_contradict_each_other_ask_for_another() -> None:
@@ -312,10 +318,17 @@ def test_two_that_do_not_differ_are_tested_together() -> None:
     assert told(result)[0] == "nDCG@10 of EASE is 11 % above Popular; it has not been in an A/B test."
 
 
+def test_the_reason_says_how_much_was_examined() -> None:
+    new = Slice("user_warmth", "new", "New users", users=np.arange(N) >= N // 2)
+    table = only(CLEAR, cuts=[new])
+    (why, _) = told(recommendation(table))
+    assert why == f"{GAIN}, and nothing speaks against it in 1 segment of users."
+
+
 def test_one_that_is_as_good_is_named() -> None:
     result = recommendation(two(CLEAR, RIVAL))
     assert result.headline == "Ship Tower"
-    assert told(result)[1] == "ALS is not significantly different from it."
+    assert told(result)[1] == "ALS is not significantly different from Tower."
 
 
 def test_of_several_that_lose_the_baseline_is_kept() -> None:

@@ -273,7 +273,10 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
     told = [element.value.replace("\\", "").replace("\u2060", "") for element in app.markdown]
     expected = "With those of popular for them, its nDCG@5 would be 0.600; popular has 0.000."
     assert any(text.endswith(expected) for text in told)
-    assert any("als gives 8 users with a relevant item no" in element.value for element in app.markdown)
+    assert any(
+        "8 users with a relevant item get no recommendations from als" in element.value
+        for element in app.markdown
+    )
     press(app, "Add it with popular items for them")
     completed = next(
         run for run in workspace.runs.all(ids["films"]) if run.name == "als + popular for the rest"

@@ -192,8 +192,8 @@ def test_a_list_of_reports_says_which_follow_the_data_and_making_one_comes_befor
     Reports(workspace).make(question, ("evidence",), title="Follows", live=True)
     app = open_page("reports", e=question.experiment)
     assert "A live report follows the data, a snapshot keeps its numbers." in said(app)
-    assert re.search(r"Follows .* 20\d\d Live HTML", said(app))
-    assert re.search(r"Stays .* 20\d\d Snapshot HTML", said(app))
+    assert re.search(r"Follows .* 20\d\d Live, follows the data HTML", said(app))
+    assert re.search(r"Stays .* 20\d\d Snapshot, keeps its numbers HTML", said(app))
     names = [element.label for element in app.expander]
     assert names.index("Make a report") < names.index("Manage a report")
 

@@ -28,7 +28,7 @@ def test_the_headline_counts_runs_and_names_the_chosen_baseline() -> None:
 
 def test_an_offer_says_how_many_users_are_left_out() -> None:
     offered = sentence(FallbackOffer("a", "ItemKNN", 1_100))
-    assert offered == "ItemKNN gives 1,100 users with a relevant item no recommendations."
+    assert offered == "1,100 users with a relevant item get no recommendations from ItemKNN."
 
 
 def test_a_run_is_completed_by_one_click(workspace: Workspace, open_page: Open) -> None:
@@ -36,7 +36,7 @@ def test_a_run_is_completed_by_one_click(workspace: Workspace, open_page: Open) 
     app = open_page("runs")
     assert "2 runs" in said(app)
     assert any(
-        "als gives 15 users with a relevant item no recommendations" in str(line.value)
+        "15 users with a relevant item get no recommendations from als" in str(line.value)
         for line in app.markdown
     )
     press(app, "Add it with popular items for them")

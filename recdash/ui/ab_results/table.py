@@ -260,9 +260,8 @@ def finding_cell(row: OnlineRow, users: int) -> Html:
     more = ""
     if row.more_users and row.word == "not settled":
         too_small = is_out_of_reach(row.more_users, users)
-        more = (
-            "this test is too small to tell" if too_small else f"needs ≈ {brief(row.more_users)} more users"
-        )
+        needs = f"≈ {brief(row.more_users)} more users"
+        more = f"this test is too small to tell: {needs}" if too_small else f"needs {needs}"
     tone = TONES.get(row.word, "same")
     return widgets.two_lines(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
 

@@ -152,6 +152,13 @@ class View:
         """
         return self._short_names[run_id]
 
+    def with_short_names(self, text: str) -> str:
+        """Returns a text in which names of runs are shortened as in headings and sentences."""
+        names = {mark.name: self._short_names[run_id] for run_id, mark in self.marks.items()}
+        for name in sorted(names, key=len, reverse=True):
+            text = text.replace(name, names[name]) if names[name] != name else text
+        return text
+
 
 def begin(page: str) -> None:
     """Records that a run of the page with this address begins; "" is the overview."""

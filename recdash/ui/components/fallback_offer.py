@@ -53,8 +53,9 @@ def _draw(known: FallbackOffer, shown: Sequence[str], expected: str) -> None:
 
 
 def sentence(known: FallbackOffer) -> str:
-    """Returns a sentence such as ``ItemKNN 100 gives 110 users with a relevant item no recommendations.``"""
-    return f"{known.name} gives {many(known.n_users, 'user')} with a relevant item no recommendations."
+    """Returns a sentence such as ``110 users with a relevant item get no recommendations from ItemKNN.``"""
+    get = "gets" if known.n_users == 1 else "get"
+    return f"{many(known.n_users, 'user')} with a relevant item {get} no recommendations from {known.name}."
 
 
 def _add(known: FallbackOffer, shown: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
-from recdash.comparison.recommendation import untested_rivals
+from recdash.comparison.recommendation import open_guardrails, untested_rivals
 from recdash.comparison.sensitivity import TITLE, summary_of
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import CORRECTIONS, day, tone
@@ -37,13 +37,16 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
-    known, rivals = measured_numbers(today.evidence), untested_rivals(today)
+    known = measured_numbers(today.evidence)
+    remarks = filter(None, (untested_rivals(today), open_guardrails(today)))
     correction = today.evidence.comparison.query.terms.correction
     figures = [_explained_figure(view, measured, correction) for measured in known]
     numbers = html(
-        '<p class="rd-muted">{whose}</p>{rivals}<div class="rd-tiles rd-figures">{figures}</div>',
-        whose=whose_numbers(today),
-        rivals=html('<p class="rd-muted">{rivals}</p>', rivals=rivals) if rivals else "",
+        '<p class="rd-muted">{whose}</p>{remarks}<div class="rd-tiles rd-figures">{figures}</div>',
+        whose=view.with_short_names(whose_numbers(today)),
+        remarks=join(
+            [html('<p class="rd-muted">{text}</p>', text=view.with_short_names(text)) for text in remarks]
+        ),
         figures=join(figures),
     )
     return html(
@@ -89,7 +92,14 @@ def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     texts = []
     for words in sentences:
         parts = [
-            links.link(view, widgets.unbroken(part.text), part.page, part.params, part.hint) for part in words
+            links.link(
+                view,
+                widgets.unbroken(view.with_short_names(part.text)),
+                part.page,
+                part.params,
+                part.hint,
+            )
+            for part in words
         ]
         texts.append(join(parts))
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
@@ -149,7 +159,8 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         page = "segments" if "by" in params else "overview" if params else ""
         if not params and change.question.startswith("Other k"):
             page = "metric-vs-k"
-        question, answer = links.link(view, change.question, page, params), html("{text}", text=change.answer)
+        question = links.link(view, change.question, page, params)
+        answer = view.with_short_names(change.answer)
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))

@@ -5,6 +5,7 @@ evidence.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,6 +17,7 @@ from recdash.comparison.cells import metric_values
 from recdash.comparison.wording import differences_note, level, n_tested, short_interval, tiles_note
 from recdash.domain.defaults import is_popular
 from recdash.domain.results import WHOLE
+from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import RunName, number_columns, text_columns
 from recdash.formatting.wording import count_range, many, named_number, small
@@ -100,6 +102,8 @@ def show(view: View) -> None:
     with beside:
         widgets.section("Data and comparability")
         st.html(notes(view))
+        if today is not None and today.evidence.leader is not None:
+            widgets.note([population(view, today.evidence.leader.candidate)])
     if today is not None and today.cases:
         show_numbers(view, today)
 
@@ -178,7 +182,7 @@ def show_values(view: View) -> None:
 
 def show_cases(view: View, today: Recommendation) -> None:
     """Draws a table of the case for every candidate, with uncorrected and corrected p-values."""
-    table = case_table(today, order_of_values(view))
+    table = case_table(today, order_of_values(view), view.with_short_names)
     widgets.section("Evidence on every candidate", table.note)
     label = "The case for every candidate"
     st.html(
@@ -200,7 +204,8 @@ def show_numbers(view: View, today: Recommendation) -> None:
     evidence, drawn = today.evidence, tiles(today)
     if evidence.leader is None or not drawn:
         return
-    widgets.section(f"{evidence.name} in numbers", tiles_note(evidence))
+    note = view.with_short_names(tiles_note(evidence))
+    widgets.section(f"{view.short(evidence.leader.candidate)} in numbers", note)
     st.html(cards.tiles_html(drawn, view.marks[evidence.leader.candidate]))
     lines = [verdict_card.paragraph(view, [sentence], "rd-quiet") for sentence in today.offline.sentences]
     standing = _standing(view)
@@ -252,7 +257,8 @@ def show_forest(view: View, verdict: Recommendation) -> None:
         show_values(view)
         return
     title = headlines.beats(dict(zip(rows["run"], rows["word"], strict=True)), verdict.evidence.base)
-    widgets.section(title, note_of_forest(view, verdict, rows))
+    note = view.with_short_names(note_of_forest(view, verdict, rows))
+    widgets.section(view.with_short_names(title), note)
     label = f"Paired difference in {metric_at(view.metric, view.k)}"
     st.html(forest.forest_html(rows, view.marks, label))
     if comparison.apart:
@@ -302,6 +308,25 @@ def note_of_forest(view: View, verdict: Recommendation, rows: pd.DataFrame) -> s
 # ── notices about the data ───────────────────────────────────────────────────────────────────
 
 
+def population(view: View, run_id: str) -> str:
+    """Returns how the users of the test set become those with recommendations from a run, such as ``6,263
+    users in the test set, 4,556 with a relevant item, 2,871 of these with recommendations from ease.``
+    """
+    counts = next(run for run in view.runs if run.id == run_id).ledger
+    known = [counts.get(name) for name in ("truth_users", "without_relevant", "without_list")]
+    if None in known:
+        return ""
+    n_users, without_relevant, without_list = (count or 0 for count in known)
+    relevant = n_users - without_relevant
+    steps = [f"{many(n_users, 'user')} in the test set"]
+    if without_relevant:
+        steps.append(f"{numbers.count(relevant)} with a relevant item")
+    if without_list:
+        served = numbers.count(relevant - without_list)
+        steps.append(f"{served} of these with recommendations from {view.short(run_id)}")
+    return f"{', '.join(steps)}."
+
+
 def _nothing(view: View) -> str:
     """Returns the sentence for no notices; it does not contradict a warning on comparability in the banner
     above.
@@ -326,7 +351,7 @@ def notes(view: View) -> Html:
         *online_tests.disagreements(view),
         *without_formats(others),
         *replicate_spread.notices(view),
-        *headlines.merge_problems(of_runs, headlines.named_places),
+        *headlines.merge_problems(of_runs, partial(headlines.named_places, of=len(ids))),
     ]
     list_html = notices_html(notices[:MOST_NOTES], nothing=_nothing(view))
     more = len(notices) - MOST_NOTES

@@ -17,8 +17,8 @@ from recdash.ui.components import idempotent_form, widgets
 
 FORM = "report"
 KINDS = {
-    "snapshot": "Snapshot: as the numbers stand now",
-    "live": "Live: updated with the data, computed when it is opened",
+    "snapshot": "Snapshot: keeps today's numbers",
+    "live": "Live: follows the data",
 }
 
 

@@ -39,7 +39,7 @@ def show(view: View) -> None:
     if active:
         subtitle = (
             "The newest first. A live report follows the data, a snapshot keeps its numbers. "
-            "A downloaded report is one file and needs no network."
+            "A downloaded file never changes and needs no network."
         )
         widgets.title(many(len(active), "report"), subtitle)
     else:
@@ -54,7 +54,7 @@ def show(view: View) -> None:
                 _headline(report),
                 report.author,
                 day(report.created),
-                "Snapshot" if report.document else "Live",
+                "Snapshot, keeps its numbers" if report.document else "Live, follows the data",
                 _downloads(report),
             ]
             for report in active
