@@ -15,6 +15,7 @@ import numpy as np
 from recdash.domain.hits import Hits
 from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
+from recdash.formatting.numbers import of_100
 from recdash.formatting.wording import listed, plural
 
 LISTED = ("both", "judged_both", "run")
@@ -33,8 +34,9 @@ class Basis:
     """The tables and rules on which the numbers of one run depend.
 
     ``tables`` is {kind: content hash}; a kind without a table is missing or None. ``served`` identifies which
-    users with a relevant item have a list (None if not recorded). ``version`` is the release that scored the
-    run. ``computed``: the run is a reference candidate. ``ids``: problems of its ids.
+    users with a relevant item have a list (None if not recorded). ``rows`` is the number of rows read, 0 if
+    not recorded. ``version`` is the release that scored the run. ``computed``: the run is a reference
+    candidate. ``ids``: problems of its ids.
     """
 
     run: str
@@ -45,6 +47,7 @@ class Basis:
     version: str
     counted: int
     without_list: int
+    rows: int = 0
     tied_rows: int = 0
     duplicates: str = "first"
     repeated: int = 0
@@ -80,6 +83,7 @@ def basis_of(run: Run, experiment: Experiment, ids: tuple[Problem, ...] = ()) ->
         version=str(made.get("version", "0")),
         counted=ledger.get("counted") or 0,
         without_list=ledger.get("without_list") or 0,
+        rows=ledger.get("rows") or 0,
         tied_rows=ledger.get("tied_rows") or 0,
         duplicates=str(made.get("duplicates", "first")),
         repeated=ledger.get("duplicates") or 0,
@@ -98,17 +102,23 @@ def served_users_hash(hits: Hits) -> str:
 
 
 def comparability_problems(
-    bases: Sequence[Basis], changes: Sequence[DefinitionChange] = CHANGES, *, alike: bool = False
+    bases: Sequence[Basis],
+    changes: Sequence[DefinitionChange] = CHANGES,
+    *,
+    alike: bool = False,
+    former: bool = False,
 ) -> list[Problem]:
     """Returns the reasons why the runs' numbers may not be comparable; empty if they are.
 
     ``alike``: whether users without a list from any run are reported, too. They change no comparison, but
-    count as 0 in every value.
+    count as 0 in every value. ``former``: tied scores are reported as older reports do, however few there
+    are.
     """
+    order = _former_order if former else _tied_scores
     differences = [
         *_different_tables(bases),
         *_different_rules(bases),
-        *_different_order(bases),
+        *order(bases),
         *_different_versions(bases, changes),
         *_different_users(bases, alike=alike),
         *(
@@ -173,6 +183,41 @@ def _relevance(basis: Basis) -> str:
     return "relevance above 0" if basis.threshold is None else f"relevance from {basis.threshold:g}"
 
 
+_TIES = {"file": "keep the order of the file", "item_desc": "are ordered by item id, descending"}
+TIES_MATTER = 0.01
+"""The smallest share of tied rows that is reported."""
+
+
+def _tied_scores(bases: Sequence[Basis]) -> Differences:
+    """Yields a difference if many scores of a run are tied while other runs follow another rule for the order
+    of lists. A run ordered by rank, or by its file, has no scores that could be tied.
+
+    Reference candidates are left out: their order is part of their definition.
+    """
+    uploaded = [basis for basis in bases if not basis.computed]
+    tied = [basis for basis in uploaded if _is_tied(basis) and basis.tied_rows >= TIES_MATTER * basis.rows]
+    if not tied or len(_groups(uploaded, map(_order_rule, uploaded))) < 2:
+        return
+    parts = [f"{_tied_share(basis)} of {basis.run} {_TIES[basis.ties]}" for basis in tied]
+    fix = "The order of tied scores is arbitrary; see its effect on the value on Definitions."
+    yield "different-order", f"some scores are tied: {'; '.join(parts)}", fix
+
+
+def _is_tied(basis: Basis) -> bool:
+    return basis.order == "score" and basis.tied_rows > 0
+
+
+def _order_rule(basis: Basis) -> str:
+    return basis.ties if basis.order == "score" else basis.order
+
+
+def _tied_share(basis: Basis) -> str:
+    """Returns how many rows are tied, as a share if the number of rows is known."""
+    if not basis.rows:
+        return f"{basis.tied_rows:,} rows"
+    return f"{of_100(basis.tied_rows, basis.rows)} % of the rows"
+
+
 _ORDERS = {
     "rank": "by rank",
     "file": "with tied scores in file order",
@@ -180,17 +225,17 @@ _ORDERS = {
 }
 
 
-def _different_order(bases: Sequence[Basis]) -> Differences:
-    """Yields a difference if runs follow different rules for the order of lists. Orders by rank and by score
-    differ only if some scores are tied.
+def _former_order(bases: Sequence[Basis]) -> Differences:
+    """Yields what older reports say of tied scores: a difference if runs follow different rules for the order
+    of lists. Orders by rank and by score differ only if some scores are tied.
 
     Reference candidates are left out: their order is part of their definition.
     """
     uploaded = [basis for basis in bases if not basis.computed]
-    tied = [basis for basis in uploaded if basis.order == "score" and basis.tied_rows]
+    tied = [basis for basis in uploaded if _is_tied(basis)]
     if not tied:
         return
-    rules = _groups(uploaded, [basis.ties if basis.order == "score" else basis.order for basis in uploaded])
+    rules = _groups(uploaded, map(_order_rule, uploaded))
     if len(rules) > 1:
         rows = listed([f"{basis.tied_rows:,} rows of {basis.run}" for basis in tied])
         sides = "; ".join(f"{listed(names)} {_ORDERS[rule]}" for rule, names in rules.items())

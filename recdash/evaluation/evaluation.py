@@ -454,6 +454,7 @@ class Evaluation:
             version=__version__,
             counted=run.ledger.counted,
             without_list=run.ledger.without_list,
+            rows=run.ledger.rows,
             tied_rows=run.ledger.tied_rows or 0,
             threshold=hits.truth.threshold,
             served=served_users_hash(hits),

@@ -59,6 +59,10 @@ def suggest(gains: Numbers) -> Suggestion | None:
     )
 
 
+EVERY_ROW_RELEVANT = "every-row-relevant"
+"""The code of the notice that every row counts although the values look like ratings."""
+
+
 def every_row_notice(truth: Truth) -> list[Problem]:
     """Returns the notice that every row above 0 counts although the page Add data suggests a threshold; empty
     if a threshold was given or none is suggested.
@@ -69,7 +73,7 @@ def every_row_notice(truth: Truth) -> list[Problem]:
     least = f"{suggestion.threshold:g}"
     finding = f"every row counts; the page Add data suggests from {least} up (values {suggestion.scale})"
     fix = f"For the same numbers set relevance_threshold={least}, or --relevance-threshold {least}."
-    return [Problem("every-row-relevant", "relevance", finding, fix)]
+    return [Problem(EVERY_ROW_RELEVANT, "relevance", finding, fix)]
 
 
 def _are_counts(grades: Numbers, rows: Ints) -> bool:

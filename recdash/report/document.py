@@ -71,6 +71,7 @@ EQUAL_USERS_WORDING = 9
   name to what a segment changes the recommendation. The heading does not say how many leave it open.
 - *Ship*: the reasons do not say how many metrics, segments and guardrails were examined, nor name the
   candidate from which another does not differ.
+- Data: tied scores are noted however few they are, also beside runs without scores.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

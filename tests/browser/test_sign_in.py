@@ -152,7 +152,7 @@ def test_a_reader_finds_plain_words_where_an_editor_uploads(
     page = visit()
     page.goto(f"{url}/upload")
     sign_in(page, "viewer")
-    settle(page, page.get_by_role("heading", name="Add data is for editors"))
+    settle(page, page.get_by_role("heading", name="Only editors can open Add data"))
     expect(page).to_have_url(f"{url}/upload")
     assert page.get_by_test_id("file-zone-input").count() == 0
 
@@ -197,7 +197,7 @@ def test_a_guest_reads_one_experiment_until_the_link_is_taken_back(
     page = visit()
     page.goto(f"{url}/s/{shared.token}")
     banner = page.get_by_role("note")
-    expect(banner).to_contain_text(f"You read films by a link that {workspace.person.name} shared until")
+    expect(banner).to_contain_text(f"Read-only link to films, shared by {workspace.person.name}, valid until")
     assert offered(page) & EDITORS_PAGES == set()
     workspace.sharing.revoke(shared.link.id)
     page.locator(".st-key-places a").filter(has_text="Compare").click()

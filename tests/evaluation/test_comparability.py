@@ -79,11 +79,24 @@ def test_the_words_name_the_sides() -> None:
 def test_an_order_by_score_is_as_good_as_one_by_rank_until_scores_are_tied() -> None:
     scored = replace(EASE, order="score")
     assert codes(ALS, scored) == []
-    assert told(ALS, replace(scored, tied_rows=1200)) == (
-        "comparison: the lists are ordered by different rules: als by rank; ease with tied scores in "
-        "file order; 1,200 rows of ease are tied. The order of tied scores is arbitrary; see its "
-        "effect on the value on Definitions."
+    assert told(ALS, replace(scored, tied_rows=1200, rows=10_000)) == (
+        "comparison: some scores are tied: 12 % of the rows of ease keep the order of the file. The order of "
+        "tied scores is arbitrary; see its effect on the value on Definitions."
     )
+    (problem,) = comparability_problems([ALS, replace(scored, tied_rows=1200)], former=True)
+    assert problem.found == (
+        "the lists are ordered by different rules: als by rank; ease with tied scores in file order; "
+        "1,200 rows of ease are tied"
+    )
+
+
+def test_few_ties_and_lists_without_scores_raise_nothing_but_in_older_reports() -> None:
+    in_file_order, tied = replace(ALS, order="file"), replace(EASE, order="score", tied_rows=4, rows=60_000)
+    assert codes(in_file_order, ALS, tied) == []
+    many = told(in_file_order, ALS, replace(tied, tied_rows=600))
+    assert "als" not in many
+    (problem,) = comparability_problems([ALS, tied], former=True)
+    assert problem.code == "different-order"
 
 
 def test_ties_broken_alike_raise_nothing() -> None:

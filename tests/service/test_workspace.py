@@ -901,3 +901,15 @@ def test_an_experiment_may_count_repeated_items_at_each_place(space: Workspace) 
 def test_an_experiment_refuses_a_rule_that_there_is_not(space: Workspace) -> None:
     with pytest.raises(InputError, match=r"users: 'all'\. Choose truth, both, judged"):
         space.experiments.read_setup("x", {"u1": {"a": 1}}, users="all")  # type: ignore[arg-type]
+
+
+def test_an_experiment_made_in_python_says_that_every_rating_counts(workspace: Workspace) -> None:
+    truth = pd.DataFrame({"user_id": list("abcde"), "item_id": list("vwxyz"), "rating": [5.0, 4, 4.5, 3, 1]})
+
+    def codes(made: Experiment) -> list[str]:
+        return [notice["code"] for notice in made.settings["notices"]]
+
+    assert "every-row-relevant" in codes(workspace.experiments.create("all", truth))
+    assert "every-row-relevant" not in codes(
+        workspace.experiments.create("high", truth, relevance_threshold=4)
+    )

@@ -212,7 +212,7 @@ def test_the_sum_is_written_out() -> None:
 def test_the_two_ends_of_the_title_are_told_apart(low: float, high: float, said: str) -> None:
     found = under_presets(recdash=("own", low), RecTools=("equal", high))
     assert definitions.finding(found) == f"b's bpref@10 {said}"
-    assert "Not in the range" not in definitions.subtitle(found)
+    assert "for the range" not in definitions.subtitle(found)
 
 
 def test_a_number_that_a_library_does_not_compute_is_not_in_its_range() -> None:
@@ -224,7 +224,7 @@ def test_a_number_that_a_library_does_not_compute_is_not_in_its_range() -> None:
         CAPRI=("documented", 0.265),
     )
     assert definitions.finding(found) == "b's bpref@10 ranges from 0.214 to 0.265 across libraries"
-    assert "Not in the range: Elliot, which computes another number." in definitions.subtitle(found)
+    assert "Not counted for the range: Elliot, which computes another number." in definitions.subtitle(found)
 
 
 def under_presets(**rows: tuple[str, float]) -> definitions.PresetsOfRun:
@@ -271,7 +271,7 @@ def test_a_long_list_is_told_by_its_hits() -> None:
 def test_a_page_that_compares_says_what_is_not_comparable(shown: Open, page: str) -> None:
     text = said(shown(page))
     assert text.count("50 % of users get no recommendations from half and count as 0.") == 1
-    assert "The lists are ordered by different rules" in text
+    assert "Some scores are tied" in text
 
 
 @pytest.mark.parametrize("page", [*COMPARING, "offline_online"])

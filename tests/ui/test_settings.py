@@ -74,6 +74,8 @@ def test_viewers_read_the_rules(
     app = open_page("settings")
     assert "Save rules" not in [button.label for button in app.button]
     assert all(box.disabled for box in (*app.number_input, *app.text_input, *app.checkbox))
+    assert [info.value for info in app.info] == ["Only editors can change these rules."]
+    assert "add the same files" not in said(app)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ CHANGING = {"Upload", "Upload a run", "Upload an online test", "Load the demo", 
 def is_shown(app: AppTest) -> bool:
     """Is the page there, and no plain words in its place? What is refused has nothing to choose from."""
     words = said(app)
-    refused = "Sign in to read this" in words or "is for editors" in words
+    refused = "Sign in to read this" in words or "Only editors can open" in words
     widgets = [*app.selectbox, *app.button, *app.text_input, *file_zones(app)]
     assert not (refused and widgets), "refused and drawn"
     return not refused

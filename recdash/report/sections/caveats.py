@@ -8,10 +8,11 @@ from dataclasses import replace
 from recdash.comparison.headlines import merge_problems
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import CAVEATS
+from recdash.evaluation.relevance import EVERY_ROW_RELEVANT
 from recdash.formatting.wording import listed, named_number, plural
 from recdash.metrics.naming import metric_title
 from recdash.report.context import ReportContext
-from recdash.report.document import Notice, Notices, Section
+from recdash.report.document import EQUAL_USERS_WORDING, Notice, Notices, Section
 
 GONE = Problem(
     "no-test", "A/B test", "the A/B test of this report was deleted", "This report leaves out its numbers."
@@ -33,13 +34,17 @@ def caveats(context: ReportContext) -> Section:
 
 def _problems(context: ReportContext) -> Iterator[Problem]:
     """Yields problems of comparability, then the notices of runs, of the experiment and of the A/B test."""
-    for problem in context.workspace.scores.comparability(list(context.verdict_query.shown)):
+    shown, former = list(context.verdict_query.shown), context.wording <= EQUAL_USERS_WORDING
+    for problem in context.workspace.scores.comparability(shown, former=former):
         if problem.code not in CAVEATS:  # these are also notices of the runs
             yield problem
     for run in context.runs:
         yield from run.notices
     for notice in context.experiment.settings.get("notices", ()):
-        yield Problem(**notice)
+        if (
+            notice["code"] != EVERY_ROW_RELEVANT
+        ):  # advice for the set-up, which not every way of adding stores
+            yield Problem(**notice)
     if context.test is not None:
         for problem in context.test.notices:
             yield replace(problem, place=f"{context.test.name}, {problem.place}")

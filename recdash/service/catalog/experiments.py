@@ -13,6 +13,7 @@ from recdash.engines import Reference
 from recdash.errors import InputError, NameTaken, Problem, no_experiment
 from recdash.evaluation import reading, request
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
+from recdash.evaluation.relevance import every_row_notice
 from recdash.formatting.sanitize import check_note
 from recdash.service.context import ServiceContext
 from recdash.service.validation import check_typed, clean_name
@@ -86,8 +87,14 @@ class Experiments:
         Without a test set (``truth``) the experiment can have A/B tests only, until ``add_test_set`` adds
         one. If the same set-up is stored already, its experiment is returned. Raises InputError with the
         problems of all tables, NameTaken if another set-up has the name.
+
+        The notices in the experiment's settings say also if every row counts as relevant although the values
+        look like ratings.
         """
-        return self.store_setup(self.read_setup(name, truth, **how))
+        setup = self.read_setup(name, truth, **how)
+        more = every_row_notice(setup.reference.truth) if setup.reference else []
+        notices = [*setup.settings["notices"], *map(_as_dict, more)]
+        return self.store_setup(replace(setup, settings={**setup.settings, "notices": notices}))
 
     def read_setup(
         self,

@@ -230,19 +230,25 @@ class Scores:
         return self._data.match_again(run_id, exposure=False).ties
 
     def comparability(
-        self, run_ids: Sequence[str], names: Mapping[str, str] | None = None, *, alike: bool = False
+        self,
+        run_ids: Sequence[str],
+        names: Mapping[str, str] | None = None,
+        *,
+        alike: bool = False,
+        former: bool = False,
     ) -> list[Problem]:
         """Returns why the numbers of these runs may not be comparable; empty if they are.
 
         ``names`` are used in the texts in place of the runs' own names: {run id: name}. ``alike``: whether
-        users without a list from any run are reported, too.
+        users without a list from any run are reported, too. ``former``: tied scores are reported as older
+        reports do.
         """
         runs = [run for run in self._context.runs_of(run_ids) if run.has_lists or run.is_mean]
         experiments = {id_: self._store.experiments.get(id_) for id_ in {run.experiment for run in runs}}
         bases = [basis_of(run, experiments[run.experiment], self._id_caveats(run)) for run in runs]
         if names:
             bases = [replace(basis, run=names[run.id]) for basis, run in zip(bases, runs, strict=True)]
-        return comparability_problems(bases, alike=alike)
+        return comparability_problems(bases, alike=alike, former=former)
 
     def id_overlap(self, run_id: str) -> IdOverlap | None:
         """Returns how many of the run's user and item ids are known from the experiment's tables.

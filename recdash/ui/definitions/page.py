@@ -164,7 +164,9 @@ def subtitle(by_preset: PresetsOfRun) -> str:
     different = [row["title"] for row in by_preset.rows if row["state"] == "different"]
     computes = "computes" if len(different) == 1 else "compute"
     left_out = (
-        f" Not in the range: {listed(different)}, which {computes} another number." if different else ""
+        f" Not counted for the range: {listed(different)}, which {computes} another number."
+        if different
+        else ""
     )
     return (
         f"The same lists and the same test set under {presets} presets. Each preset follows one library in "

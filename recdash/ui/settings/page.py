@@ -32,6 +32,7 @@ HOW_TO_CHANGE = (
     "To change these settings, add the same files as a new experiment. “All users” above Decision shows "
     "results with another relevance threshold."
 )
+ONLY_EDITORS = "Only editors can change these rules."
 ONE_RUN = "compared once there is a second run"
 
 
@@ -50,6 +51,8 @@ def show(view: View) -> None:
     today = _today(view, choice)
     with heading:
         widgets.title(today.headline, _subtitle(view, rules, choice, today))
+        if locked:
+            st.info(ONLY_EDITORS)
     widgets.section("Guardrails", "What a gain in accuracy may cost, as a share of the baseline's value.")
     form.choose_preset(choice, key, locked=locked)
     if today.where:
@@ -59,7 +62,7 @@ def show(view: View) -> None:
     if not locked:
         _save(view, rules, choice, key)
     _about_tests(view)
-    widgets.section(FIXED, HOW_TO_CHANGE)
+    widgets.section(FIXED, "" if locked else HOW_TO_CHANGE)
     widgets.table(text_columns("Setting", "Value"), _fixed(view))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -51,11 +52,12 @@ def not_for(title: str) -> Callable[[], None]:
     """Returns a function that draws, in place of an editors' page, why this person cannot see it."""
 
     def show() -> None:
-        if state.workspace().person.is_guest:
-            widgets.empty(READ_ONLY_LINK.rstrip("."), f"{title} is for editors of this dashboard.")
-        else:
+        why = READ_ONLY_LINK
+        if not state.workspace().person.is_guest:
             why = "Your role is viewer: you can read all other pages. Ask an admin for the role editor."
-            widgets.empty(f"{title} is for editors", why)
+        widgets.empty(f"Only editors can open {title}", why)
+        viewed = {name: value for name, value in state.params().items() if name == "e"}
+        st.html(html('<p><a href="./?{query}">View the decision</a></p>', query=urlencode(viewed)))
 
     return show
 
@@ -64,8 +66,8 @@ def show_guest(link: ShareLink) -> None:
     """Draws the line above each page of a share link, with the link's author and last day."""
     experiment = current_user.full_workspace().experiments.get(link.experiment).name
     template = (
-        '<div class="rd-guest" role="note"><span>You read <b><bdi>{experiment}</bdi></b> by a link that '
-        "<bdi>{author}</bdi> shared until {until}.{limit}</span> {leave}</div>"
+        '<div class="rd-guest" role="note"><span>Read-only link to <b><bdi>{experiment}</bdi></b>, shared by '
+        "<bdi>{author}</bdi>, valid until {until}.{limit}</span> {leave}</div>"
     )
     until = day(link.expires)
     limit = f" {NUMBERS_ONLY}" if link.numbers_only else ""
