@@ -18,7 +18,7 @@ if chosen is None:
 with st.spinner("Comparing segment by segment"):
     comparison = page.gather(view, *chosen)
 with title:
-    widgets.title(segment_wording.finding(comparison), segment_wording.subtitle(comparison))
+    widgets.title(segment_wording.finding(comparison), segment_wording.compared(comparison))
     comparability_banner.banner(view, view.shown_ids)
 page.banner(comparison)
 page.draw(view, comparison)

@@ -36,6 +36,7 @@ from recdash.charts.traces import (
     end_label,
     line,
     note,
+    rings,
     run_key,
     straight,
     zero_line,
@@ -54,7 +55,7 @@ INNER_HEIGHT = 254
 MARGIN = (46, 196, 24, 52)
 MOST_AT_K = 5
 """Number of runs up to which they have a large mark at the chosen k; more marks would cover each other."""
-LONGEST_IN_KEY = 15
+LONGEST_IN_KEY = 17
 """Number of characters of a name in the key, for which its margin has room."""
 
 
@@ -171,7 +172,7 @@ def metric_curve(
     if key:
         at, values = values_at_k(curves, k, percent=percent, delta=delta)
         if len(values) <= MOST_AT_K:
-            traces += _at_k(drawn[drawn["k"] == at], marks, palette)
+            traces += _at_k(drawn[drawn["k"] == at], marks)
         samples, names = run_key(palette, marks, values, LONGEST_IN_KEY, f"k = {at}")
         last = [row for row in last if not _reaches(row["k"], drawn_area)]
     k_ticks = tick_labels([1.0, *(tick for tick in numbers.ticks(1, depth, 5) if tick > 1 + depth * 0.04)])
@@ -234,12 +235,11 @@ def _marked_places(ks: Sequence[float], part: float, look: _Look, *, delta: bool
     return sorted({0, *nearest})
 
 
-def _at_k(here: pd.DataFrame, marks: Marks, palette: Palette) -> Iterator[Trace]:
+def _at_k(here: pd.DataFrame, marks: Marks) -> Iterator[Trace]:
     """Yields the large mark of each run at the chosen k."""
     for row in records(here):
         mark = marks[row["run_id"]]
-        look = marker(mark, palette, size=MARKER, hollow=mark.role == "baseline")
-        yield dots([row["k"]], [row["value"]], escape(mark.name), look, cliponaxis=False)
+        yield rings([row["k"]], [row["value"]], mark, MARKER + 2, cliponaxis=False)
 
 
 def _reaches(k: float, drawn_area: DrawnArea) -> bool:

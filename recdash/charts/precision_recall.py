@@ -23,7 +23,7 @@ from recdash.charts.layout import (
     value_axis,
 )
 from recdash.charts.marks import Mark, Marks, Palette
-from recdash.charts.traces import Trace, dots, line, note, run_key
+from recdash.charts.traces import Trace, dots, line, note, rings, run_key
 from recdash.formatting import numbers
 from recdash.formatting.records import Row, by_run, last_of_run, records
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HEIGHT, MARGIN = 560, (62, 176, 12, 52)
 """Height of the figure and its margins in px; the right margin has room for the runs' names."""
-LONGEST_IN_KEY = 19
+LONGEST_IN_KEY = 20
 """Number of characters of a name in the key, for which the margin has room."""
 F1_NAMES = 0.9
 """Share of the width at which lines of equal F1 are named, left of the lines that lead to the runs' names."""
@@ -97,7 +97,7 @@ def precision_recall(
         traces += [
             _line(points, mark, hover),
             _dots(small, mark, palette, SMALL_MARKER),
-            _dots(points[points["k"] == k], mark, palette, MARKER + 2),
+            _at_k(points[points["k"] == k], mark, palette, rings_only=bool(key)),
         ]
     labels = list(_cutoff_labels(drawn, palette, k, first=not key))
     titles = ("Recall@k", "Precision@k")
@@ -133,6 +133,13 @@ def _line(points: pd.DataFrame, mark: Mark, hover: Sequence[str]) -> Trace:
 def _dots(points: pd.DataFrame, mark: Mark, palette: Palette, size: float) -> Trace:
     look = marker(mark, palette, size=size, hollow=mark.role == "baseline")
     return dots(list(points["recall"]), list(points["precision"]), escape(mark.name), look)
+
+
+def _at_k(points: pd.DataFrame, mark: Mark, palette: Palette, *, rings_only: bool) -> Trace:
+    """Returns the run's large mark at the chosen k, as a ring on pages, where marks may lie on each other."""
+    if rings_only:
+        return rings(list(points["recall"]), list(points["precision"]), mark, MARKER + 4)
+    return _dots(points, mark, palette, MARKER + 2)
 
 
 def _figure(
@@ -204,7 +211,9 @@ def _cutoff_labels(drawn: pd.DataFrame, palette: Palette, k: int, *, first: bool
             text, size, colour = f"<b>{cutoff}</b>", 13, palette.ink
         text = f"k = {text}" if cutoff == named else text
         look = {"font": {"size": size, "color": colour}, "bgcolor": palette.background}
-        yield note(top["recall"], top["precision"], text, xshift=13, yshift=13, **look)
+        clear_of_ring = cutoff == k and not first
+        up = 22 if clear_of_ring else 13
+        yield note(top["recall"], top["precision"], text, xshift=13, yshift=up, **look)
 
 
 def _end_texts(last: Sequence[Row], marks: Marks, ends: Mapping[str, int | None]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from recdash.charts.layout import LABEL_PITCH, LINE, escape, muted, short_labels
-from recdash.charts.marks import Marks, Palette
+from recdash.charts.marks import Mark, Marks, Palette
 from recdash.formatting.names import shortened
 
 Trace = dict[str, Any]
@@ -19,6 +19,8 @@ LONGEST_TITLES, LONGEST_TITLE = {1: 80, 2: 36}, 22
 """Number of characters of titles above panels in the narrowest window: {number of panels in a row:
 characters}, and for more panels.
 """
+RING = 2.4
+"""Width of the line of an open mark in px."""
 CLEAR = "rgba(0,0,0,0)"
 
 
@@ -55,6 +57,14 @@ def dots(
     :func:`recdash.charts.layout.marker`.
     """
     return scatter("markers", x, y, name, hover, marker=marker, **options)
+
+
+def rings(x: Sequence[Any], y: Sequence[Any], mark: Mark, size: float, **options: Any) -> Trace:
+    """Returns a trace with the open outline of the run's mark at each point; outlines of several runs at one
+    point can all be seen.
+    """
+    look = {"symbol": f"{mark.shape}-open", "size": size, "color": mark.edge, "line": {"width": RING}}
+    return dots(x, y, escape(mark.name), look, **options)
 
 
 def bars(x: Sequence[Any], y: Sequence[Any], name: str, marker: Trace, hover: Hover, **options: Any) -> Trace:

@@ -114,7 +114,16 @@ def _name(comparison: SegmentComparison, run: str) -> str:
 
 
 def subtitle(comparison: SegmentComparison) -> str:
-    """Returns the chart's caption: the metric, the baseline, the interval and its correction."""
+    """Returns the chart's caption: the metric, the baseline, the interval and its correction, and what each
+    look of a mark means.
+    """
+    looks = f" Filled: significant. Grey: fewer than {comparison.least} users, not tested."
+    has_looks = len(comparison.runs) > 1 and not comparison.by_value
+    return compared(comparison) + (looks if has_looks else "")
+
+
+def compared(comparison: SegmentComparison) -> str:
+    """Returns what is compared: the metric, the baseline, the interval and its correction."""
     metric, base = comparison.query.where, _name(comparison, comparison.query.baseline)
     if len(comparison.runs) < 2:
         return f"{metric} of {base} in each segment. Choose a candidate to compare with it."
@@ -125,10 +134,26 @@ def subtitle(comparison: SegmentComparison) -> str:
     corrected = "not corrected" if correction == "off" else f"{CORRECTIONS[correction]}-corrected"
     is_named = n_family > 1 or correction == "off"
     rule = f", {corrected} over {n_family} differences" if is_named else ""
-    return (
-        f"Change in {metric} vs {base}, 95 % CI{rule}. Filled: significant. "
-        f"Grey: fewer than {comparison.least} users, not tested."
-    )
+    return f"Change in {metric} vs {base}, 95 % CI{rule}."
+
+
+def looks(comparison: SegmentComparison) -> str:
+    """Returns what the looks of marks mean that occur in a chart of the differences; empty without a
+    chart of differences.
+    """
+    if comparison.by_value:
+        return ""
+    cells = [comparison.cell(segment, run) for segment in comparison.titles for run in comparison.candidates]
+    meanings = {
+        "Filled: significant.": any(cell.word in ("better", "worse") for cell in cells),
+        "Hollow: not significant, or a tie.": any(
+            cell.pair and cell.word not in ("better", "worse") for cell in cells
+        ),
+        f"Grey: fewer than {comparison.least} users, not tested.": any(
+            not cell.pair and cell.n_shared for cell in cells
+        ),
+    }
+    return " ".join(text for text, occurs in meanings.items() if occurs)
 
 
 # ── contradictions between segments and the whole ───────────────────────────────────────────

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -169,7 +169,22 @@ def markup(app: AppTest) -> str:
 
 def said(app: AppTest) -> str:
     """All HTML of the page, as a person reads it."""
-    bodies = [str(element.proto.body) for element in app.get("html") if "<style>" not in element.proto.body]
+    return _plain(_bodies(app))
+
+
+def seen(app: AppTest) -> str:
+    """All HTML of the page, as a person reads it in a wide window: cells do not repeat their column's
+    title.
+    """
+    title = r'<i class="rd-label">(?:<i [^>]*></i>|(?!</?i\b).)*</i>'  # a run's title holds its mark
+    return _plain(re.sub(title, "", body) for body in _bodies(app))
+
+
+def _bodies(app: AppTest) -> list[str]:
+    return [str(element.proto.body) for element in app.get("html") if "<style>" not in element.proto.body]
+
+
+def _plain(bodies: Iterable[str]) -> str:
     plain = [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in bodies]
     return re.sub(r"\s+", " ", " ".join(plain))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from app_pages import TRUTH, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
+from app_pages import TRUTH, MadeOnce, Open, at_once, link, lists, passed, seen, store, warned
 from playwright.sync_api import Page, expect
 
 from recdash.charts.attribute_shares import panels
@@ -52,7 +52,7 @@ def shown(open_page: Open) -> Open:
 
 @pytest.mark.usefixtures("films")
 def test_the_title_says_who_shows_how_many_values(shown: Open) -> None:
-    text = said(shown())
+    text = seen(shown())
     assert "good shows 3 of 4 values of genres; poor shows 1" in text
     assert "The catalogue has 24 items." in text
 
@@ -63,7 +63,7 @@ def test_a_very_long_value_is_cut_where_it_is_read_and_whole_in_the_csv(
 ) -> None:
     stored(workspace, CATALOGUE.replace({"genres": {"War": "War " * 1500}}))
     app = shown(by="genres")
-    text = said(app)
+    text = seen(app)
     assert "War War War" in text
     assert "…" in text
     assert max(map(len, re.findall(r"(?:War )+", text))) < 60
@@ -74,7 +74,7 @@ def test_a_very_long_value_is_cut_where_it_is_read_and_whole_in_the_csv(
 @pytest.mark.usefixtures("films")
 def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
     """Of good's 60 places 40 are strangers' (War), 20 the users' own: all Drama, half of them Crime too."""
-    text = said(shown())
+    text = seen(shown())
     assert "Drama 20 83.3 0.0 33.3" in text
     assert "Crime 10 41.7 0.0 16.7" in text
     assert "War 3 12.5 100.0 66.7" in text
@@ -86,13 +86,13 @@ def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
 def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open) -> None:
     app = shown(by="genres")
     # poor shows 3 of 24 items, good 22 of them
-    assert re.search(r"poor 1 of 4 12\.5 .* good 3 of 4 91\.7 ", said(app))
+    assert re.search(r"poor 12\.5 .* 1 of 4 good 91\.7 .* 3 of 4 ", seen(app))
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
     gini = r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini" title="[^"]*more concentrated">Gini@5<'
     assert re.search(gini, bodies)
     assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by" [^>]*>Values of genres<', bodies)
     missing = "– Novelty, Popularity, Tail share (all runs): needs training data, and none was given"
-    assert missing in said(app)
+    assert missing in seen(app)
     hints = re.findall(r'title="A higher value means: ([^"]*)"', bodies)
     assert {"broader", "rarer", "more diverse", "more concentrated", "more popular"} <= set(hints)
 
@@ -100,7 +100,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
 @pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_fewer_places_show_fewer_values(shown: Open) -> None:
-    assert "All runs show 1 of 4 values of genres" in said(shown(k="1"))
+    assert "All runs show 1 of 4 values of genres" in seen(shown(k="1"))
 
 
 @pytest.mark.usefixtures("films")
@@ -119,7 +119,7 @@ def test_of_many_values_the_largest_are_drawn_and_the_others_named(workspace: Wo
         {"item_id": [f"y{n}" for n in range(40)], "genres": [f"m{n // 2}" for n in range(40)]}
     )
     stored(workspace, pd.concat([many, more]))
-    assert "Showing the 16 largest of 31; the table below has all." in said(shown())
+    assert "Showing the 16 largest of 31; the table below has all." in seen(shown())
 
 
 def test_runs_stand_in_even_lines_of_at_most_five() -> None:
@@ -133,19 +133,19 @@ def test_runs_stand_in_even_lines_of_at_most_five() -> None:
 
 def test_the_link_keeps_the_attribute(films: dict[str, str], shown: Open) -> None:
     app = shown(by="year", e=films["films"])
-    assert "good shows 3 of 4 values of year" in said(app)
-    assert "1990 20 83.3 0.0 33.3 2001 2 8.3 66.7 33.3 2002 1 4.2 33.3 33.3" in said(app)
+    assert "good shows 3 of 4 values of year" in seen(app)
+    assert "1990 20 83.3 0.0 33.3 2001 2 8.3 66.7 33.3 2002 1 4.2 33.3 33.3" in seen(app)
     assert link(app)["by"] == "year"
     passed(app.selectbox(key="catalogue-attribute").set_value("genres").run())
     assert link(app)["by"] == "genres"
-    assert "values of genres" in said(app)
+    assert "values of genres" in seen(app)
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_segments_of_items_by_an_attribute_lead_to_that_attribute(shown: Open) -> None:
     app = shown(by="item:year")
-    assert "good shows 3 of 4 values of year" in said(app)
+    assert "good shows 3 of 4 values of year" in seen(app)
     assert not app.warning
 
 
@@ -157,7 +157,7 @@ def test_segments_of_users_leave_the_usual_attribute_without_a_warning(
     made = workspace.experiments.create("films", TRUTH, depth=5, catalogue=CATALOGUE, train=train)
     workspace.runs.add(made.id, lists(2), name="good")
     app = shown(by="user_warmth")
-    assert "values of genres" in said(app)
+    assert "values of genres" in seen(app)
     assert not app.warning
 
 
@@ -174,14 +174,14 @@ def test_an_attribute_named_in_vain_is_warned_of_and_stays_in_the_link(shown: Op
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "No data yet" in said(shown())
+    assert "No data yet" in seen(shown())
 
 
 def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: Open) -> None:
     stored(workspace, None)
     app = shown()
-    assert "Add a catalogue to see what the lists show of it" in said(app)
-    assert re.search(r"Coverage(, \w+)*, Gini, Entropy \(all runs\): needs a catalogue table", said(app))
+    assert "Add a catalogue to see what the lists show of it" in seen(app)
+    assert re.search(r"Coverage(, \w+)*, Gini, Entropy \(all runs\): needs a catalogue table", seen(app))
     assert "Upload" in [button.label for button in app.button]
 
 
@@ -189,8 +189,8 @@ def test_without_a_catalogue_the_page_asks_for_one(workspace: Workspace, shown: 
 def test_a_catalogue_of_ids_has_its_measures_and_no_distribution(workspace: Workspace, shown: Open) -> None:
     stored(workspace, CATALOGUE[["item_id"]])
     app = shown()
-    assert "The catalogue has no attribute to compare by" in said(app)
-    assert re.search(r"poor 12\.5 ", said(app))
+    assert "The catalogue has no attribute to compare by" in seen(app)
+    assert re.search(r"poor 12\.5 ", seen(app))
     assert not app.get("plotly_chart")
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from app_pages import MadeOnce, Open, at_once, link, passed, said, store
+from app_pages import MadeOnce, Open, at_once, link, passed, seen, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -63,7 +63,7 @@ def titles(app: AppTest) -> list[str]:
 
 @pytest.mark.usefixtures("films")
 def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> None:
-    text = said(shown())
+    text = seen(shown())
     assert "2 of 4 test items are hit by neither run" in text
     assert "2 test items are never recommended." in text
     assert "new hits 1 item that the other run misses." in text
@@ -72,7 +72,7 @@ def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> Non
 @pytest.mark.usefixtures("films")
 def test_each_run_says_what_it_finds_alone_and_at_all_and_shows(shown: Open) -> None:
     """base finds a and shows b in vain; new finds a and b, b alone."""
-    text = said(shown())
+    text = seen(shown())
     heads = "Run Test items hit Share of 4, % Items only this run hits"
     assert f"{heads} Test items recommended Recommended, never hit" in text
     assert "base 1 25.0 0 2 1" in text
@@ -81,7 +81,7 @@ def test_each_run_says_what_it_finds_alone_and_at_all_and_shows(shown: Open) -> 
 
 @pytest.mark.usefixtures("films")
 def test_each_item_says_for_how_many_users_and_in_how_many_lists(shown: Open) -> None:
-    text = said(shown())
+    text = seen(shown())
     assert "Alpha 3 3 of 3 2 of 2" in text
     assert "Beta 1 0 of 1 1 of 2" in text
     assert "Gamma 1 – –" in text
@@ -90,13 +90,13 @@ def test_each_item_says_for_how_many_users_and_in_how_many_lists(shown: Open) ->
 @pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_at_one_place_less_is_found(shown: Open) -> None:
-    assert "Alpha 3 2 of 2 1 of 1" in said(shown(k="1"))
+    assert "Alpha 3 2 of 2 1 of 1" in seen(shown(k="1"))
 
 
 @pytest.mark.long
 def test_one_run_alone_says_what_it_does_not_find(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": BASE}, CATALOGUE)
-    text = said(shown())
+    text = seen(shown())
     assert "base misses 3 of 4 test items" in text
     assert "base 1 25.0 – 2 1" in text
 
@@ -104,7 +104,7 @@ def test_one_run_alone_says_what_it_does_not_find(workspace: Workspace, shown: O
 @pytest.mark.long
 def test_where_everything_is_found_that_is_said(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"all": ranked({"u1": "ab", "u2": "ac", "u3": "ad"})}, CATALOGUE)
-    assert "Every one of 4 test items is a hit of at least one run" in said(shown())
+    assert "Every one of 4 test items is a hit of at least one run" in seen(shown())
 
 
 # ── which items ──────────────────────────────────────────────────────────────────────────────
@@ -119,7 +119,7 @@ def test_items_are_narrowed_to_those_that_one_run_alone_finds(films: dict[str, s
     passed(app.selectbox(key="items-which").set_value("never").run())
     assert titles(app) == ["Gamma", "delta"]
     passed(app.selectbox(key="items-which").set_value(films["base"]).run())
-    assert "No item matches." in said(app)
+    assert "No item matches." in seen(app)
 
 
 @pytest.mark.long
@@ -138,7 +138,7 @@ def test_titles_and_ids_are_searched_whatever_their_case(shown: Open) -> None:
     assert titles(app) == ["Gamma"]  # by its id
     assert link(app)["item"] == "c"
     passed(app.text_input(key="items-search").set_value("(").run())
-    assert "No item matches." in said(app)
+    assert "No item matches." in seen(app)
 
 
 @pytest.mark.long
@@ -161,7 +161,7 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
     workspace.runs.add(made.id, ranked({"u1": "x"}), name="none")
     app = shown()
     assert len(titles(app)) == 50
-    assert "Showing 50 of 120 items; the table below has all." in said(app)
+    assert "Showing 50 of 120 items; the table below has all." in seen(app)
     assert len(app.dataframe[0].value) == 120
 
 
@@ -170,7 +170,7 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
 
 @pytest.mark.usefixtures("workspace")
 def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
-    assert "No data yet" in said(shown())
+    assert "No data yet" in seen(shown())
 
 
 @pytest.mark.long

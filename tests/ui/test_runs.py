@@ -23,7 +23,7 @@ def test_the_headline_counts_runs_and_names_the_chosen_baseline() -> None:
     assert finding(FILMS, []) == "no run"
     assert finding(FILMS, [ALS]) == "1 run"
     runs = [ALS, replace(ALS, id="old", archived=NOON)]
-    assert finding(replace(FILMS, baseline="als"), runs) == "2 runs, 1 archived, compared with ALS v3"
+    assert finding(replace(FILMS, baseline="als"), runs) == "2 runs, 1 archived, baseline ALS v3"
 
 
 def test_an_offer_says_how_many_users_are_left_out() -> None:
@@ -43,4 +43,4 @@ def test_a_run_is_completed_by_one_click(workspace: Workspace, open_page: Open) 
     runs = workspace.runs.all(ids["films"])
     assert [run.name for run in runs] == ["als", "popular", "als + popular for the rest"]
     assert runs[-1].ledger["without_list"] == 0
-    assert not any("gives 15 users" in str(line.value) for line in app.markdown)
+    assert not any("15 users with" in str(line.value) for line in app.markdown)

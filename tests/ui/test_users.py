@@ -157,7 +157,7 @@ def test_a_user_whom_the_truth_does_not_know_is_said_and_another_shown(shown: Op
 def test_lists_stand_side_by_side_with_hits_moves_and_values(shown: Open) -> None:
     """base shows First, Film 1, x3; mixed Film 1, Second, x3: one up, one new, one in its place."""
     text = said(shown(u="u1", m="mrr"))
-    assert "Test set 1 Film 1 Drama" in text
+    assert "Test set 1 item Film 1 Drama" in text
     assert "Recent history 2, newest first Second War First War" in text
     assert "base 1 hit, MRR@5 0.500 1 ○ First War 2 ● Film 1 Drama 3 ○ x3 War" in text
     assert "mixed 1 hit, MRR@5 1.00 1 ● Film 1 Drama ↑ 1 2 ○ Second War new 3 ○ x3 War =" in text

@@ -26,7 +26,7 @@ from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
-from recdash.ui.components.widgets import table_html
+from recdash.ui.components.widgets import stacked_table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,10 +170,12 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
         for metric, of_run in known.items()
     ]
     if distribution:
-        columns.insert(0, _link(view, "coverage_by", f"Values of {distribution.attribute}"))
-        cells.insert(0, [_shown_of(distribution, run_id) for run_id in view.shown_ids])
+        columns.append(_link(view, "coverage_by", f"Values of {distribution.attribute}"))
+        cells.append([_shown_of(distribution, run_id) for run_id in view.shown_ids])
     rows = zip(map(RunName, view.shown_ids), *cells, strict=True)
-    return table_html([*text_columns("Run"), *number_columns(*columns)], rows, view.marks, kind="rd-small")
+    return stacked_table_html(
+        [*text_columns("Run"), *number_columns(*columns)], list(rows), view.marks, kind="rd-small"
+    )
 
 
 def _link(view: View, metric: str, text: str) -> Html:
@@ -215,6 +217,7 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
     runs = [run for run in view.shown_ids if run in distribution.values_shown]
     lines = panels(runs)
     with st.container(key=f"panels-{len(lines[0])}-catalogue"):
+        widgets.chart_caption("Grey tick: share of the catalogue.")
         for place, line in enumerate(lines):
             beside, largest = len(lines[0]), distribution.largest
             chart = shown_by(distribution.chosen, line, beside, view.marks, theme.palette(), largest)
@@ -246,9 +249,10 @@ def distribution_words(distribution: AttributeRows) -> str:
     )
     note = ""
     if drawn < n_rows:
-        note = f" Showing the {drawn} largest of {numbers.count(n_rows)}; the table below has all."
+        some = f"Showing the {drawn} largest of {numbers.count(n_rows)}"
+        note = f" {some}; “All shares in full precision” has all."
     each = "Items with several values count in each."
-    return f"Share of slots; grey tick: share of the catalogue. {each}{note}"
+    return f"Share of slots. {each}{note}"
 
 
 def alt(view: View, distribution: AttributeRows, run_ids: list[str]) -> str:
@@ -279,7 +283,7 @@ def value_table(view: View, distribution: AttributeRows, run_ids: list[str]) -> 
         parts = [row["catalogue_share"], *(float(shares[run_id][row["value"]]) for run_id in run_ids)]
         percents = [Number(number_of(share), decimals, scale=100) for share in parts]
         rows.append([_value_cell(row["value"]), count(row["items"]), *percents])
-    return table_html(columns, rows, kind="rd-small rd-sticky", label="Shares by value")
+    return stacked_table_html(columns, rows, kind="rd-small rd-sticky", label="Shares by value")
 
 
 def _value_cell(value: str) -> Html:

@@ -70,9 +70,13 @@ def section(heading: str, subtitle: str = "", explained: Html = NO_LINK) -> None
 
 
 def run_cell(mark: Mark, short: str = "") -> Html:
-    """Returns a cell with a run's mark and its name, or the ``short`` name."""
+    """Returns a cell with a run's mark and its name, or the ``short`` name. Lines break only between words
+    of the name, not after a hyphen.
+    """
     cell = '<span class="rd-run">{glyph}<bdi title="{name}">{short}</bdi></span>'
-    return html(cell, glyph=glyph(mark), name=mark.name, short=short or mark.name)
+    short = short or mark.name
+    words = join([html("<span>{word}</span>", word=word) for word in short.split(" ")], " ")
+    return html(cell, glyph=glyph(mark), name=mark.name, short=words if "-" in short else short)
 
 
 def run_cells(marks: Marks, longest: int = LONGEST_NAME) -> dict[str, Html]:
@@ -166,6 +170,7 @@ def stacked_table_html(
     marks: Marks | None = None,
     *,
     kind: str = "",
+    bands: Iterable[int] = (),
     label: str = "",
 ) -> Html:
     """Returns a table whose rows become blocks on a narrow page: each cell but the first then shows the title
@@ -177,12 +182,13 @@ def stacked_table_html(
         if cell == "":
             return cell
         template = '<i class="rd-label">{title}</i>{cell}'
-        return html(template, title=column.title, cell=tables.cell_html(cell, runs))
+        title = column.title if isinstance(column.title, Html) else column.title.replace("\n", " ")
+        return html(template, title=title, cell=tables.cell_html(cell, runs))
 
     blocks = []
     for first, *others in rows:
         blocks.append([first, *map(named, columns[1:], others)])
-    return table_html(columns, blocks, marks, kind=f"{kind} rd-stacked".strip(), label=label)
+    return table_html(columns, blocks, marks, bands=bands, kind=f"{kind} rd-stacked".strip(), label=label)
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:
@@ -396,8 +402,9 @@ def several(label: str, name: str, options: Mapping[str, str], default: Sequence
     return values
 
 
-def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None) -> None:
-    """Draws a figure with its alternative text and without a tool bar.
+def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None, caption: str = "") -> None:
+    """Draws a figure with its alternative text and without a tool bar. Where the page is too narrow for the
+    chart, the ``caption``, which explains its marks, is hidden with it.
 
     On a page with less room than ``narrowest`` px it scrolls; 0 never scrolls, and None depends on its
     margins.
@@ -407,7 +414,16 @@ def chart(figure: go.Figure, key: str, alt: str, *, narrowest: int | None = None
     margin = figure.to_dict()["layout"]["margin"]  # the space for names and values
     width = int(margin["l"] + margin["r"] + NARROWEST_PLOT) if narrowest is None else narrowest
     with st.container(key=f"chart-{math.ceil(width / 100)}-{key}"):
+        chart_caption(caption)
         st.plotly_chart(figure, width="stretch", theme=None, config=CONFIG, key=key, alt=alt)
+
+
+def chart_caption(text: str) -> None:
+    """Writes what the marks of the charts below it mean; nothing for an empty text. Call it in the container
+    of the charts, so that a page that hides them hides it too.
+    """
+    if text:
+        st.html(html('<p class="rd-quiet">{text}</p>', text=unbroken(text)))
 
 
 def table_behind(frame: pd.DataFrame, name: str, title: str = "Table") -> None:

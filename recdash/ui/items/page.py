@@ -17,7 +17,7 @@ from recdash.formatting.wording import cut, listed
 from recdash.ui.app import cached, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.widgets import table_html
+from recdash.ui.components.widgets import stacked_table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,7 @@ def summary(view: View, items: Items) -> Html:
         rows.append(
             [RunName(run_id), count(n_hit), share, count(alone), count(n_shown), count(n_shown - n_hit)]
         )
-    return table_html(columns, rows, view.marks, kind="rd-small")
+    return stacked_table_html(columns, rows, view.marks, kind="rd-small")
 
 
 # ── choice of items ──────────────────────────────────────────────────────────────────────────
@@ -203,7 +203,7 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     columns = [*text_columns("Item"), *number_columns("Users it is\nrelevant to", *heads)]
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]
     st.html(_note(len(rows)))
-    st.html(table_html(columns, cells, kind="rd-small rd-items rd-sticky", label="Items"))
+    st.html(stacked_table_html(columns, cells, kind="rd-small rd-items rd-sticky", label="Items"))
     widgets.table_behind(tidy(view, items, rows), "items", "All items as a table")
 
 
@@ -229,8 +229,8 @@ def _counts(row: Row, run_id: str) -> Html:
 
 
 def _note(n_rows: int) -> Html:
-    counts = f"Below each run: hits of times recommended. {numbers.NONE}: never recommended."
-    some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items; the table below has all."
+    counts = f"Each run: hits of times recommended. {numbers.NONE}: never recommended."
+    some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items; “All items as a table” has all."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
     return widgets.note_html(lines)
 

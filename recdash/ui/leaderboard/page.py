@@ -229,7 +229,7 @@ def _how_to_read(view: View, board: Board) -> list[str]:
     if margins:
         margin = f"±{' or '.join(margins[:2])}{board.unit}"
         is_seen = shows_margin(_forest_rows(board))
-        band = f" Grey band: within the margin ({margin})." if is_seen else f" Margin: {margin}."
+        band = f" Grey band: within the margin ({margin})." if is_seen else f" Too small to matter: {margin}."
     ranks = (
         "Rank: 1 + the number of significantly better runs; = marks a shared rank. "
         "Beside it: 95 % rank range (bootstrap, 1,000 resamples, widened to the rank where it lies outside)."

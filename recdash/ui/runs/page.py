@@ -35,15 +35,15 @@ SUBTITLE = "What was uploaded and scored, and where its numbers come from."
 
 
 def finding(experiment: Experiment, runs: Sequence[Run]) -> str:
-    """Returns the headline, such as ``5 runs, compared with Popular``, or ``3 runs, 1 archived`` without a
-    chosen baseline.
+    """Returns the headline, such as ``5 runs, baseline Popular``, or ``3 runs, 1 archived`` without a chosen
+    baseline.
     """
     archived = sum(run.archived is not None for run in runs)
     base = next((run.name for run in runs if run.id == experiment.baseline), "")
     parts = [
         many(len(runs), "run"),
         *([f"{numbers.count(archived)} archived"] if archived else []),
-        *([f"compared with {base}"] if base else []),
+        *([f"baseline {base}"] if base else []),
     ]
     return ", ".join(parts)
 
@@ -134,7 +134,8 @@ def show_ledger(workspace: Workspace, experiment: Experiment, runs: Sequence[Run
         known = known_cells(workspace.scores.id_overlap(run.id))
         rows.append([RunName(run.id), *ledger_row(run, names), *map(_share_cell, known)])
     looks = _marks(_baseline(experiment, runs), runs)
-    widgets.table([*text_columns("Run"), *number_columns(*titles)], rows, looks)
+    columns = [*text_columns("Run"), *number_columns(*titles)]
+    st.html(widgets.stacked_table_html(columns, rows, looks, label="Coverage of users"))
 
 
 def _share_cell(known: str) -> Html:

@@ -15,7 +15,7 @@ from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.relative import shown_interval
-from recdash.comparison.segment_wording import flag_sentence, title_parts
+from recdash.comparison.segment_wording import flag_sentence, looks, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
 from recdash.definitions.conventions import POPULATION
@@ -29,7 +29,7 @@ from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
-from recdash.ui.components.widgets import table_html
+from recdash.ui.components.widgets import stacked_table_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +145,7 @@ def draw(view: View, comparison: SegmentComparison) -> None:
     ends = ends_of(dots, zero=not comparison.by_value)
     rows = [_row(comparison, segment) for segment in comparison.titles]
     with st.container(key=f"panels-{beside}-slices"):
+        widgets.chart_caption(looks(comparison))
         for place, line in enumerate(lines):
             dots_of_line = {run: dots[run] for run in line}
             chart = segment_panels(rows, dots_of_line, beside, view.marks, theme.palette(), ends)
@@ -254,7 +255,7 @@ def values_table(view: View, comparison: SegmentComparison) -> Html:
         [_segment_cell(comparison, segment), *(value_of[segment, run] for run in comparison.runs)]
         for segment in segments
     ]
-    return table_html(columns, rows, bands=(0,), kind="rd-sticky", label="Values by segment")
+    return stacked_table_html(columns, rows, bands=(0,), kind="rd-sticky", label="Values by segment")
 
 
 def _segment_cell(comparison: SegmentComparison, segment: str) -> Html:

@@ -98,7 +98,8 @@ def draw(view: View, tradeoff: TradeOff) -> None:
     x, y = (Direction(_title(goal.metric, tradeoff.k), goal.less_is_better) for goal in tradeoff.goals)
     chart = trade_off(dots, tradeoff.front, (x, y), view.marks, theme.palette())
     widgets.chart(chart, "trade-off", alt(view, tradeoff), narrowest=0)
-    named = [run for run in tradeoff.places if run in view.verdict_query.shown]
+    height = {run: tradeoff.goals[1].height(place[1]) for run, place in tradeoff.places.items()}
+    named = sorted(set(height) & set(view.verdict_query.shown), key=height.__getitem__, reverse=True)
     y_name, x_name = (metric_at(goal.metric, tradeoff.k) for goal in reversed(tradeoff.goals))
     st.html(key_below(view, f"{y_name} ({x_name})", [(run, _values(tradeoff, run)) for run in named]))
 

@@ -27,7 +27,7 @@ from recdash.ui.app import cached, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.metric_sets import metrics_of_set
-from recdash.ui.components.widgets import table_html
+from recdash.ui.components.widgets import stacked_table_html
 from recdash.ui.tradeoffs.page import why_absent
 
 if TYPE_CHECKING:
@@ -68,11 +68,12 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     order = tuple(dict.fromkeys((*view.shown_ids, *runs)))
     scores = cached.scoreboard(view, order, tuple(metrics), view.k)
     known = {metric: values(scores, metric) for metric in metrics}
-    widgets.section(finding(view, known), subtitle(metrics, len(order)))
+    widgets.section(finding(view, known), subtitle(len(order)))
     if len(order) >= FEWEST_LINES:
         axes = [_parallel_axis(metric, known[metric], view.k) for metric in metrics]
         chart = parallel(axes, order, view.marks, theme.palette())
-        widgets.chart(chart, "parallel", alt(view, known), narrowest=200 + 100 * len(metrics))
+        width = 200 + 100 * len(metrics)
+        widgets.chart(chart, "parallel", alt(view, known), narrowest=width, caption=directions(metrics))
     st.html(values_table(view, known))
     st.html(why_absent(view, metrics))
     widgets.table_behind(tidy(view, known, order), "metrics", "All metrics in full precision")
@@ -110,12 +111,18 @@ def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:
     return [run for run, height in heights.items() if height == max(heights.values())]
 
 
-def subtitle(metrics: Sequence[str], n_runs: int) -> str:
-    if n_runs < FEWEST_LINES:
-        return "Bold: the better value. Not tested for significance." if n_runs > 1 else ""
+def subtitle(n_runs: int) -> str:
+    if n_runs < 2:
+        return ""
+    best = "better" if n_runs < FEWEST_LINES else "best"
+    return f"Bold: the {best} value. ↓: lower is better. Not tested for significance."
+
+
+def directions(metrics: Sequence[str]) -> str:
+    """Returns which end of the chart's axes is the better one."""
     flipped = [metric_title(metric) for metric in metrics if goal(metric).less_is_better]
     note = f" ({listed(flipped)} {'is' if len(flipped) == 1 else 'are'} inverted)" if flipped else ""
-    return f"Higher is better on every axis{note}. Bold: best value. Not tested for significance."
+    return f"Higher is better on every axis{note}."
 
 
 def alt(view: View, known: Known) -> str:
@@ -129,12 +136,16 @@ def alt(view: View, known: Known) -> str:
 
 def values_table(view: View, known: Known) -> Html:
     """Returns a table with a row per chosen run."""
-    heads = (metric_and_unit(metric, view.k) for metric in known)
+    heads = (
+        f"{metric_and_unit(metric, view.k)}{' ↓' if goal(metric).less_is_better else ''}" for metric in known
+    )
     columns = [*text_columns("Run"), *number_columns(*heads)]
     values = (_column(view, metric, of) for metric, of in known.items())
     rows = zip(map(RunName, view.shown_ids), *values, strict=True)
     bands = (0,) if view.baseline else ()
-    return table_html(columns, rows, view.marks, bands=bands, kind="rd-small rd-sticky", label="Metrics")
+    return stacked_table_html(
+        columns, list(rows), view.marks, bands=bands, kind="rd-small rd-sticky", label="Metrics"
+    )
 
 
 def _column(view: View, metric: str, of: Mapping[str, float]) -> list[Cell]:

@@ -76,7 +76,7 @@ def _behind(view: View, tradeoff: TradeOff) -> str:
         return ""
     if len(beaten) == 1:
         return f"; {name(view, beaten[0].run)} is behind {name(view, beaten[0].by)}, but not significantly"
-    return f"; no {'chosen run' if _has_grey(view, tradeoff) else 'run'} is significantly dominated"
+    return f"; no {'candidate' if _has_grey(view, tradeoff) else 'run'} is significantly dominated"
 
 
 def _has_grey(view: View, tradeoff: TradeOff) -> bool:

@@ -60,7 +60,7 @@ def _held_out(user: OneUser) -> Html:
         grade = f"relevance {item.gain:g}" if user.graded else ""
         note = grade if item.relevant else f"relevance {item.gain:g}, does not count"
         rows.append(_own_row(item.item, note))
-    return _side("Test set", numbers.count(len(user.held_out)), rows)
+    return _side("Test set", numbers.counted(len(user.held_out), "item"), rows)
 
 
 def _history(user: OneUser) -> Html:
