@@ -360,3 +360,56 @@ def test_the_variant_named_like_the_baseline_is_the_control(workspace: Workspace
     alone = planned(workspace, shop).test
     assert alone is not None
     assert alone.control == "popular"
+
+
+SHELF_TEST = bookshop.csv(
+    ["user", "variant", "orders"], [(f"u{n}", ("shelf", "als")[n % 2], n % 3) for n in range(60)]
+)
+
+
+def control_of(plan: IntakePlan) -> str:
+    assert plan.test is not None
+    return plan.test.control
+
+
+def test_the_variant_that_served_the_baseline_is_the_control(workspace: Workspace) -> None:
+    """No variant is named like a control; the first by name is als, the new model."""
+    files = bookshop.files()
+    files["team_shelf.csv"] = files.pop("popular.csv")
+    done = workspace.intake.commit(planned(workspace, files).with_settings(baseline="team_shelf"))
+    plan = planned(workspace, {"shop.csv": SHELF_TEST}, done.experiment.id)
+    assert control_of(plan) == "shelf"
+    assert control_of(plan.with_settings(links={"als": "team_shelf", "shelf": "ease"})) == "als"
+    assert control_of(plan.with_settings(links={"als": "team_shelf"}, control="shelf")) == "shelf"
+
+
+def test_a_link_to_the_baseline_outweighs_a_name_such_as_a_but_not_the_name_control(
+    workspace: Workspace,
+) -> None:
+    done = workspace.intake.commit(planned(workspace, bookshop.files()))
+    plan = planned(workspace, {"shop.csv": SHOP_TEST}, done.experiment.id)
+    assert control_of(plan) == "a"
+    assert control_of(plan.with_settings(links={"a": "als", "b": "popular"})) == "b"
+    rows = [(f"u{n}", ("control", "popular")[n % 2], n % 3) for n in range(60)]
+    named = {"shop.csv": bookshop.csv(["user", "variant", "orders"], rows)}
+    assert control_of(planned(workspace, named, done.experiment.id)) == "control"
+
+
+def test_a_control_that_was_only_the_first_by_name_is_said_of_the_stored_test(workspace: Workspace) -> None:
+    stored = workspace.intake.commit(planned(workspace, {"shop.csv": SHELF_TEST})).test
+    assert stored is not None
+    assert stored.control == "als"
+    assert "guessed-control" in {notice.code for notice in stored.notices}
+
+
+def test_a_test_whose_variant_is_linked_to_the_baseline_is_stored_with_it_as_control(
+    workspace: Workspace,
+) -> None:
+    done = workspace.intake.commit(planned(workspace, bookshop.files()))
+    ids = {added.run.name: added.run.id for added in done.runs}
+    tables = {"sessions": SHELF_TEST}
+    links = {"shelf": ids["popular"], "als": ids["als"]}
+    test = workspace.online_tests.add(done.experiment.id, "shop", tables, links=links)
+    assert (test.control, "guessed-control" in {notice.code for notice in test.notices}) == ("shelf", False)
+    chosen = workspace.online_tests.add(done.experiment.id, "own", tables, control="als", links=links)
+    assert chosen.control == "als"

@@ -29,6 +29,8 @@ CONTROL_NAMES = (
     "incumbent", "live", "old", "before", "off", "0", "false", "no",
 )  # fmt: skip
 CONTROL_WORDS = ("control", "baseline", "holdout")
+GUESSED_CONTROL = "guessed-control"
+"""The code of the notice that no variant is named like a control."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +62,22 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
     if control is None:
         by_name = {variant.strip().casefold(): variant for variant in reversed(variants)}
         exact = [by_name[name] for name in CONTROL_NAMES if name in by_name]
-        partial = [by_name[name] for name in sorted(by_name) if any(word in name for word in CONTROL_WORDS)]
+        partial = [by_name[name] for name in sorted(by_name) if is_called_control(name)]
         for named in exact + partial:
             return named, ()
         message = (
             f"No variant is named like a control, so '{variants[0]}', the first by name, is used as control"
         )
         fix = "Choose another control if this is wrong."
-        return variants[0], (Problem("guessed-control", "column 'variant'", message, fix),)
+        return variants[0], (Problem(GUESSED_CONTROL, "column 'variant'", message, fix),)
     if control not in variants:
         raise UnknownName("variant", control, variants)
     return control, ()
+
+
+def is_called_control(variant: str) -> bool:
+    """Returns whether the name of a variant has a word for a control group."""
+    return any(word in variant.casefold() for word in CONTROL_WORDS)
 
 
 def single(variants: Sequence[str]) -> tuple[Problem, ...]:

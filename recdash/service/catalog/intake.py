@@ -19,6 +19,7 @@ from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Limits, Member, Sheet, members
 from recdash.ingest.parts import names_shown
 from recdash.ingest.spool import Spooled
+from recdash.online.analysis.health import GUESSED_CONTROL
 from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
@@ -284,10 +285,11 @@ def _test(plan: IntakePlan) -> NewTest:
     assert plan.test is not None  # noqa: S101
     files = {file.key: file for file in plan.used}
     tables = {kind: files[key] for kind, key in plan.test.files.items()}
+    is_guessed = any(notice.code == GUESSED_CONTROL for notice in plan.test.notices)
     return NewTest(
         plan.test.name,
         {kind: _source(plan, file) for kind, file in tables.items()},
-        control=plan.test.control or None,
+        control=None if is_guessed else plan.test.control or None,  # a guess is stored with its notice
         rules=plan.settings.rules_in_zone,
         mappings={kind: file.columns for kind, file in tables.items() if file.columns is not None},
         links=plan.settings.links or {},

@@ -10,11 +10,12 @@ from typing import Any, TypeVar, cast
 from recdash import ingest
 from recdash.domain.defaults import baseline_by_name, default_baseline
 from recdash.domain.kinds import DEFAULT_DEPTH, OnlineKind, TableKind
-from recdash.domain.records import Experiment
+from recdash.domain.records import Experiment, Run
 from recdash.errors import InputError, Problem
 from recdash.evaluation import relevance
 from recdash.evaluation.known_ids import stopping
 from recdash.evaluation.uploads import read_uploads, shared_name
+from recdash.formatting.names import same_names
 from recdash.formatting.wording import listed
 from recdash.ingest.columns import plain
 from recdash.ingest.id_columns import ITEM_NAMES, USER_NAMES
@@ -23,6 +24,7 @@ from recdash.ingest.looks import Look, id_form
 from recdash.ingest.reader import Preview, without_suffixes
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
+from recdash.online.analysis.health import GUESSED_CONTROL, is_called_control
 from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
@@ -495,9 +497,10 @@ class Planner:
         plan = TestPlan(name, kind, files, problems=tuple(problems))
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
-        trial = self._counted(cast("Any", tables), self._settings.control)
-        if not isinstance(trial, InputError) and (control := self._served_baseline(used, trial)):
-            trial = self._counted(cast("Any", tables), control)
+        chosen = self._settings.control
+        trial = self._counted(cast("Any", tables), chosen)
+        if chosen is None and not isinstance(trial, InputError):
+            trial = self._counted(cast("Any", tables), self._served_baseline(used, trial))
         if isinstance(trial, InputError):
             return replace(plan, problems=tuple(trial.placed()))
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
@@ -510,21 +513,30 @@ class Planner:
         return self._remember(key, lambda: self._trial(tables, control))
 
     def _served_baseline(self, used: Sequence[Draft], trial: OnlineResults) -> str | None:
-        """Returns the variant that is named like the baseline, if no name says which variant is the control.
+        """Returns the variant that is linked to the baseline or named like it; None to keep the control whose
+        name says so.
 
-        Without a baseline, it is the variant whose name suggests one, such as ``popular``.
+        Unless a name says which variant is the control, it is the one whose name suggests a baseline, such as
+        ``popular``.
         """
-        if all(notice.code != "guessed-control" for notice in trial.notices):
-            return None
+        stored = self._stored_runs()
         baseline = self._stored_baseline() or self._baseline(used)
-        by_name = {variant.casefold(): variant for variant in trial.variants}
-        return by_name.get(baseline.casefold()) or baseline_by_name(trial.variants)
+        names = dict.fromkeys([*(run.name for run in stored), *(draft.run for draft in used if draft.run)])
+        links = self._settings.links or same_names(trial.variants, list(names))
+        links = {variant: run for variant, run in links.items() if variant in trial.variants}
+        served = next((variant for variant, run in links.items() if run == baseline), None)
+        if served is not None and not (is_called_control(trial.control) and trial.control not in links):
+            return served
+        is_guessed = any(notice.code == GUESSED_CONTROL for notice in trial.notices)
+        return baseline_by_name(trial.variants) if is_guessed else None
 
     def _stored_baseline(self) -> str:
         """Returns the name of the run that is the experiment's baseline; "" without one."""
-        experiment = self._experiment
-        runs = self._services.runs.all(experiment.id) if experiment is not None else []
+        experiment, runs = self._experiment, self._stored_runs()
         return default_baseline(experiment, runs).name if experiment is not None and runs else ""
+
+    def _stored_runs(self) -> list[Run]:
+        return list(self._services.runs.all(self._experiment.id)) if self._experiment is not None else []
 
     def _trial(self, tables: Mapping[TableKind, Draft], control: str | None) -> OnlineResults | InputError:
         """Returns the A/B test's results, with what the rules exclude as notices; the error if it cannot be

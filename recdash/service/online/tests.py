@@ -18,6 +18,7 @@ from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_standard_metrics
 from recdash.online.agreement.agreement import DISAGREE
+from recdash.online.analysis.health import GUESSED_CONTROL
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
@@ -166,7 +167,18 @@ class OnlineTests:
         self._context.must_be_editor()
         test = replace(staged, experiment=experiment_id, links=dict(links or {}))
         self._check_links(experiment_id, test.links, [str(row["variant"]) for row in test.results])
-        return self._store_or_find(test)
+        return self._store_or_find(self._with_served_control(test))
+
+    def _with_served_control(self, test: OnlineTest) -> OnlineTest:
+        """Returns the test with the variant that served the baseline as its control, if the control was only
+        the first variant by name.
+        """
+        baseline = self._store.experiments.get(test.experiment).baseline
+        served = next((variant for variant, run_id in test.links.items() if run_id == baseline), None)
+        if served is None or GUESSED_CONTROL not in {notice.code for notice in test.notices}:
+            return test
+        certain = tuple(notice for notice in test.notices if notice.code != GUESSED_CONTROL)
+        return replace(test, **self.recounted(replace(test, notices=certain), control=served))
 
     def _store_or_find(self, test: OnlineTest) -> OnlineTest:
         """Stores the test and returns it; if the same test is stored already, links and unarchives it."""
