@@ -26,7 +26,7 @@ with title:
     settings.ask_for_plan(ab_test)
     links.offer_to_reviews(view, test)
     if view.runs and not test.served:
-        offline_online.no_link()
+        offline_online.no_link(view, test)
 health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")

@@ -22,6 +22,7 @@ from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
+from recdash.online.metrics import MetricRole
 from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import novelty_text
 from recdash.ui.ab_results.power import effect_of, sentence
@@ -567,6 +568,18 @@ def test_a_test_without_a_linked_variant_says_what_that_means(workspace: Workspa
     assert any("the recommendation does not use the test" in text for text in told)
 
 
+@pytest.mark.parametrize("page", ["ab_results", "offline_online", "why"])
+def test_variants_are_linked_where_the_page_says_that_none_is(
+    workspace: Workspace, open_page: Open, page: str
+) -> None:
+    test = added(workspace, sessions({"control": 80, "als": 140}))
+    app = open_page(page)
+    assert app.selectbox(key=f"relink-{test.id}_als").value
+    app.button(key=f"online-links-{test.id}").click().run()
+    (stored,) = workspace.online_tests.all(test.experiment)
+    assert list(stored.links) == ["als"]
+
+
 def test_a_test_with_a_linked_variant_or_without_runs_speaks_of_no_link(
     workspace: Workspace, shown: Open
 ) -> None:
@@ -620,16 +633,31 @@ def test_a_disagreement_in_another_metric_is_one_click_away(
 
 
 @pytest.mark.parametrize(
-    ("more_users", "said_of_it"),
-    [(20_000, "needs ≈ 20,000 more users"), (10**9, "this test is too small to tell")],
+    ("role", "more_users", "said_of_it"),
+    [
+        ("guardrail", 20_000, "a drop of 2 % is not ruled out; needs ≈ 20,000 more users"),
+        ("guardrail", 10**9, "a drop of 2 % is not ruled out"),
+        ("guardrail", None, "a drop of 2 % is not ruled out"),
+        ("goal", 20_000, "needs ≈ 20,000 more users"),
+        ("goal", 10**9, "this test is too small to tell"),
+    ],
 )
-def test_an_inconclusive_guardrail_says_what_the_test_lacks(more_users: int, said_of_it: str) -> None:
+def test_an_inconclusive_result_says_what_it_leaves_open(
+    role: MetricRole, more_users: int | None, said_of_it: str
+) -> None:
     numbers = (8_000, 1.0, 0.9, 1.1, -0.01, -0.05, 0.02, 0.4)
     row = OnlineRow(
         *("visits", "Sessions per user", "", "b", False, *numbers, ""),
-        role="guardrail",
+        role=role,
         margin=0.02,
         word="not settled",
         more_users=more_users,
     )
-    assert said_of_it in str(finding_cell(row, 16_000))
+    assert f">{said_of_it}<" in str(finding_cell(row, 16_000))
+
+
+def test_a_candidate_that_the_test_did_not_serve_is_named(workspace: Workspace, open_page: Open) -> None:
+    links = {"control": "popular", "new": "als"}
+    added(workspace, sessions({"control": 80, "new": 140}), links=links)
+    assert "Not in this A/B test: ease." in said(open_page("offline_online"))
+    assert "Not in this A/B test" not in said(open_page("offline_online", c="als"))

@@ -58,7 +58,7 @@ def shown(open_page: Open) -> Callable[..., AppTest]:
 def test_the_sentence_comes_first_then_all_twelve_checks(shown: Open) -> None:
     text = said(shown())
     assert f"{NAME} won offline, lost online, and no check explains why" in text
-    assert "12 checks: 9 inconclusive, 3 without a possible cause." in text
+    assert "12 checks: 9 inconclusive, 3 ruled out as the cause." in text
     assert "Noise ○ not the cause lift online " in text
     assert "Served ≠ evaluated ? inconclusive needs a table of served lists" in text
     assert text.count("inconclusive needs") == 9

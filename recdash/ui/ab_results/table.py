@@ -257,13 +257,24 @@ def finding_cell(row: OnlineRow, users: int) -> Html:
     """Returns the finding; ``users`` are those of control and variant."""
     if row.lift is None or not row.word:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
-    more = ""
-    if row.more_users and row.word == "not settled":
-        too_small = is_out_of_reach(row.more_users, users)
-        needs = f"≈ {brief(row.more_users)} more users"
-        more = f"this test is too small to tell: {needs}" if too_small else f"needs {needs}"
+    more = _open_question(row, users) if row.word == "not settled" else ""
     tone = TONES.get(row.word, "same")
     return widgets.two_lines(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
+
+
+def _open_question(row: OnlineRow, users: int) -> str:
+    """Returns what an inconclusive result leaves open: the loss that a guardrail does not rule out, and how
+    many more users would decide it.
+    """
+    parts = []
+    if row.role == "guardrail" and row.margin:
+        loss = "drop" if row.direction == "up" else "rise"
+        parts.append(f"a {loss} of {100 * row.margin:g} % is not ruled out")
+    if row.more_users and not is_out_of_reach(row.more_users, users):
+        parts.append(f"needs ≈ {brief(row.more_users)} more users")
+    elif row.more_users and not parts:
+        parts.append("this test is too small to tell")
+    return "; ".join(parts)
 
 
 def values_table(ab_test: AbTest) -> Html:

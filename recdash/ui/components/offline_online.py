@@ -21,6 +21,7 @@ from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.online_tests import choose_test, online_metrics
+from recdash.ui.components.variant_links import link_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,13 +82,17 @@ def no_test(view: View, then: str) -> None:
     links.page_button("Upload an A/B test", "upload")
 
 
-def no_link() -> None:
-    """Says that no variant of the test is linked to a run, what this means, and what to do."""
+def no_link(view: View, test: OnlineTest) -> None:
+    """Says that no variant of the test is linked to a run and what this means, with the boxes that link them
+    for people who may.
+    """
     st.info(
         "No variant of this test is linked to a run, so the recommendation does not use the test. "
         "Choose which run each variant served."
     )
-    links.page_button("Link variants to runs", "runs")
+    workspace = state.workspace()
+    if workspace.person.may("editor"):
+        link_form(workspace, test, workspace.runs.all(view.experiment.id, archived=True))
 
 
 def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:

@@ -6,12 +6,22 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from recdash.domain.records import Run
+from recdash.domain.records import OnlineTest, Run
 from recdash.formatting import html
 from recdash.formatting.names import same_names
+from recdash.service import Workspace
 from recdash.ui.components import widgets
+from recdash.ui.components.actions import attempt
 
 NOT_LINKED = ""
+
+
+def link_form(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) -> None:
+    """Draws a box per variant of the test for the run that it served, and a button that saves the links."""
+    variants = list(dict.fromkeys(str(row["variant"]) for row in test.results))
+    links = link_boxes(f"relink-{test.id}", runs, variants, test.links)
+    if st.button("Save links", key=f"online-links-{test.id}", disabled=links == dict(test.links)):
+        attempt(lambda: workspace.online_tests.link_variants(test.id, links))
 
 
 def link_boxes(

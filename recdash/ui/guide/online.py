@@ -39,9 +39,8 @@ The guardrail holds if the interval rules out a loss beyond the margin:
 | −3.1 to +0.4 %: a loss of 2 % is possible | inconclusive |
 | −4.0 to −2.3 %: the loss exceeds 2 % | broken |
 
-A guardrail with few users is therefore *inconclusive*, not safe. *This test is too small to tell* speaks of
-the test, not of the loss: a loss beyond the margin remains possible. One with very many users may hold
-despite a significant loss that is too small to matter. For a metric where lower is better, the signs are
+A guardrail with few users is therefore *inconclusive*, not safe: *a drop of 2 % is not ruled out*. One with
+very many users may hold despite a significant loss that is too small to matter. For a metric where lower is better, the signs are
 reversed.
 """,
     ),

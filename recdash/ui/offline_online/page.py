@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OFFLINE = Side("offline_delta", "offline_low", "offline_high")
+MOST_UNTESTED = 3
 SCATTER = f"95 % CIs, {CORRECTIONS['holm']}-corrected offline and over goals. Hollow: inconclusive."
 ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", own_decimals=True)
 
@@ -75,7 +76,7 @@ def compared(sides: OfflineOnline) -> list[str]:
 
 def without_links(view: View, sides: OfflineOnline) -> None:
     """Shows the test's own results, for a test without a variant that is linked to a run."""
-    no_link()
+    no_link(view, sides.test)
     results_table(view, sides)
 
 
@@ -158,10 +159,28 @@ def reading(view: View, sides: OfflineOnline) -> None:
         signs = [Word(sign, "", tones[sign]) for sign in (offline, online)]
         rows.append([RunName(row["run_id"]), *signs, in_words(row["quadrant"])])
     widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
+    if without := untested(view, sides.test):
+        st.caption(markdown(without))
     odd = [row for row in records(sides.rows) if row["quadrant"] in DISAGREE]
     ways = [_why(view, sides, row) for row in odd]
     if ways:
         widgets.note(ways)
+
+
+def untested(view: View, test: OnlineTest) -> str:
+    """Returns a sentence that names the candidates in view that no variant of the test served; empty if there
+    are none.
+    """
+    served = set(test.links.values())
+    names = [view.name(run_id) for run_id in view.candidate_ids if run_id not in served]
+    if not names:
+        return ""
+    some = (
+        names
+        if len(names) <= MOST_UNTESTED
+        else [*names[:MOST_UNTESTED], f"{len(names) - MOST_UNTESTED} more"]
+    )
+    return f"Not in this A/B test: {listed(some)}."
 
 
 def _why(view: View, sides: OfflineOnline, row: Row) -> Html:
@@ -189,8 +208,7 @@ def results_table(view: View, sides: OfflineOnline) -> None:
         *number_columns("n"),
     )
     rows = records(sides.results)
-    bands = [index for index, row in enumerate(rows) if row["is_control"]]
-    widgets.table(columns, [_result_row(sides, row) for row in rows], sides.marks, bands=bands)
+    st.html(widgets.stacked_table_html(columns, [_result_row(sides, row) for row in rows], sides.marks))
 
 
 def _result_row(sides: OfflineOnline, row: Row) -> list[Cell]:

@@ -18,7 +18,7 @@ from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.components.actions import attempt, delete_form, offer_undo
 from recdash.ui.components.parameters import params_as_text, params_from
-from recdash.ui.components.variant_links import link_boxes
+from recdash.ui.components.variant_links import link_form
 from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────────
@@ -144,10 +144,7 @@ def online_panel(workspace: Workspace, experiment: Experiment) -> None:
 
 
 def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) -> None:
-    variants = list(dict.fromkeys(str(row["variant"]) for row in test.results))
-    links = link_boxes(f"relink-{test.id}", runs, variants, test.links)
-    if st.button("Save links", key=f"online-links-{test.id}", disabled=links == dict(test.links)):
-        attempt(lambda: workspace.online_tests.link_variants(test.id, links))
+    link_form(workspace, test, runs)
     if test.notices:
         widgets.notices(test.notices)
     delete = partial(workspace.online_tests.delete, test.id)

@@ -50,7 +50,7 @@ def show(view: View) -> None:
     if sides.rows.empty:
         with title:
             widgets.title(f"{test.name}: nothing to explain")
-        no_link()
+        no_link(view, test)
         return
     row = _choose(records(sides.rows))
     try:
@@ -92,13 +92,13 @@ def finding(explained: Explanation) -> str:
 
 def subtitle(explained: Explanation) -> str:
     verdicts = [answer.verdict for answer in explained.answers]
-    noun, nouns = ("possible cause", "possible causes")
+    noun, nouns, otherwise = "possible cause", "possible causes", "ruled out as the cause"
     if explained.quadrant in AGREE:
-        noun, nouns = "reason for doubt", "reasons for doubt"
+        noun, nouns, otherwise = "reason for doubt", "reasons for doubt", "without a reason for doubt"
     n_supported, n_open = verdicts.count("supports"), verdicts.count("can't tell")
     parts = [f"{n_supported} {noun if n_supported == 1 else nouns}"] if n_supported else []
     parts += [f"{n_open} inconclusive"] if n_open else []
-    parts += [f"{verdicts.count('rules out')} without {'one' if n_supported else f'a {noun}'}"]
+    parts += [f"{verdicts.count('rules out')} {otherwise}"]
     metrics = f"{explained.where} offline, {lowered(explained.online)} online, vs {explained.base}"
     return f"{metrics}. {len(verdicts)} checks: {', '.join(parts)}."
 
