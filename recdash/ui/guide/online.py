@@ -40,8 +40,8 @@ The guardrail holds if the interval rules out a loss beyond the margin:
 | −4.0 to −2.3 %: the loss exceeds 2 % | broken |
 
 A guardrail with few users is therefore *inconclusive*, not safe: *a drop of 2 % is not ruled out*. One with
-very many users may hold despite a significant loss that is too small to matter. For a metric where lower is better, the signs are
-reversed.
+very many users may hold despite a significant loss that is too small to matter. For a metric where lower is
+better, the signs are reversed.
 """,
     ),
     Article(
