@@ -39,6 +39,8 @@ metric_option = click.option("--metric", help="A metric with its cutoff, such as
 @click.option("--outcome", required=True, type=click.Choice(list(OUTCOMES)), help="The outcome.")
 @click.option("--text", required=True, help="Why.")
 @click.option("--run", help="Name of the run the decision is about.")
+@click.option("--variant", help="Variant of an A/B test that the decision is about, where no run is stored.")
+@click.option("--test", help="Name of the A/B test of --variant (default: the newest).")
 @click.option("--review", "wanted", help="The review that the decision closes: its id or its candidate.")
 @click.option("--although", default="", help="Reason for approving with a failed checklist item.")
 @click.option("--supersedes", help="Id of the decision to replace, or 'last'.")
@@ -51,6 +53,8 @@ def decide(
     outcome: str,
     text: str,
     run: str | None,
+    variant: str | None,
+    test: str | None,
     wanted: str | None,
     although: str,
     supersedes: str | None,
@@ -64,6 +68,7 @@ def decide(
     by_name = run_ids(workspace, stored.id, archived=True)
     run_id = None if run is None else run_named(by_name, run)
     query = query_wanted(workspace, stored.id, run_id, baseline, metric)
+    test_id = workspace.online_tests.named(stored.id, test).id if test is not None else None
     decision = workspace.decisions.decide(
         stored.id,
         OUTCOMES[outcome],
@@ -74,6 +79,8 @@ def decide(
         although=although,
         supersedes=_last(workspace, stored.id) if supersedes == "last" else supersedes,
         author=author,
+        variant=variant,
+        test=test_id,
     )
     say(f"{decision.label}{f': {decision.about}' if decision.about else ''} ({decision.id})")
     for line in unmet(decision.checklist):
@@ -111,7 +118,8 @@ def decision_facts(decision: Decision) -> dict[str, Any]:
         "decided": decision.created.isoformat(),
         "author": decision.author,
         "outcome": decision.outcome,
-        "run": decision.about or None,
+        "run": decision.subject.run.name if decision.subject.run else None,
+        "variant": decision.subject.variant.name if decision.subject.variant else None,
         "metric": decision.subject.where,
         "text": decision.text,
         "review": decision.review,

@@ -42,10 +42,10 @@ class AboutSubject:
 
     @property
     def about(self) -> str:
-        """Returns the name of the run when the entry was written; empty if the entry is about all
+        """Returns the name of the run or variant when the entry was written; empty if the entry is about all
         candidates.
         """
-        return self.subject.run.name if self.subject.run else ""
+        return self.subject.name
 
 
 @dataclass(frozen=True)

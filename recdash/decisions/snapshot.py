@@ -21,11 +21,20 @@ class Named:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A variant of an A/B test, which may have served no stored run."""
+
+    test: Named
+    name: str
+
+
+@dataclass(frozen=True)
 class Subject:
     """The run that a decision or review is about, with its baseline, metric and k; ``others`` are further
     candidates.
 
-    ``run`` is None if the entry is about all candidates, ``baseline`` is None if the experiment has none.
+    ``run`` is None if the entry is about all candidates, or about a ``variant`` of an A/B test without stored
+    runs. ``baseline`` is None if the experiment has none.
     """
 
     run: Named | None
@@ -33,10 +42,27 @@ class Subject:
     metric: str
     k: int
     others: tuple[Named, ...] = ()
+    variant: Variant | None = None
+
+    @property
+    def name(self) -> str:
+        """Returns the name of the run or variant; empty if the subject is all candidates."""
+        return self.run.name if self.run else self.variant.name if self.variant else ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Returns what tells subjects apart: the run's id, or the test's id and the variant; empty for all
+        candidates.
+        """
+        if self.run is not None:
+            return (self.run.id,)
+        return (self.variant.test.id, self.variant.name) if self.variant else ()
 
     @property
     def where(self) -> str:
-        """Returns the metric with its cutoff, such as ``nDCG@10``."""
+        """Returns the metric with its cutoff, such as ``nDCG@10``; of a variant, its A/B test."""
+        if self.variant is not None:
+            return f"A/B test {self.variant.test.name}"
         return metric_title(self.metric, self.k)
 
     @property

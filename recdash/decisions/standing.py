@@ -56,10 +56,10 @@ def decision_on_top(entries: Sequence[Entry]) -> Decision | None:
     newest decision of all.
     """
     current = [decision for decision in decisions(entries) if decision.is_current]
-    newest_by_run: dict[str | None, Decision] = {}
+    newest: dict[tuple[str, ...], Decision] = {}
     for decision in current:
-        newest_by_run.setdefault(decision.subject.run.id if decision.subject.run else None, decision)
-    shipped = [decision for decision in newest_by_run.values() if decision.outcome == "ship"]
+        newest.setdefault(decision.subject.key, decision)
+    shipped = [decision for decision in newest.values() if decision.outcome == "ship"]
     return next(iter(shipped or current), None)
 
 
@@ -67,6 +67,8 @@ def standing(decision: Decision, today: Recommendation | None) -> DecisionStandi
     """Returns whether a decision agrees with the current recommendation; ``today`` is None if no runs can be
     compared.
     """
+    if decision.subject.variant is not None:
+        return DecisionStanding(decision, None, "offline evidence says nothing of a variant without a run")
     if today is None:
         return DecisionStanding(decision, None, "there is nothing to compare")
     if today.action == "not comparable":

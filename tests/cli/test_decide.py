@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from decision_worlds import films, home_page
+from decision_worlds import films, home_page, sessions
 from terminal import Fill, Recdash, as_json
 
 from recdash.service import Workspace
@@ -145,3 +145,19 @@ def test_two_people_propose_and_decide_if_the_settings_say_so(output: Any, run: 
     assert "Ask another editor to decide." in output(*words, "--author", "Mary", fails=True)
     assert output(*words, "--author", "Bob").startswith("Ship: als (")
     assert as_json(run, "settings", "films", "--no-two-people")["two_people"] is False
+
+
+def test_a_variant_is_decided_on_where_no_run_is_stored(run: Recdash, filled: Fill) -> None:
+    def fill() -> None:
+        space = Workspace.open()
+        shop = space.experiments.create("shop")
+        space.online_tests.add(shop.id, "checkout", {"sessions": sessions({"A": 60, "B": 120})}, control="A")
+        space.store.close()
+
+    filled(fill)
+    words = ("--experiment", "shop", "--variant", "B", "--test", "checkout", "--text", "More watch time.")
+    result = run("decide", *words, "--outcome", "ship")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Ship: B (")
+    (decision,) = as_json(run, "decisions", "--experiment", "shop")["decisions"]
+    assert (decision["run"], decision["variant"], decision["metric"]) == (None, "B", "A/B test checkout")

@@ -665,3 +665,61 @@ def test_the_log_says_who_asked_for_two_people(space: Workspace, ids: dict[str, 
     event = space.store.audit.events()[-1]
     assert (event.who, event.target) == ("Mary", ids["films"])
     assert event.details["settings"]["rules"]["two_people"] is True
+
+
+# ── a variant of an A/B test without runs ────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> tuple[Workspace, OnlineTest]:
+    space = open_at(tmp_path, MARY, Clock())
+    experiment = space.experiments.create("shop")
+    return space, space.online_tests.add(
+        experiment.id, "checkout", {"sessions": sessions({"A": 60, "B": 120})}, control="A"
+    )
+
+
+def test_a_decision_is_about_a_variant_where_no_run_is_stored(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More watch time.")
+    assert (made.headline, made.subject.where, made.offline) == ("Ship B", "A/B test checkout", None)
+    (frozen,) = made.online
+    assert (frozen.test.id, frozen.variant, frozen.control) == (test.id, "B", "A")
+    assert made.provenance["tests"][0]["id"] == test.id
+    assert space.decisions.since(made.id) == []
+    later = space.decisions.decide(test.experiment, "do not ship", text="Too slow.", supersedes=made.id)
+    assert (later.headline, space.journal.last_decision(test.experiment)) == ("Don't ship B", later)
+    card = next(card for card in space.overview.cards() if card.experiment.id == test.experiment)
+    assert card.decision == later
+    assert space.overview.today(card).standing is None
+
+
+def test_what_happens_to_the_test_of_a_decided_variant_is_said(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", test=test.id, text="More.")
+    space.online_tests.set_rules(test.id, OnlineRules(winsorise=0.5))
+    assert space.decisions.since(made.id)
+    space.online_tests.delete(test.id, "checkout")
+    assert space.decisions.since(made.id) == [Changed("checkout", "an A/B test", "deleted")]
+    assert space.journal.decision(made.id).headline == "Ship B"
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [({"variant": "A"}, "is-control"), ({"variant": "B", "run_id": "x"}, "run-and-variant")],
+)
+def test_the_control_and_a_run_beside_a_variant_are_refused(
+    shop: tuple[Workspace, OnlineTest], how: dict[str, str], code: str
+) -> None:
+    space, test = shop
+    with pytest.raises(InputError) as caught:
+        space.decisions.decide(test.experiment, "ship", text="Why not?", **how)
+    assert [problem.code for problem in caught.value.problems] == [code]
+
+
+def test_an_unknown_variant_or_test_is_refused(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    with pytest.raises(UnknownName):
+        space.decisions.decide(test.experiment, "ship", variant="Z", text="Why not?")
+    with pytest.raises(NotFound):
+        space.decisions.decide(test.experiment, "ship", variant="B", test="gone", text="Why not?")

@@ -78,10 +78,40 @@ def test_a_planned_size_is_among_the_rules(workspace: Workspace, shop: OnlineTes
     assert "Planned sample size 800 users" in said(open_page("settings"))
 
 
-def test_the_review_says_what_a_decision_needs_and_names_no_offline_metric(
-    shop: OnlineTest, open_page: Open
-) -> None:
+def test_the_review_names_no_offline_metric(shop: OnlineTest, open_page: Open) -> None:
     app = open_page("review", e=shop.experiment)
     assert "nDCG" not in said(app)
     assert not app.tabs
-    assert any("A review and a decision are about a run." in caption.value for caption in app.caption)
+
+
+def test_without_a_variant_the_review_says_what_a_decision_needs(
+    workspace: Workspace, open_page: Open
+) -> None:
+    app = open_page("review", e=workspace.experiments.create("Empty").id)
+    assert any("A decision is about a run or a variant" in caption.value for caption in app.caption)
+
+
+def test_a_variant_is_decided_on_and_the_decision_stands_on_top(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
+    app = open_page("review", e=shop.experiment)
+    (outcome,) = app.radio
+    assert outcome.value == "ship"
+    next(area for area in app.text_area if area.label == "Why?").set_value("More orders.")
+    for box in app.text_input:
+        if box.label == "Your name":
+            box.set_value("Ann")
+    press(app, "Decide")
+    (made,) = workspace.journal.decisions(shop.experiment)
+    assert (made.headline, made.text) == ("Ship new", "More orders.")
+    text = said(open_page(e=shop.experiment))
+    assert "Ship new Decided by" in text
+    assert "Today's results of checkout: Ship new." in text
+    assert "Ship new" in said(open_page("experiments"))
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_decision_page_leads_to_the_form(open_page: Open) -> None:
+    app = open_page()
+    press(app, "Record a decision")
+    assert "It keeps the results of the A/B test as they stand now." in said(app)

@@ -208,7 +208,8 @@ class ExperimentCards:
         stored.
         """
         verdict = self._current_verdict(card.experiment.id)
-        state = standing(card.decision, verdict.verdict) if card.decision else None
+        is_offline = card.decision is not None and card.decision.subject.variant is None
+        state = standing(card.decision, verdict.verdict) if card.decision and is_offline else None
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
         return Today(verdict, state, tuple(self._status(test, card.names) for test in newest_first))
 

@@ -21,7 +21,8 @@ from recdash.decisions import (
 )
 from recdash.decisions.changes_since import Changed, offline_changes, online_changes
 from recdash.decisions.review import offline_of, online_of
-from recdash.decisions.snapshot import Offline, Online
+from recdash.decisions.snapshot import Named, Offline, Online, Variant
+from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import MOST_CHARS, Journal, prose
@@ -69,7 +70,8 @@ class Decisions:
     def decide(
         self, experiment_id: str, outcome: str, *, run_id: str | None = None, text: str,
         query: ComparisonQuery | None = None, about: str | None = None, supersedes: str | None = None,
-        although: str = "", author: str = "", key: str = "",
+        although: str = "", author: str = "", key: str = "", variant: str | None = None,
+        test: str | None = None,
     ) -> Decision:  # fmt: skip
         """Records an outcome (ship, do not ship, inconclusive or needs A/B) and its reason.
 
@@ -78,11 +80,13 @@ class Decisions:
         the reason in ``although``. If the experiment's rules ask for two people, another person than proposed
         a candidate decides its review, and *ship* needs a review. ``query`` is the comparison on which a
         decision without a review is based, by default the experiment's own. ``supersedes`` is the decision
-        that this one replaces. ``key`` is unique to a form: the same form records one decision only. Raises
-        InputError for an invalid combination.
+        that this one replaces. ``variant`` is the variant that the decision is about where no run is stored,
+        of the A/B test with the id ``test``, by default the newest. ``key`` is unique to a form: one form
+        records one decision only. Raises InputError for an invalid combination.
         """
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
-        writing = self._journal.writing(author, key, "decide", *words)
+        of_variant = () if variant is None else (variant, test)
+        writing = self._journal.writing(author, key, "decide", *words, *of_variant)
         experiment_id = self._context.store.experiments.get(experiment_id).id
         prose_text, reason = prose("your reason", text), long_text("although", although, MOST_CHARS)
         written = self._journal.written(experiment_id, writing)
@@ -93,7 +97,12 @@ class Decisions:
             before = superseded.subject.run.id if superseded.subject.run else None
             about = superseded.review if run_id in {None, before} else None
         review = self._to_answer(experiment_id, about, superseded)
-        numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
+        if variant is None and superseded is not None and superseded.subject.variant and run_id is None:
+            variant, test = superseded.subject.variant.name, superseded.subject.variant.test.id
+        if variant is not None:
+            numbers = self._numbers_of_variant(experiment_id, variant, test, run_id, review)
+        else:
+            numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
         _check(outcome, review, numbers, run_id, reason)
         if rules_of(self._context.store.experiments.get(experiment_id)).two_people:
             _check_two_people(outcome, review, writing.author)
@@ -154,6 +163,37 @@ class Decisions:
         items = checklist(offline, online) if run is not None and run != subject.baseline else ()
         return Numbers(subject, offline, online, items, provenance)
 
+    def _numbers_of_variant(
+        self, experiment_id: str, variant: str, test_id: str | None, run_id: str | None, review: Review | None
+    ) -> Numbers:
+        """Returns the numbers on which a decision about a variant is based: the results of its A/B test.
+
+        Raises UnknownName for an unknown variant, InputError for the control or if a run or review is given.
+        """
+        if run_id is not None or review is not None:
+            problem = "a decision is about a run or review, or about a variant"
+            raise InputError(Problem("run-and-variant", "variant", problem, "Name one of them."))
+        test = self._test_of(experiment_id, test_id)
+        results = self._online_tests.results(test.id)
+        if variant not in results.variants:
+            raise UnknownName("variant", variant, list(results.variants))
+        if variant == results.control:
+            problem = f"'{variant}' is the control, so there is no lift"
+            fix = "Name another variant; 'do not ship' keeps the control."
+            raise InputError(Problem("is-control", f"test '{test.name}'", problem, fix))
+        subject = self._subjects.of_variant(experiment_id, Variant(Named(test.id, test.name), variant))
+        online = (self._snapshots.frozen_online(test, subject),)
+        return Numbers(subject, None, online, (), self._snapshots.provenance_now(experiment_id, subject))
+
+    def _test_of(self, experiment_id: str, test_id: str | None) -> OnlineTest:
+        """Returns the experiment's A/B test with this id, by default the newest."""
+        if test_id is None:
+            return self._online_tests.named(experiment_id)
+        known = {test.id: test for test in self._online_tests.all(experiment_id)}
+        if test_id not in known:
+            raise NotFound(f"No A/B test has the id '{test_id}' in this experiment.")
+        return known[test_id]
+
     # ── then and now ─────────────────────────────────────────────────────────────────────────
 
     def since(self, entry_id: str) -> list[Changed]:
@@ -192,10 +232,17 @@ class Decisions:
             test = self._context.store.online_tests.get(then.test.id)
         except NotFound:
             return [Changed(then.test.name, "an A/B test", "deleted")]
+        if then.subject.variant is not None:
+            return self._variant_since(test, then)
         if self._subjects.gone(then.subject) or then.subject.run is None:
             return []
         if test.links.get(then.variant) != then.subject.run.id:
             return [Changed(then.test.name, f"{then.variant} served the run", "linked to another run")]
+        return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
+
+    def _variant_since(self, test: OnlineTest, then: Online) -> list[Changed]:
+        if then.variant not in self._online_tests.results(test.id).variants:
+            return [Changed(then.test.name, f"has the variant {then.variant}", "without it")]
         return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
 
@@ -211,7 +258,7 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
     if run_id is not None and (run is None or run.id != run_id):
         fix = f"The review is about '{run.name}'." if run else "The review is about no single run."
         raise InputError(Problem("other-run", "run", "the review is about another run", fix))
-    if outcome == "ship" and run is None:
+    if outcome == "ship" and run is None and numbers.subject.variant is None:
         raise InputError(Problem("no-run", "run", "no run is named", "Name the run to ship."))
     if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
         fix = "Give a reason for approving despite them, or choose another outcome."

@@ -179,25 +179,29 @@ class Snapshots:
     # ── where the numbers come from ──────────────────────────────────────────────────────────
 
     def provenance_now(self, experiment_id: str, subject: Subject) -> dict[str, Any]:
-        """Returns the current time, hashes of all input data, and the versions; empty without a baseline."""
+        """Returns the current time, hashes of all input data, and the versions; empty without a baseline,
+        unless the subject is a variant of an A/B test.
+        """
         from recdash.service.provenance import provenance, versions_here
 
         query = subject.query
-        if query is None:
+        if query is None and subject.variant is None:
             return {}
         moment, experiment = self._context.now(), self._context.store.experiments.get(experiment_id)
         runs = {run.id: run for run in self._context.store.runs.of_experiment(experiment_id, archived=True)}
         tests = self._online_tests.all(experiment_id)
-        hashes = provenance(experiment, query.shown, runs, tests, versions_here())
+        hashes = provenance(experiment, query.shown if query else (), runs, tests, versions_here())
         return {"moment": moment.isoformat(timespec="seconds"), **hashes}
 
 
 def _variant_of(test: OnlineTest, subject: Subject) -> str:
-    """Returns the variant that served the subject's run.
+    """Returns the variant that the subject is, or that served the subject's run.
 
     Raises InputError if none did, or only the control.
     """
     run, place = subject.run, f"test '{test.name}'"
+    if subject.variant is not None:
+        return subject.variant.name
     served = [variant for variant, linked in test.links.items() if run and linked == run.id]
     if not served or run is None:
         name = f"'{run.name}'" if run else "the run"

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from recdash.comparison import ComparisonQuery
 from recdash.decisions import Named, Subject
+from recdash.decisions.snapshot import Variant
 from recdash.domain.defaults import DEFAULT_METRIC, FIRST_CANDIDATES, default_k
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.metrics import check_k
@@ -47,6 +48,11 @@ class Subjects:
             others = [other for other in query.runs if other != run_id]
         beside = tuple(named[other] for other in others)
         return Subject(run, named[query.baseline], query.metric, query.k, beside)
+
+    def of_variant(self, experiment_id: str, variant: Variant) -> Subject:
+        """Returns the subject of a decision about a variant of an A/B test, which has no baseline."""
+        depth = self._store.experiments.get(experiment_id).settings["depth"]
+        return Subject(None, None, DEFAULT_METRIC, default_k(depth), variant=variant)
 
     def named_now(self, subject: Subject) -> Subject:
         """Returns the subject with the current names of its runs, without other runs that were deleted.

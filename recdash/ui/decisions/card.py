@@ -38,7 +38,10 @@ def show(view: View, decision: Decision, later: Decision | None = None) -> None:
 
 def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     subject = decision.subject
-    against = f" against {subject.baseline.name}" if subject.baseline else ""
+    base = (
+        subject.baseline.name if subject.baseline else decision.online[0].control if subject.variant else ""
+    )
+    against = f" against {base}" if base else ""
     notes = [html("{by}", by=f"{signature(decision.entry)} · {subject.where}{against}")]
     if later is not None:
         way, by = links.link(view, later.headline, "reports", {"dec": later.id}), signature(later.entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -10,6 +10,7 @@ import streamlit as st
 from recdash.comparison import ComparisonQuery
 from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
 from recdash.decisions.standing import outcome_for
+from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
@@ -25,11 +26,14 @@ NO_CHOICE = ""
 """The value of a choice for a decision that is about no single run, or supersedes no other."""
 SAME = "same"
 """The value of a choice for the earlier decision about the run that is chosen in the same form."""
-WITHOUT_RUNS = (
-    "A review and a decision are about a run. Add a test set and the recommendations that each variant "
-    "served; link a variant to its run under Settings: Runs."
-)
-"""What it takes to decide in an experiment without runs."""
+WITHOUT_RUNS = "A decision is about a run or a variant of an A/B test. Add either under Add data."
+"""What it takes to decide in an experiment without runs and variants."""
+OUTCOME_BY_STEP: Mapping[str, Outcome] = {
+    "ship": "ship",
+    "roll back": "do not ship",
+    "inconclusive": "inconclusive",
+}
+"""The outcome that follows each next step after an A/B test; the others leave it open."""
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
@@ -87,7 +91,7 @@ def begin(view: View) -> None:
     if not may_write():
         return
     if not view.runs:
-        st.caption(WITHOUT_RUNS)
+        _decide_on_variant(view)
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)
@@ -172,6 +176,49 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
                 **sent,
             )
             state.choose(dec=None, pr=None)
+
+        idempotent_form.submit(form, "Decide", decide, "Decided.", key="decide-send")
+
+
+def _decide_on_variant(view: View) -> None:
+    """Draws the form to decide on a variant of an A/B test in an experiment without runs."""
+    tests = sorted(workspace().online_tests.all(view.experiment.id), key=lambda test: test.created)[::-1]
+    steps = {test.id: workspace().online_tests.next_steps(test.id)[1] for test in tests}
+    variants = {
+        f"{place}~{variant}": variant if len(tests) == 1 else f"{test.name}: {variant}"
+        for place, test in enumerate(tests)
+        for variant in dict.fromkeys(str(row["variant"]) for row in test.results)
+        if variant != test.control
+    }
+    if not variants:
+        st.caption(WITHOUT_RUNS)
+        return
+    widgets.section("Record a decision", "It keeps the results of the A/B test as they stand now.")
+    if workspace().rules.of(view.experiment.id).two_people:
+        st.caption("By the decision rules, *Ship* needs a review, and so a run.")
+    form = f"decide-{view.experiment.id}"
+    outcomes = {outcome: label for outcome, label in OUTCOME_NAMES.items() if outcome != "needs A/B"}
+    outcomes["do not ship"] += f" (keep {tests[0].control})" if len(tests) == 1 else " (keep the control)"
+    advised = next((OUTCOME_BY_STEP.get(step.action) for step in steps[tests[0].id]), None)
+    with st.form(form, border=False):
+        outcome = idempotent_form.outcome(form, outcomes, advised)
+        place, _, variant = idempotent_form.pick(form, "Variant", variants).partition("~")
+        text = idempotent_form.text_area(form, "Why?")
+
+        def decide(sent: idempotent_form.Sent) -> None:
+            test = tests[int(place)]
+            about = (test.id, variant)
+            held = next((decision for decision in _held(view) if decision.subject.key == about), None)
+            workspace().decisions.decide(
+                view.experiment.id,
+                outcome,
+                variant=variant,
+                test=test.id,
+                text=text,
+                supersedes=held.id if held else None,
+                **sent,
+            )
+            state.choose(dec=None)
 
         idempotent_form.submit(form, "Decide", decide, "Decided.", key="decide-send")
 

@@ -107,8 +107,10 @@ def _decided(entry: Entry) -> str:
 
 
 def _about(entry: Entry | None) -> str:
-    run = entry.facts["subject"]["run"] if entry and "subject" in entry.facts else None
-    return str(run["name"]) if run else ""
+    if entry is None or "subject" not in entry.facts:
+        return ""
+    about = entry.facts["subject"]["run"] or entry.facts["subject"].get("variant")
+    return str(about["name"]) if about else ""
 
 
 def _thing(entry: Entry | None) -> str:

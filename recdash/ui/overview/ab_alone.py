@@ -5,16 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.comparison.key_numbers import LIFT_LEVEL, KeyNumber
+from recdash.decisions import Decision
+from recdash.decisions.standing import decision_on_top
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import percent
-from recdash.formatting.wording import many, shown
+from recdash.formatting.wording import day, many, shown
 from recdash.online import OnlineResults, OnlineRow
 from recdash.online.analysis.caveats import caveats
 from recdash.online.analysis.next_step import NextStep
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import verdict_card, widgets
+from recdash.ui.components import decision_links, verdict_card, widgets
 
 MOST_GOALS = 3
 SIGNS = {
@@ -37,7 +39,12 @@ def show(view: View) -> bool:
     newest = max(tests, key=lambda test: test.created)
     headline, steps = workspace().online_tests.next_steps(newest.id)
     others = f", the newest of {many(len(tests), 'test')}" if len(tests) > 1 else ""
-    widgets.title(headline, f"By the A/B test {newest.name}{others}.")
+    decision = decision_on_top(workspace().journal.entries(view.experiment.id)[::-1])
+    if decision is None:
+        widgets.title(headline, f"By the A/B test {newest.name}{others}.")
+    else:
+        decided = f"Decided by {decision.author}, {day(decision.created)}."
+        widgets.title(decision.headline, f"{decided} Today's results of {newest.name}{others}: {headline}.")
     template = (
         '<li><b class="rd-{tone}">{sign}</b><span><b>{title}: <bdi>{variant}</bdi></b>. {reason}</span></li>'
     )
@@ -52,13 +59,24 @@ def show(view: View) -> bool:
     if steps:
         st.html(numbers_html(view, results, steps[0]))
     widgets.note(caveats(results, sample))
-    if st.button("View A/B results", type="primary", key="view-ab-results"):
-        state.choose(t=newest.id)
-        links.go("ab-results")
+    with st.container(horizontal=True):
+        _offer_to_decide(decision)
+        if st.button("View A/B results", type="primary", key="view-ab-results"):
+            state.choose(t=newest.id)
+            links.go("ab-results")
     st.caption(NEXT)
     if links.is_there("upload") and st.button("Add data", key="go-upload"):
         links.go("upload")
     return True
+
+
+def _offer_to_decide(decision: Decision | None) -> None:
+    """Draws a button to the decision, or for people who may decide to its form."""
+    if not links.is_there(decision_links.REVIEWS) or (decision is None and not state.person().may("editor")):
+        return
+    if st.button("Record a decision" if decision is None else "View decision", key="to-decide"):
+        state.choose(dec=decision.id if decision else None)
+        links.go(decision_links.REVIEWS)
 
 
 def numbers_html(view: View, results: OnlineResults, step: NextStep) -> Html:
