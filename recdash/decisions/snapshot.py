@@ -51,7 +51,7 @@ class Subject:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Returns what tells subjects apart: the run's id, or the test's id and the variant; empty for all
+        """Returns what distinguishes subjects: the run's id, or the test's id and the variant; empty for all
         candidates.
         """
         if self.run is not None:

@@ -160,7 +160,7 @@ def reading(view: View, sides: OfflineOnline) -> None:
         rows.append([RunName(row["run_id"]), *signs, in_words(row["quadrant"])])
     widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
     if without := untested(view, sides.test):
-        st.caption(markdown(without))
+        st.html(html('<p class="rd-quiet">{text}</p>', text=without))
     odd = [row for row in records(sides.rows) if row["quadrant"] in DISAGREE]
     ways = [_why(view, sides, row) for row in odd]
     if ways:
