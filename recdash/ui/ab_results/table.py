@@ -263,18 +263,16 @@ def finding_cell(row: OnlineRow, users: int) -> Html:
 
 
 def _open_question(row: OnlineRow, users: int) -> str:
-    """Returns what an inconclusive result leaves open: the loss that a guardrail does not rule out, and how
-    many more users would decide it.
+    """Returns what an inconclusive result leaves open: the loss that a guardrail does not rule out, or how
+    many more users a goal needs.
     """
-    parts = []
     if row.role == "guardrail" and row.margin:
         loss = "drop" if row.direction == "up" else "rise"
-        parts.append(f"a {loss} of {100 * row.margin:g} % is not ruled out")
-    if row.more_users and not is_out_of_reach(row.more_users, users):
-        parts.append(f"needs ≈ {brief(row.more_users)} more users")
-    elif row.more_users and not parts:
-        parts.append("this test is too small to tell")
-    return "; ".join(parts)
+        return f"a {loss} of {100 * row.margin:g} % is not ruled out"
+    if not row.more_users:
+        return ""
+    too_small = is_out_of_reach(row.more_users, users)
+    return "this test is too small to tell" if too_small else f"needs ≈ {brief(row.more_users)} more users"
 
 
 def values_table(ab_test: AbTest) -> Html:
