@@ -74,7 +74,7 @@ def _offer_to_decide(decision: Decision | None) -> None:
     """Draws a button to the decision, or for people who may decide to its form."""
     if not links.is_there(decision_links.REVIEWS) or (decision is None and not state.person().may("editor")):
         return
-    if st.button("Record a decision" if decision is None else "View decision", key="to-decide"):
+    if st.button("Record a decision" if decision is None else "View decision", key="to-decision"):
         state.choose(dec=decision.id if decision else None)
         links.go(decision_links.REVIEWS)
 
