@@ -20,6 +20,11 @@ class Named:
     name: str
 
 
+def _without_variant(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the fields as a dict, without the variant of a subject that has none, as in older entries."""
+    return {name: value for name, value in fields if (name, value) != ("variant", None)}
+
+
 @dataclass(frozen=True)
 class Variant:
     """A variant of an A/B test, which may have served no stored run."""
@@ -78,7 +83,7 @@ class Subject:
         return ComparisonQuery(runs, self.baseline.id, self.metric, self.k)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self, dict_factory=_without_variant)
 
 
 # ── offline ──────────────────────────────────────────────────────────────────────────────────
@@ -200,7 +205,7 @@ class Offline:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
-        return asdict(self)
+        return asdict(self, dict_factory=_without_variant)
 
 
 # ── online ───────────────────────────────────────────────────────────────────────────────────
@@ -289,7 +294,7 @@ class Online:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
-        return asdict(self)
+        return asdict(self, dict_factory=_without_variant)
 
 
 SUBJECT, OFFLINE, ONLINE = TypeAdapter(Subject), TypeAdapter(Offline), TypeAdapter(tuple[Online, ...])
