@@ -35,12 +35,12 @@ def as_json(value: Any) -> Any:
 def test_an_old_decision_is_read_to_the_last_digit(facts: dict[str, Any]) -> None:
     old = decision(facts)
     assert old.offline is not None
-    assert json.dumps(as_json(asdict(old.subject))) == json.dumps(facts["subject"])
-    offline = as_json(asdict(old.offline))
+    assert json.dumps(as_json(old.subject.as_dict())) == json.dumps(facts["subject"])
+    offline = as_json(old.offline.as_dict())
     newer = {name: offline.pop(name) for name in ("has_guardrails", "run", "facts")}
     assert newer == {"has_guardrails": True, "run": None, "facts": []}  # which it did not say
     assert json.dumps(offline) == json.dumps(facts["offline"])
-    assert json.dumps(as_json([asdict(test) for test in old.online])) == json.dumps(facts["online"])
+    assert json.dumps(as_json([test.as_dict() for test in old.online])) == json.dumps(facts["online"])
     assert json.dumps(as_json([asdict(item) for item in old.checklist])) == json.dumps(facts["checklist"])
     assert old.offline.own is not None
     assert (old.about, old.offline.own.word, old.offline.own.value) == ("als", "better", 0.875)

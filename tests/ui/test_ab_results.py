@@ -639,7 +639,7 @@ def test_a_disagreement_in_another_metric_is_one_click_away(
         ("guardrail", 10**9, "a drop of 2 % is not ruled out"),
         ("guardrail", None, "a drop of 2 % is not ruled out"),
         ("goal", 20_000, "needs ≈ 20,000 more users"),
-        ("goal", 10**9, "this test is too small to tell"),
+        ("goal", 10**9, "this test is too small to tell: ≈ 1000 M more users"),
     ],
 )
 def test_an_inconclusive_result_says_what_it_leaves_open(

@@ -271,8 +271,9 @@ def _open_question(row: OnlineRow, users: int) -> str:
         return f"a {loss} of {100 * row.margin:g} % is not ruled out"
     if not row.more_users:
         return ""
+    needs = f"≈ {brief(row.more_users)} more users"
     too_small = is_out_of_reach(row.more_users, users)
-    return "this test is too small to tell" if too_small else f"needs ≈ {brief(row.more_users)} more users"
+    return f"this test is too small to tell: {needs}" if too_small else f"needs {needs}"
 
 
 def values_table(ab_test: AbTest) -> Html:
