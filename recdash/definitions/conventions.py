@@ -7,7 +7,7 @@ attributed to causes by changing the default convention into the library's in on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -164,7 +164,7 @@ def preset_frame(conventions: Mapping[str, Convention], count: Count, own_order:
                 "users": convention.users,
                 "order": convention.order or own_order,
                 "ties": convention.ties,
-                "relevant": relevance_words(convention.relevance, convention.threshold),
+                "relevant": _gain_words(convention),
                 "difference": number.value - default.value,
                 "reason": number.reason,
                 "state": agreement.state,
@@ -204,7 +204,7 @@ def _causes(default: Convention, convention: Convention, count: Count) -> Iterat
     if len(alone) > 1:
         rest = whole.value - base - sum(number.value - base for number in alone.values())
         if not abs(rest) <= EQUAL:
-            causes.append((TOGETHER, "the causes interact", whole, rest))
+            causes.append((TOGETHER, _together_words(convention), whole, rest))
     for cause, text, number, difference in causes:
         yield {
             "cause": cause,
@@ -276,6 +276,8 @@ POPULATION: Mapping[Users, str] = {
     ),
 }
 """The population rules as full sentences."""
+COUNT_WITHOUT_RELEVANT_ITEM: Collection[Users] = {"judged", "judged_both", "run"}
+"""The population rules under which users without a relevant item count."""
 WHOSE_LISTS: Mapping[str, str] = {"run": "every list", "truth": "lists of users with a relevant item"}
 
 
@@ -310,6 +312,23 @@ def relevance_words(relevance: str | None, threshold: float | None) -> str:
     if relevance == EVERY_ROW:
         return "every row"
     return "a grade above 0" if threshold is None else f"a grade from {threshold:g}"
+
+
+def _gain_words(convention: Convention) -> str:
+    """Returns which rows of the truth are relevant, and whether others have a gain as well."""
+    relevant = relevance_words(convention.relevance, convention.threshold)
+    return f"{relevant}; lower grades gain too" if _every_grade_gains(convention) else relevant
+
+
+def _together_words(convention: Convention) -> str:
+    """Returns what the combination of a convention's causes adds, as a clause."""
+    if _every_grade_gains(convention) and convention.users in COUNT_WITHOUT_RELEVANT_ITEM:
+        return "users without a relevant item count as well, and their lower grades have a gain"
+    return "what only several of these changes together add"
+
+
+def _every_grade_gains(convention: Convention) -> bool:
+    return define(convention.spec).parameters.get("grades") == "all"
 
 
 def difference_words(value: float, default: float) -> str:

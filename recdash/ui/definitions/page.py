@@ -79,6 +79,12 @@ class PresetsOfRun:
         return [row for row in self.rows if row["preset"] != DEFAULT]
 
     @property
+    def relevant_in_all(self) -> str:
+        """Returns which rows are relevant, in words, if all presets agree on it; else an empty text."""
+        words = {row["relevant"] for row in self.rows}
+        return str(words.pop()) if len(words) == 1 else ""
+
+    @property
     def where(self) -> str:
         return metric_at(self.metric, self.k)
 
@@ -168,9 +174,14 @@ def subtitle(by_preset: PresetsOfRun) -> str:
         if different
         else ""
     )
+    missing = [row["title"] for row in by_preset.rows if not is_number(row["value"])]
+    without = f" Without a value here: {listed(missing)}." if missing else ""
+    relevant = by_preset.relevant_in_all
+    once = f" Relevant in all of them: {relevant}." if relevant else ""
+    respects = "formula, population and order" if relevant else "formula, population, order and relevance"
     return (
         f"The same lists and the same test set under {presets} presets. Each preset follows one library in "
-        f"formula, population, order and relevance.{left_out}"
+        f"{respects}.{once}{left_out}{without}"
     )
 
 
@@ -203,13 +214,16 @@ def preset_table(by_preset: PresetsOfRun) -> Html:
     columns = [
         *text_columns("Preset"),
         *number_columns(value, "Difference to\nrecdash"),
-        *text_columns("Definition", "Population", "Order and ties", "Relevant", "Equal to\nthe library?"),
+        *text_columns("Definition", "Population", "Order and ties"),
+        *([] if by_preset.relevant_in_all else text_columns("Relevant")),
+        *text_columns("Equal to\nthe library?"),
     ]
     rows = [_preset_row(by_preset, row) for row in by_preset.rows]
     return table_html(columns, rows, bands=[0])
 
 
 def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[Cell]:
+    relevant = html('<span class="rd-roomy">{relevant}</span>', relevant=row["relevant"])
     return [
         html("<b>{title}</b>", title=row["title"]),
         Number(number_of(row["value"]), by_preset.decimals),
@@ -217,9 +231,15 @@ def _preset_row(by_preset: PresetsOfRun, row: Row) -> list[Cell]:
         code(row["spec"]),
         _who_counts(row),
         html('<span class="rd-roomy">{order}</span>', order=order_words(row["order"], row["ties"])),
-        html('<span class="rd-nowrap">{relevant}</span>', relevant=row["relevant"]),
-        html('<span title="{words}">{state}</span>', words=row["agreement"], state=STATES[row["state"]]),
+        *([] if by_preset.relevant_in_all else [relevant]),
+        _agreement(row),
     ]
+
+
+def _agreement(row: Row) -> Html:
+    """Returns whether the library computes the same number; a dash if there is no number."""
+    state = STATES[row["state"]] if is_number(row["value"]) else numbers.NONE
+    return html('<span title="{words}">{state}</span>', words=row["agreement"], state=state)
 
 
 STATES = {**WORDS, "documented": "not run"}
@@ -338,7 +358,7 @@ def why(by_preset: PresetsOfRun, row: Row) -> str:
 
     For example ``63 % higher. Population +0.0166: only users with a list count. No effect here: …``.
     """
-    causes = [cause for cause in by_preset.causes_of(row["preset"]) if cause["cause"] != TOGETHER]
+    causes = by_preset.causes_of(row["preset"])
     if not causes:
         return f"Same definition of {by_preset.where} as recdash."
     unknown = [cause for cause in causes if cause["reason"]]
@@ -352,9 +372,13 @@ def why(by_preset: PresetsOfRun, row: Row) -> str:
             for cause in sorted(moving, key=lambda cause: -abs(cause["difference"]))
         ),
         *(f"{TITLES[cause['cause']]}: unknown, {cause['reason']}." for cause in unknown),
-        f"No effect here: {'; '.join(cause['words'] for cause in idle)}." if idle else "",
+        f"No effect here: {'; '.join(_named(cause) for cause in idle)}." if idle else "",
     ]
     return " ".join(part for part in parts if part)
+
+
+def _named(cause: Row) -> str:
+    return f"{TITLES[cause['cause']].lower()} ({cause['words']})"
 
 
 def titles(by_preset: PresetsOfRun) -> dict[str, str]:
