@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 @click.option("--dashboard", default="", help="Address of the dashboard, for a link to this view.")
 @click.option("--keep", is_flag=True, help="Also store the report as a snapshot.")
 def report(experiment: str, output: Path, *, title: str, narrative: str, **options: Any) -> None:
-    """Write a report on stored runs to one file: the decision or recommendation, then the appendix.
+    """Write a report to one file: the decision or recommendation, then the appendix.
+
+    Without stored runs it is about the newest A/B test, or the one that --test names.
 
     Blocks: evidence, scores, curves, precision-recall, defined, slices, online, changes, decisions, caveats,
     reproducing.
@@ -104,15 +106,17 @@ def _question(
         if name not in tests:
             raise UnknownName("A/B test", name, list(tests))
         test = tests[name]
-    query = workspace.queries.of(
-        stored.id,
-        [run_named(by_name, name) for name in runs],
-        run_named(by_name, baseline) if baseline is not None else None,
-        metric,
-        k,
-        scope=Scope(options["part"], options["relevance_threshold"]),
-        terms=terms,
-    )
+    query = None  # without runs, the report is about the A/B test alone
+    if by_name or baseline or runs or metric:
+        query = workspace.queries.of(
+            stored.id,
+            [run_named(by_name, name) for name in runs],
+            run_named(by_name, baseline) if baseline is not None else None,
+            metric,
+            k,
+            scope=Scope(options["part"], options["relevance_threshold"]),
+            terms=terms,
+        )
     beside = {"by": options["by"], "test": test, "online_metric": options["online_metric"]}
     return Reports(workspace).question(stored.id, query, **beside)
 

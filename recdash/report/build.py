@@ -7,7 +7,8 @@ from dataclasses import replace
 from recdash.report.context import ReportContext
 from recdash.report.document import FIRST_FORMAT, WORDING, Document, Figure, Lead, Section
 from recdash.report.formats.figures import shortened
-from recdash.report.sections import BLOCKS
+from recdash.report.sections import made
+from recdash.report.sections.ab_alone import lead_of_test
 from recdash.report.sections.first_lead import first_lead
 from recdash.report.sections.lead import lead
 from recdash.service.provenance import provenance
@@ -20,13 +21,16 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
     deleted.
     """
     experiment = context.experiment
-    opening = first_lead(context) if context.format == FIRST_FORMAT else _with_rounded_chart(lead(context))
-    sections = [
-        _with_rounded_figures(section) for name in context.blocks if (section := BLOCKS[name].make(context))
-    ]
+    if not context.is_about_runs:
+        opening = lead_of_test(context)
+    else:
+        is_first = context.format == FIRST_FORMAT
+        opening = first_lead(context) if is_first else _with_rounded_chart(lead(context))
+    sections = [_with_rounded_figures(section) for name in context.blocks if (section := made(name, context))]
     tests = context.workspace.online_tests.all(experiment.id)
     if context.test is not None and context.test.id not in {test.id for test in tests}:
         tests = [*tests, context.test]  # the question's test is described, even if it is archived
+    shown = context.query.shown if context.is_about_runs else ()
     return Document(
         title=title.strip() or experiment.name,
         experiment=experiment.name,
@@ -43,7 +47,7 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
         format=context.format,
         link=context.question.address(context.home),
         head=context.head,
-        provenance=provenance(experiment, context.query.shown, context.all_runs, tests, context.versions),
+        provenance=provenance(experiment, shown, context.all_runs, tests, context.versions),
     )
 
 

@@ -66,7 +66,15 @@ class ReportContext:
 
     @property
     def query(self) -> ComparisonQuery:
+        """Returns the comparison of runs. Raises NotFound if the question is about an A/B test alone."""
+        if self.question.query is None:
+            raise NotFound("This report is about an A/B test alone: it compares no runs.")
         return self.question.query
+
+    @property
+    def is_about_runs(self) -> bool:
+        """Returns whether runs are compared; else the report is about an A/B test alone."""
+        return self.question.query is not None
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -80,6 +88,8 @@ class ReportContext:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Returns the runs of the question, the baseline first. Raises NotFound if one was deleted."""
+        if not self.is_about_runs:
+            return ()
         gone = [run for run in self.query.shown if run not in self.all_runs]
         if gone:
             deleted = "a run of it was" if len(gone) == 1 else f"{len(gone)} runs of it were"
@@ -117,6 +127,8 @@ class ReportContext:
         """Returns whether A/B tests count and are shown: not for a part of the users or items, of which they
         say nothing; in older reports not with another relevance threshold either.
         """
+        if not self.is_about_runs:
+            return True
         scope = self.query.scope
         return not scope.slice if self.wording > THRESHOLD_WORDING else scope == WHOLE
 
@@ -126,6 +138,8 @@ class ReportContext:
 
         None for a metric without a value per user, and if there is no candidate.
         """
+        if not self.is_about_runs:
+            return None
         if not define(self.query.metric).is_paired or not self.verdict_query.runs:
             return None
         whole = compare(self.source, self.verdict_query)
@@ -264,6 +278,8 @@ class ReportContext:
 
     def looks(self) -> tuple[RunLook, ...]:
         """Returns how the question's runs, and other runs that the A/B test served, are named and drawn."""
+        if not self.is_about_runs:
+            return ()
         served = self.test.links.values() if self.test else ()
         shown = self.query.shown
         others = [run for run in dict.fromkeys(served) if run not in shown and run in self.all_runs]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.domain.defaults import MOST_CANDIDATES
 from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
-from recdash.errors import InputError, NotFound, Problem, RecdashError
+from recdash.errors import InputError, NotFound, Problem, RecdashError, UnknownName
 from recdash.report.document import FORMAT, WORDING, Document, without_ids
 from recdash.report.formats.json import from_json, to_json
 from recdash.service.access.sharing import LinkDead
@@ -62,10 +62,15 @@ class Reports:
     ) -> Question:
         """Returns the question of a report; for what is not given it takes the defaults of the pages.
 
-        ``query`` defaults to ``workspace.queries.of``; ``by`` is the attribute whose slices are shown, "" for
+        ``query`` defaults to ``workspace.queries.of``; in an experiment without runs the question is about
+        the A/B test alone. ``by`` is the attribute whose slices are shown, "" for
         none. Raises InputError for a question that cannot be answered, NotFound for a run or A/B test of
         another experiment.
         """
+        if query is None and not self._workspace.runs.all(experiment_id, archived=True):
+            tests = self._workspace.online_tests.all(experiment_id, archived=test is not None)
+            if tests:
+                return self._about_test(experiment_id, tests, test, online_metric)
         query = query or self._workspace.queries.of(experiment_id)
         self._workspace.queries.check(experiment_id, query)
         if len(query.runs) > MOST_CANDIDATES:
@@ -80,6 +85,22 @@ class Reports:
             self._workspace.slices.check(experiment_id, by)  # raises UnknownName for an unknown attribute
         online = (online_test.id, online_metric) if online_test else (None, None)
         return Question(experiment_id, query, by, *online)
+
+    def _about_test(
+        self, experiment_id: str, tests: Sequence[OnlineTest], test_id: str | None, metric: str | None
+    ) -> Question:
+        """Returns the question about an A/B test alone, by default the newest and its first goal.
+
+        Raises NotFound for a test of another experiment, UnknownName for a metric that the test lacks.
+        """
+        newest = max(tests, key=lambda test: test.created)
+        test = newest if test_id is None else self._online_test(experiment_id, test_id)
+        if test is None:
+            raise NotFound(f"A/B test {test_id} is not in this experiment.")
+        known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
+        if metric is not None and metric not in known:
+            raise UnknownName("online metric", metric, known)
+        return Question(experiment_id, None, "", test.id, metric or test.primary_metric)
 
     def _online_test(self, experiment_id: str, test_id: str | None) -> OnlineTest | None:
         """Returns the A/B test with this id; without an id, the newest that is linked to a run, or None.
@@ -136,7 +157,7 @@ class Reports:
 
         store = self._workspace.store
         tests = _not_deleted(store.online_tests.get, [question.test] if question.test else [])
-        runs = _not_deleted(store.runs.get, question.query.shown)
+        runs = _not_deleted(store.runs.get, question.query.shown if question.query else ())
         self._workspace.runs.refuse_damage(runs, tests[0] if tests else None)
         moment, versions = moment or self._workspace.now(), versions or versions_here()
         if head is None:
@@ -246,6 +267,7 @@ class Reports:
         It is "" if that cannot be read, such as after a run was deleted.
         """
         from recdash.report.context import ReportContext
+        from recdash.report.sections.ab_alone import headline_of_test
         from recdash.report.sections.lead import headline
 
         try:
@@ -253,6 +275,8 @@ class Reports:
                 return _headline_in(self._workspace.store.artifacts.path(report.document))
             question = Question.of(report.question)
             context = ReportContext(self._workspace, question, self._workspace.now())
+            if not context.is_about_runs:
+                return headline_of_test(context)
             return headline(context) if context.runs else ""
         except (RecdashError, OSError, LookupError, TypeError, ValueError):
             return ""

@@ -94,6 +94,19 @@ def test_a_narrative_can_come_from_a_file(report: Callable[..., str], folder: Pa
     assert "> From a file." in (folder / "r.md").read_text()
 
 
+def test_without_runs_it_is_about_the_a_b_test(run: Recdash, folder: Path) -> None:
+    rows = [f"u{n},{'new' if n % 2 else 'old'},{n * 7 % 5 + 2 * (n % 2)}" for n in range(400)]
+    (folder / "shop.csv").write_text("\n".join(["user,variant,orders", *rows]), encoding="utf-8")
+    workspace = Workspace.open()
+    experiment = workspace.experiments.create("Shop")
+    workspace.online_tests.add(experiment.id, "checkout", {"sessions": folder / "shop.csv"}, control="old")
+    done = run("report", "--experiment", "Shop", "-o", "shop.html")
+    assert done.exit_code == 0, done.output
+    assert "Ship new. Written: shop.html" in done.stdout
+    checked = run("reproduce", "shop.html")
+    assert checked.exit_code == 0, checked.output
+
+
 def test_keep_stores_a_snapshot_too(report: Callable[..., str], stored: Workspace) -> None:
     report("--keep", "--title", "Kept", "-o", "r.md")
     (kept,) = Reports(stored).all(stored.experiments.all()[0].id)

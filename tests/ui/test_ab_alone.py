@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, press, said
+from app_pages import Open, at_once, markup, press, said
 
 from recdash.domain.records import OnlineTest
 from recdash.online import OnlineRules
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 
 open_page = at_once
@@ -67,10 +68,28 @@ def test_a_tab_without_a_test_set_says_what_it_shows_and_leads_to_the_results(
     assert "Ship new checkout" in said(app)
 
 
-def test_reports_lead_to_the_results_of_the_test(shop: OnlineTest, open_page: Open) -> None:
+def test_a_report_of_the_test_is_made(workspace: Workspace, shop: OnlineTest, open_page: Open) -> None:
     app = open_page("reports", e=shop.experiment)
-    assert "The result of the A/B test is under Online: Results." in said(app)
-    assert "View A/B results" in [button.label for button in app.button]
+    assert any("test checkout" in caption.value for caption in app.caption)
+    press(app, "Make report")
+    (report,) = Reports(workspace).all(shop.experiment)
+    assert report.blocks == ("defined", "online", "caveats", "reproducing")
+    assert Reports(workspace).headline(report) == "Ship new"
+    assert "1 report" in said(open_page("reports", e=shop.experiment))
+
+
+def test_the_split_is_not_called_planned_without_a_plan(open_page: Open, shop: OnlineTest) -> None:
+    text = said(open_page(e=shop.experiment))
+    assert "split even, no planned split is given" in text
+    assert "But a drop of 2 % in sessions per user is not ruled out (95 % CI" in text
+    assert "Sessions per user (guardrail, margin 2 %)" in text
+
+
+@pytest.mark.parametrize("page", ["overview", "ab-results", "leaderboard", "reports"])
+def test_every_tab_has_a_link_to_copy_and_to_share(shop: OnlineTest, open_page: Open, page: str) -> None:
+    app = open_page(page, e=shop.experiment)
+    assert "Copy link" in markup(app)
+    assert any(f"e={shop.experiment}" in code.value for code in app.code)
 
 
 def test_a_planned_size_is_among_the_rules(workspace: Workspace, shop: OnlineTest, open_page: Open) -> None:
@@ -81,7 +100,7 @@ def test_a_planned_size_is_among_the_rules(workspace: Workspace, shop: OnlineTes
 def test_the_review_names_no_offline_metric(shop: OnlineTest, open_page: Open) -> None:
     app = open_page("review", e=shop.experiment)
     assert "nDCG" not in said(app)
-    assert not app.tabs
+    assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Share link", "Embed"]
 
 
 def test_without_a_variant_the_review_says_what_a_decision_needs(

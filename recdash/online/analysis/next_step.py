@@ -29,6 +29,13 @@ TITLES: Mapping[Action, str] = {
     "check the split": "Check the split",
     "check the plan": "Ship if this size was planned",
 }
+STEP_SIGNS: Mapping[Action, tuple[str, str]] = {
+    "ship": ("▲", "better"),
+    "roll back": ("▼", "worse"),
+    "check the split": ("!", "worse"),
+    "check the plan": ("?", "same"),
+}
+"""Action → its sign, and the tone in which pages and reports show it; other actions have none."""
 CLAUSES: Mapping[Action, str] = {
     "ship": "ship {}",
     "check the plan": "ship {} if this size was planned",

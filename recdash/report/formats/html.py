@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "page"
 LONGEST_CHIP = 44
-FINDING_SIGNS = {"better": "▲", "worse": "▼"}
+FINDING_SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓"}
 WIDE, HALF = 960, 470
 """The widths of wide and other figures in pixels; a browser scales them to the page."""
 POLICY = (
@@ -143,7 +143,7 @@ def _run(mark: Mark) -> Markup:
 
 def _chips(document: Document) -> dict[str, Any]:
     marks = marks_of(document, LIGHT)
-    candidates = [run.run_id for run in document.runs if run.run_id in document.question["runs"]]
+    candidates = [run.run_id for run in document.runs if run.run_id in document.question.get("runs", ())]
     base = next((marks[run.run_id] for run in document.runs if run.role == "baseline"), None)
     return {"baseline": _chip(base) if base else "", "candidates": [_chip(marks[run]) for run in candidates]}
 

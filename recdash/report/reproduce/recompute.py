@@ -80,6 +80,8 @@ def without_new_metrics(reported: Document, again: Document) -> tuple[Document, 
     The table of all metrics has a row for each metric that recdash scores today. The rows of core metrics,
     guardrails and the report's own metric are never removed, so that a report without one of these differs.
     """
+    if "k" not in reported.question:  # a report of an A/B test alone
+        return again, []
     listed, k = _metrics_listed(reported), reported.question["k"]
     may_lack = {
         metric_at(name, k)

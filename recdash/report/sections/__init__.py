@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from recdash.errors import UnknownName
 from recdash.report.context import ReportContext
 from recdash.report.document import Section
-from recdash.report.sections.caveats import caveats
+from recdash.report.sections.ab_alone import metrics_of_test, results_of_test
+from recdash.report.sections.caveats import caveats, notes_of_test
 from recdash.report.sections.curves import curves
 from recdash.report.sections.decisions import decided
 from recdash.report.sections.definitions import defined
@@ -23,12 +24,16 @@ from recdash.report.sections.slices import slices
 
 @dataclass(frozen=True)
 class SectionKind:
-    """A kind of section. ``make`` returns the section, or None if it would be empty."""
+    """A kind of section. ``make`` returns the section, or None if it would be empty.
+
+    ``of_test`` returns that of a report of an A/B test alone; None if the section needs runs.
+    """
 
     name: str
     title: str
     about: str
     make: Callable[[ReportContext], Section | None]
+    of_test: Callable[[ReportContext], Section | None] | None = None
 
 
 BLOCKS: Mapping[str, SectionKind] = {
@@ -40,17 +45,29 @@ BLOCKS: Mapping[str, SectionKind] = {
         SectionKind("scores", "All metrics", "Every metric of every run at k", scores),
         SectionKind("curves", "Metrics by k", "How the metrics change with k", curves),
         SectionKind("precision-recall", "Precision and recall", "Both at each k", precision_recall),
-        SectionKind("defined", "Definitions", "Population, formula and rules of the comparison", defined),
+        SectionKind(
+            "defined",
+            "Definitions",
+            "Population, formula and rules of the comparison",
+            defined,
+            metrics_of_test,
+        ),
         SectionKind("slices", "Segments", "Which users or items a candidate is better for", slices),
         SectionKind(
-            "online", "A/B test", "Lifts beside the offline differences, and why they differ", online
+            "online",
+            "A/B test",
+            "Lifts beside the offline differences, and why they differ",
+            online,
+            results_of_test,
         ),
         SectionKind(
             "changes", "What would change it", "The same question at other k, metrics and users", changes
         ),
-        SectionKind("decisions", "Decisions", "Who decided what, when and why", decided),
-        SectionKind("caveats", "Data notes", "Problems in the data, and missing metrics", caveats),
-        SectionKind("reproducing", "Reproduce", "Commands, versions and hashes", reproducing),
+        SectionKind("decisions", "Decisions", "Who decided what, when and why", decided, decided),
+        SectionKind(
+            "caveats", "Data notes", "Problems in the data, and missing metrics", caveats, notes_of_test
+        ),
+        SectionKind("reproducing", "Reproduce", "Commands, versions and hashes", reproducing, reproducing),
     )
 }
 """All kinds of sections by name, in their default order."""
@@ -62,3 +79,10 @@ def check_blocks(names: Sequence[str]) -> tuple[str, ...]:
         if name not in BLOCKS:
             raise UnknownName("block", name, list(BLOCKS))
     return tuple(dict.fromkeys(names)) or tuple(BLOCKS)
+
+
+def made(name: str, context: ReportContext) -> Section | None:
+    """Returns the section with this name; None if it would be empty, or needs runs that the report lacks."""
+    kind = BLOCKS[name]
+    make = kind.make if context.is_about_runs else kind.of_test
+    return make(context) if make else None

@@ -24,11 +24,21 @@ def caveats(context: ReportContext) -> Section:
         Notice(problem.place, f"{problem.found.rstrip('.')}.", problem.fix)
         for problem in merge_problems(list(_problems(context)))
     ]
-    items = (*notices, *_missing(context))
+    nothing = "No problem was found in the uploads, and the runs can be compared."
+    return _section((*notices, *_missing(context)), nothing)
+
+
+def notes_of_test(context: ReportContext) -> Section:
+    """Returns the notices of the A/B test, for a report without runs."""
+    problems = context.test.notices if context.test else (GONE,)
+    notices = [Notice(problem.place, f"{problem.found.rstrip('.')}.", problem.fix) for problem in problems]
+    return _section(tuple(notices), "No problem was found in the upload.")
+
+
+def _section(items: tuple[Notice, ...], nothing: str) -> Section:
     title = "No problem was found in the data"
     if items:
         title = f"{named_number(len(items))} {plural(len(items), 'note')} on the data"
-    nothing = "No problem was found in the uploads, and the runs can be compared."
     return Section("caveats", title, "", (Notices(items, nothing),))
 
 

@@ -113,8 +113,8 @@ def online(context: ReportContext) -> Section | None:
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
-    parts.append(_all_lifts(context, test, results))
-    parts += _validity(test, results, metric)
+    parts.append(all_lifts(context, test, results))
+    parts += validity(test, results, metric)
     offline = offline_intervals(rows) if context.wording > AGREEMENT_WORDING else ()
     return Section("online", agreement(list(rows["quadrant"]), offline), note, tuple(parts))
 
@@ -246,7 +246,7 @@ def _other_disagreements(context: ReportContext, sides: OfflineOnlineResults) ->
     return [Paragraph(f"Offline and online disagree in {listed(others)}.")] if others else []
 
 
-def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
+def all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
     """Returns a table of goals and guardrails by variant, the chosen metric first, with at most ``MOST_ROWS``
     rows.
     """
@@ -268,7 +268,7 @@ def _all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) 
     return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), f"{note}{more}", bands)
 
 
-def _validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
+def validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:
     """Returns the notes on validity that the page Results shows below the lifts; empty for a sample ratio
     mismatch.
     """

@@ -28,9 +28,20 @@ def reproducing(context: ReportContext) -> Section:
 
 def _command(context: ReportContext) -> str:
     """Returns the command that makes this report again from the store."""
-    question, query, terms = context.question, context.query, context.query.terms
-    words = ["recdash", "report", f"--experiment={context.experiment.name}", f"--baseline={context.base}"]
-    words += [f"--run={context.names[run]}" for run in query.runs]
+    question = context.question
+    words = ["recdash", "report", f"--experiment={context.experiment.name}"]
+    words += _comparison(context) if context.is_about_runs else []
+    words += [f"--test={context.test.name}"] if context.test else []
+    words += ["--online-metric", question.online_metric] if context.test and question.online_metric else []
+    for block in context.blocks:
+        words += ["--block", block]
+    return shlex.join([*words, "-o", "report.html"])
+
+
+def _comparison(context: ReportContext) -> list[str]:
+    """Returns the options that name the comparison of runs."""
+    query, terms = context.query, context.query.terms
+    words = [f"--baseline={context.base}", *(f"--run={context.names[run]}" for run in query.runs)]
     cutoff = f"@{query.k}" if "@" in query.where else ""
     size = terms.margin.size
     margin = f"{100 * size:.12g}%" if terms.margin.relative else f"{size:.12g}"
@@ -45,12 +56,7 @@ def _command(context: ReportContext) -> str:
     words += ["--part", query.scope.slice] if query.scope.slice else []
     if query.scope != WHOLE and query.scope.threshold is not None:
         words += ["--relevance-threshold", f"{query.scope.threshold:g}"]
-    words += ["--slice", question.by] if question.by else []
-    words += [f"--test={context.test.name}"] if context.test else []
-    words += ["--online-metric", question.online_metric] if context.test and question.online_metric else []
-    for block in context.blocks:
-        words += ["--block", block]
-    return shlex.join([*words, "-o", "report.html"])
+    return words + (["--slice", context.question.by] if context.question.by else [])
 
 
 def _tables(context: ReportContext) -> Table:
@@ -60,7 +66,7 @@ def _tables(context: ReportContext) -> Table:
         (kind, experiment.name, sha) for kind, sha in experiment.all_tables.items() if sha
     ]
     for run in context.all_runs.values():
-        if run.id in context.query.shown:
+        if context.is_about_runs and run.id in context.query.shown:
             upload: Cell = run.upload or Number(None, why="its upload was not kept")
             rows.append(("recommendations", RunName(run.id), upload))
             if predictions := run.hits.get("predictions"):

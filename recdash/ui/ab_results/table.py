@@ -16,6 +16,7 @@ from recdash.formatting.numbers import percent
 from recdash.formatting.tables import Cell, number_columns, p_value, text_columns
 from recdash.formatting.wording import cut_inside, listed, shown
 from recdash.online import OnlineRow
+from recdash.online.analysis.caveats import open_loss
 from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.next_step import Action, brief, is_out_of_reach
 from recdash.ui.ab_results.definitions import GUIDE, definitions
@@ -267,8 +268,7 @@ def _open_question(row: OnlineRow, users: int) -> str:
     many more users a goal needs.
     """
     if row.role == "guardrail" and row.margin:
-        loss = "drop" if row.direction == "up" else "rise"
-        return f"a {loss} of {100 * row.margin:g} % is not ruled out"
+        return f"{open_loss(row)} is not ruled out"
     if not row.more_users:
         return ""
     needs = f"≈ {brief(row.more_users)} more users"

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.comparison.key_numbers import LIFT_LEVEL, KeyNumber
 from recdash.decisions import Decision
+from recdash.decisions.lift_numbers import lift_numbers
 from recdash.decisions.standing import decision_on_top
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
-from recdash.formatting.numbers import percent
-from recdash.formatting.wording import day, many, shown
-from recdash.online import OnlineResults, OnlineRow
-from recdash.online.analysis.caveats import caveats
-from recdash.online.analysis.next_step import NextStep
+from recdash.formatting.wording import day, many
+from recdash.online import OnlineResults
+from recdash.online.analysis.caveats import caveats, open_guardrails
+from recdash.online.analysis.next_step import STEP_SIGNS, NextStep
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import decision_links, verdict_card, widgets
 
-MOST_GOALS = 3
-SIGNS = {
-    "ship": ("▲", "better"),
-    "roll back": ("▼", "worse"),
-    "check the split": ("!", "worse"),
-    "check the plan": ("?", "same"),
-}
 NEXT = "This experiment has no test set yet. Add one to compare candidates before users see them."
 
 
@@ -50,15 +42,16 @@ def show(view: View) -> bool:
     )
     rows = []
     for step in steps:
-        sign, tone = SIGNS.get(step.action, ("–", "muted"))
+        sign, tone = STEP_SIGNS.get(step.action, ("–", "muted"))
         row = {"title": step.title, "variant": step.variant, "reason": step.reason}
         rows.append(html(template, sign=sign, tone=tone, **row))
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
     results = workspace().online_tests.results(newest.id)
     sample = None if newest.kind == "aggregates" else workspace().online_tests.sample(newest.id)
     if steps:
-        st.html(numbers_html(view, results, steps[0]))
-    widgets.note(caveats(results, sample))
+        st.html(numbers_html(view, results, steps[0], is_planned=bool(newest.rules.get("split"))))
+    open_losses = open_guardrails(results, steps[0].variant) if steps else []
+    widgets.note([*open_losses, *caveats(results, sample)])
     with st.container(horizontal=True):
         _offer_to_decide(decision)
         if st.button("View A/B results", type="primary", key="view-ab-results"):
@@ -79,41 +72,24 @@ def _offer_to_decide(decision: Decision | None) -> None:
         links.go(decision_links.REVIEWS)
 
 
-def numbers_html(view: View, results: OnlineResults, step: NextStep) -> Html:
-    """Returns the lifts in the first goals of the variant that the first step is about, over how many users,
-    and what the test does not show.
+def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_planned: bool) -> Html:
+    """Returns the key numbers of the variant that the first step is about, over how many users, and what the
+    test does not show. ``is_planned`` is whether a planned split is given.
     """
-    goals = [row for row in results.rows if row.variant == step.variant and row.role == "goal"]
     figures = [
-        verdict_card.figure_html(_figure(row, len(goals)), verdict_card.online_metric_link(view, row.metric))
-        for row in goals[:MOST_GOALS]
-        if row.lift is not None
+        verdict_card.figure_html(number, verdict_card.online_metric_link(view, metric))
+        for metric, number in lift_numbers(results, step.variant)
     ]
     facts = [f"{step.variant} against {results.control}"]
     if results.users:
         facts.append(numbers.users(sum(results.users.values())))
     if (p := results.health.srm_p) is not None and not results.health.blocked:
-        facts.append(
-            f"split as planned (SRM p {numbers.p_value(p) if p < 0.001 else f'= {numbers.p_value(p)}'})"
-        )
+        matches = "split as planned" if is_planned else "split even, no planned split is given"
+        facts.append(f"{matches} (SRM p {numbers.p_value(p) if p < 0.001 else f'= {numbers.p_value(p)}'})")
     if not any(row.role == "guardrail" for row in results.rows):
         facts.append("no guardrail is set")
     return html(
         '<p class="rd-muted">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
         facts=" · ".join(facts),
         figures=join(figures),
-    )
-
-
-def _figure(row: OnlineRow, n_goals: int) -> KeyNumber:
-    """Returns a goal's lift with its interval, which is corrected over the goals if there are several."""
-    is_corrected = n_goals > 1 and row.corrected_low is not None
-    low, high = (row.corrected_low, row.corrected_high) if is_corrected else (row.lift_low, row.lift_high)
-    note = row.note or "no interval"
-    if low is not None and high is not None:
-        low, high = percent(low), percent(high)
-        corrected = ", corrected over the goals" if is_corrected else ""
-        note = f"{LIFT_LEVEL} {numbers.interval(low, high, numbers.places([low, high]), ' %')}{corrected}"
-    return KeyNumber(
-        row.title, numbers.change(percent(row.lift), " %"), shown(row.word) or "not judged", note
     )

@@ -7,13 +7,14 @@ from typing import Any
 import streamlit as st
 
 from recdash.comparison.headlines import some
+from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
 from recdash.report.sections import BLOCKS
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import idempotent_form, widgets
+from recdash.ui.components import idempotent_form, online_tests, widgets
 
 FORM = "report"
 KINDS = {
@@ -23,8 +24,8 @@ KINDS = {
 
 
 def show(view: View) -> None:
-    """Draws the form; nothing for viewers, and if there is no run."""
-    if not workspace().person.may("editor") or not view.runs:
+    """Draws the form; nothing for viewers, and if there is neither a run nor an A/B test."""
+    if not workspace().person.may("editor") or not (view.runs or online_tests.tests(view)):
         return
     is_first = not Reports(workspace()).all(view.experiment.id)
     with st.expander("Make a report", expanded=is_first):
@@ -41,10 +42,19 @@ def show(view: View) -> None:
 
 
 def _about(view: View) -> str:
-    """Returns what the report will be about: the comparison that the frame shows."""
+    """Returns what the report will be about: the comparison that the frame shows, else the A/B test."""
+    if not view.runs:
+        return f"It is about the A/B test {_test(view).name}."
     runs = some([run.name for run in view.candidates or view.runs[:1]], "candidates")
     against = f" against {view.baseline.name}" if view.baseline and view.candidates else ""
     return f"It is about {metric_at(view.metric, view.k)} of {runs}{against}, as chosen above."
+
+
+def _test(view: View) -> OnlineTest:
+    """Returns the A/B test that the address names, else the newest."""
+    tests = online_tests.tests(view)
+    chosen = (test for test in tests if test.id == state.params().get("t"))
+    return next(chosen, max(tests, key=lambda test: test.created))
 
 
 def _fields(view: View) -> dict[str, Any]:
@@ -57,7 +67,8 @@ def _fields(view: View) -> dict[str, Any]:
         height=120,
         help="Shown on the first page. An empty line begins a new paragraph.",
     )
-    titles = widgets.titled({name: block.title for name, block in BLOCKS.items()})
+    kinds = {name: block for name, block in BLOCKS.items() if view.runs or block.of_test}
+    titles = widgets.titled({name: block.title for name, block in kinds.items()})
     label, blocks_key = "What to show, in this order", f"report-blocks-{key}"
     source, experiment_id = workspace(), view.experiment.id
     empty = {
@@ -65,7 +76,7 @@ def _fields(view: View) -> dict[str, Any]:
         "changes": not view.candidates,
         "decisions": not source.journal.entries(experiment_id),
     }
-    usual = [name for name in BLOCKS if not empty.get(name)]
+    usual = [name for name in kinds if not empty.get(name)]
     blocks = st.multiselect(label, **titles, default=usual, key=blocks_key)
     kind = st.radio("Numbers", **widgets.titled(KINDS), key=f"report-kind-{key}")
     return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}
@@ -73,8 +84,11 @@ def _fields(view: View) -> dict[str, Any]:
 
 def _make(view: View, fields: dict[str, Any]) -> None:
     source, params = workspace(), state.params()
-    tests = {test.id for test in source.online_tests.all(view.experiment.id)}
-    test = params.get("t") if params.get("t") in tests else None
-    question = Reports(source).question(view.experiment.id, view.query, test=test)
+    if view.runs:
+        tests = {test.id for test in source.online_tests.all(view.experiment.id)}
+        test = params.get("t") if params.get("t") in tests else None
+        question = Reports(source).question(view.experiment.id, view.query, test=test)
+    else:
+        question = Reports(source).question(view.experiment.id, test=_test(view).id)
     with st.spinner("Gathering every number"):
         Reports(source).make(question, home=links.home(), **fields)

@@ -25,10 +25,8 @@ LINK = "recdash.report-link"
 
 def _how_to_begin(view: View, *, may_write: bool) -> str:
     """Returns what to do so that there is a report."""
-    if not view.runs:
-        text = "A report compares candidates: it needs a test set and recommendations."
-        has_tests = bool(online_tests.tests(view))
-        return f"{text} The result of the A/B test is under Online: Results." if has_tests else text
+    if not view.runs and not online_tests.tests(view):
+        return "A report needs a test set and recommendations, or an A/B test."
     return "Make one below." if may_write else "An editor can make one."
 
 
@@ -44,8 +42,6 @@ def show(view: View) -> None:
         widgets.title(many(len(active), "report"), subtitle)
     else:
         widgets.title("No report yet", _how_to_begin(view, may_write=may_write))
-        if not view.runs and online_tests.tests(view):
-            links.page_button("View A/B results", "ab-results")
     if active:
         columns = text_columns("Report", "It says", "By", "Made", "Numbers", "Download")
         rows = [

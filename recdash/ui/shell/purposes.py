@@ -42,7 +42,9 @@ PURPOSES: Mapping[str, Purpose] = {
     ),
     "offline-online": Purpose("Shows whether offline results predicted the A/B test.", SERVED),
     "why": Purpose("Checks why offline results and the A/B test disagree, with twelve checks.", SERVED),
-    "reports": Purpose("One file for readers: the recommendation, its reasons and all numbers.", OFFLINE),
+    "reports": Purpose(
+        "Makes one file for readers: the decision or recommendation, its reasons and all numbers.", ANY
+    ),
     "definitions": Purpose(
         "Compares the value of one metric as different libraries define it.",
         "a test set and the recommendations of one candidate",

@@ -1,0 +1,39 @@
+"""The key numbers behind a decision on an A/B test, the same on the page and in the report."""
+
+from __future__ import annotations
+
+from recdash.comparison.key_numbers import LIFT_LEVEL, MOST, KeyNumber
+from recdash.formatting import numbers
+from recdash.formatting.numbers import percent
+from recdash.formatting.wording import shown
+from recdash.online.analysis.results import OnlineResults, OnlineRow
+
+
+def lift_numbers(results: OnlineResults, variant: str) -> list[tuple[str, KeyNumber]]:
+    """Returns (metric, key number) for the variant's first goals and the guardrail that matters most, three
+    at most.
+    """
+    rows = [row for row in results.rows if row.variant == variant and row.lift is not None]
+    goals = [row for row in rows if row.role == "goal"]
+    guardrails = sorted((row for row in rows if row.role == "guardrail"), key=_urgency)[:1]
+    chosen = [*goals[: MOST - len(guardrails)], *guardrails]
+    return [(row.metric, _number(row, len(goals))) for row in chosen]
+
+
+def _urgency(row: OnlineRow) -> int:
+    """Returns 0 for a broken guardrail, 1 for one that is inconclusive, and 2 for one that holds."""
+    return {"broken": 0, "holds": 2}.get(row.word, 1)
+
+
+def _number(row: OnlineRow, n_goals: int) -> KeyNumber:
+    """Returns a lift with the interval that judges it, which Holm corrects if there are several goals."""
+    is_corrected = row.role == "goal" and n_goals > 1 and row.corrected_low is not None
+    low, high = (row.corrected_low, row.corrected_high) if is_corrected else (row.lift_low, row.lift_high)
+    lift, ends = numbers.estimate(percent(row.lift), percent(low), percent(high), unit=" %")
+    note = f"{LIFT_LEVEL} {ends}" if low is not None and high is not None else row.note or "no interval"
+    corrected = ", Holm" if is_corrected else ""
+    title = row.title
+    if row.role == "guardrail":
+        limit = f", margin {100 * row.margin:g} %" if row.margin else ""
+        title = f"{row.title} (guardrail{limit})"
+    return KeyNumber(title, lift, shown(row.word) or "not judged", f"{note}{corrected}")

@@ -1,0 +1,199 @@
+"""The opening and the sections of a report about an A/B test alone, in an experiment without runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from recdash.decisions.lift_numbers import lift_numbers
+from recdash.domain.records import OnlineTest
+from recdash.errors import NotFound
+from recdash.formatting import numbers
+from recdash.formatting.numbers import percent
+from recdash.formatting.tables import (
+    PERCENT,
+    Cell,
+    Column,
+    Number,
+    Table,
+    Tone,
+    count,
+    number_columns,
+    single,
+)
+from recdash.formatting.wording import day, long_day, lowered, many
+from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
+from recdash.online.analysis.caveats import caveats, open_guardrails
+from recdash.online.analysis.next_step import STEP_SIGNS, NextStep
+from recdash.online.analysis.results import OnlineResults
+from recdash.online.analysis.sample import SampleSummary
+from recdash.report.context import ReportContext
+from recdash.report.document import Decided, Lead, Paragraph, Part, Section
+from recdash.report.sections.online import all_lifts, validity
+
+GONE = "What this report is about is not here any more: its A/B test was deleted."
+RULES = (
+    "Lifts are relative to control, with 95 % CIs. Better or worse: the CI excludes zero; the goals of all "
+    "variants are corrected together (Holm). A guardrail holds if its CI excludes a loss of the margin, and "
+    "is broken if its CI excludes every smaller loss. Inconclusive: neither."
+)
+BETTER = {"up": "more", "down": "less"}
+
+
+def _test_of(context: ReportContext) -> OnlineTest:
+    """Returns the A/B test that the report is about. Raises NotFound if it was deleted."""
+    if context.test is None:
+        raise NotFound(GONE)
+    return context.test
+
+
+def headline_of_test(context: ReportContext) -> str:
+    """Returns the headline of the report: the decision, else what the results say to do."""
+    today, _ = context.workspace.online_tests.next_steps(_test_of(context).id)
+    return context.decision.headline if context.decision else today
+
+
+def lead_of_test(context: ReportContext) -> Lead:
+    """Returns the opening: the decision on a variant, else what the results say to do."""
+    test, source = _test_of(context), context.workspace.online_tests
+    today, steps = source.next_steps(test.id)
+    results = source.results(test.id)
+    variant = _variant(context, test, results, steps)
+    sign, tone = STEP_SIGNS.get(steps[0].action, ("–", "same")) if steps else ("!", "worse")
+    badge = steps[0].title if len(steps) == 1 else "By the A/B test"
+    unknown = caveats(results, _sample(context, test))
+    return Lead(
+        sign,
+        badge,
+        cast("Tone", tone),
+        test.name,
+        headline_of_test(context),
+        (*_reasons(steps), *([_against(results, variant)] if variant else [])),
+        decision=_decided(context, today),
+        numbers=tuple(number for _, number in lift_numbers(results, variant)) if variant else (),
+        risks=(*(open_guardrails(results, variant) if variant else ()), *unknown),
+    )
+
+
+def _variant(
+    context: ReportContext, test: OnlineTest, results: OnlineResults, steps: tuple[NextStep, ...]
+) -> str:
+    """Returns the variant in question: the decided one, else that of the first step; empty without one."""
+    decided = context.decision.subject.variant if context.decision else None
+    if decided and decided.test.id == test.id and decided.name in results.variants and steps:
+        return decided.name
+    return steps[0].variant if steps else ""
+
+
+def _reasons(steps: tuple[NextStep, ...]) -> list[str]:
+    if len(steps) == 1:
+        return [steps[0].reason]
+    return [f"{step.title}: {step.variant}. {step.reason}" for step in steps]
+
+
+def _against(results: OnlineResults, variant: str) -> str:
+    """Returns a sentence on the users of the test."""
+    of = f", {numbers.users(sum(results.users.values()))} in all" if results.users else ""
+    return f"{variant} against {results.control}{of}."
+
+
+def _decided(context: ReportContext, today: str) -> Decided | None:
+    decision = context.decision
+    if decision is None:
+        return None
+    moment = decision.created.isoformat()
+    return Decided(decision.author, moment, decision.text, f"The results today: {today}.", None)
+
+
+def _sample(context: ReportContext, test: OnlineTest) -> SampleSummary | None:
+    return None if test.kind == "aggregates" else context.workspace.online_tests.sample(test.id)
+
+
+# ── sections ─────────────────────────────────────────────────────────────────────────────────
+
+
+def results_of_test(context: ReportContext) -> Section:
+    """Returns the section with all lifts, the split of users, and how long and how large the test was."""
+    test, source = _test_of(context), context.workspace.online_tests
+    results, (headline, _) = source.results(test.id), source.next_steps(test.id)
+    frame = source.result_frame(test.id)
+    parts: list[Part] = [
+        Paragraph(f"{SRM_BLOCKS} {split_counts(notice)}", "worse")
+        for notice in test.notices
+        if notice.code == SPLIT_BROKEN
+    ]
+    parts.append(all_lifts(context, test, frame))
+    if results.users:
+        parts.append(_split(results, test.rules.get("split") or {}))
+    parts += [Paragraph(text) for text in (_checked(test, results), _size(context, test, results))]
+    parts += validity(test, frame, str(context.question.online_metric))
+    note = f"{test.name}, uploaded on {long_day(test.created)}: each variant against {results.control}."
+    return Section("online", headline, note, tuple(parts))
+
+
+def _split(results: OnlineResults, planned: Mapping[str, float]) -> Table:
+    """Returns a table with the users of each variant, their share, and the planned share."""
+    total, n_planned = sum(results.users.values()), sum(planned.values())
+    rows: list[tuple[Cell, ...]] = []
+    for variant in results.variants:
+        n = results.users.get(variant, 0)
+        wanted = planned[variant] / n_planned if variant in planned else None
+        share = single(n / total if total else None, unit=PERCENT, scale=100)
+        plan = single(wanted, unit=PERCENT, scale=100) if wanted else Number(None, why="no planned split")
+        rows.append((variant, count(n), share, plan))
+    columns = (Column("Variant"), *number_columns("Users", "Share", "Planned"))
+    return Table("Users by variant", columns, tuple(rows))
+
+
+def _checked(test: OnlineTest, results: OnlineResults) -> str:
+    """Returns a sentence on the check of the split."""
+    p = results.health.srm_p
+    if p is None:
+        return f"The split of users was not checked: {results.health.unchecked or 'it is unknown'}."
+    against = "the planned split" if test.rules.get("split") else "an even split; no planned split is given"
+    return f"Sample ratio mismatch (SRM): p {_equals(p)} against {against}."
+
+
+def _equals(p: float) -> str:
+    return numbers.p_value(p) if p < 0.001 else f"= {numbers.p_value(p)}"
+
+
+def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> str:
+    """Returns sentences on dates, planned size and the lift that the test can detect."""
+    sample, planned = _sample(context, test), test.rules.get("planned_users")
+    said = ["No dates were uploaded."]
+    if sample is not None and sample.first is not None and sample.last is not None:
+        first, last = (
+            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in (sample.first, sample.last)
+        )
+        said = [f"{day(first)} to {day(last)}, {many(sample.days, 'day')}."]
+    said.append(
+        f"Planned sample size: {numbers.users(planned)}." if planned else "No planned sample size is given."
+    )
+    goal = next((row for row in results.rows if row.role == "goal"), None)
+    if sample is not None and goal is not None and len(results.variants) > 1:
+        smallest = context.workspace.online_analysis.detectable(test.id, goal.metric)
+        said += [
+            f"{variant}: a lift of {numbers.three(percent(lift))} % in {lowered(goal.title)} is found "
+            "with 80 % power."
+            for variant, lift in smallest.items()
+            if lift is not None
+        ]
+    return " ".join(said)
+
+
+def metrics_of_test(context: ReportContext) -> Section:
+    """Returns the section with the definitions of the test's metrics and the rules of judgement."""
+    test = _test_of(context)
+    results = context.workspace.online_tests.results(test.id)
+    rows: list[tuple[Cell, ...]] = []
+    for row in (row for row in results.rows if row.is_control):
+        metric = context.workspace.online_analysis.metric(test.id, row.metric)
+        margin = single(metric.margin, unit=PERCENT, scale=100)
+        shown = margin if metric.margin else Number(None, why="only guardrails have a margin")
+        rows.append((row.title, row.role, BETTER[row.direction], shown, metric.meaning))
+    columns = (Column("Metric"), Column("Role"), Column("Better"), *number_columns("Margin"))
+    table = Table("Metrics of the test", (*columns, Column("Definition")), tuple(rows))
+    title = f"{many(len(rows), 'metric')} of {test.name}"
+    return Section("defined", title, "", (Paragraph(RULES), table))

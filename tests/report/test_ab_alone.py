@@ -1,0 +1,112 @@
+"""Reports about an A/B test alone, in an experiment without runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from recdash.domain.records import OnlineTest
+from recdash.errors import NotFound
+from recdash.online import OnlineRules
+from recdash.report.formats.registry import FORMS, write
+from recdash.report.reports import Reports
+from recdash.report.reproduce.reproduce import reproduction
+from recdash.service import Workspace
+
+USERS = 800
+
+
+@pytest.fixture
+def shop(workspace: Workspace) -> OnlineTest:
+    """400 users a variant with 1.2 and 0.8 orders, and the same sessions; no plan, no dates."""
+    rng = np.random.default_rng(3)
+    is_new = np.arange(USERS) % 2 == 1
+    table = pd.DataFrame(
+        {
+            "customer": [f"c{n}" for n in range(USERS)],
+            "variant": np.where(is_new, "new", "control"),
+            "orders": rng.poisson(np.where(is_new, 1.2, 0.8)),
+            "sessions": 5 + rng.poisson(5, USERS),
+        }
+    )
+    experiment = workspace.experiments.create("Shop")
+    return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table})
+
+
+def test_it_opens_with_what_the_results_say_to_do(workspace: Workspace, shop: OnlineTest) -> None:
+    reports = Reports(workspace)
+    document = reports.content(reports.question(shop.experiment))
+    assert document.lead.headline == "Ship new"
+    assert [number.title for number in document.lead.numbers] == [
+        "Orders",
+        "Sessions per user (guardrail, margin 2 %)",
+    ]
+    assert "a drop of 2 % in sessions per user is not ruled out" in " ".join(document.lead.risks)
+    assert [section.name for section in document.sections] == ["defined", "online", "caveats", "reproducing"]
+
+
+def test_it_opens_with_the_decision_on_a_variant(workspace: Workspace, shop: OnlineTest) -> None:
+    workspace.decisions.decide(shop.experiment, "do not ship", variant="new", text="Sessions may fall.")
+    reports = Reports(workspace)
+    report = reports.make(reports.question(shop.experiment), live=True)
+    document = reports.document(report.id)
+    assert document.lead.headline == reports.headline(report) == "Don't ship new"
+    assert document.lead.decision is not None
+    assert document.lead.decision.evidence == "The results today: Ship new."
+    assert "decisions" in [section.name for section in document.sections]
+
+
+def test_its_numbers_are_confirmed(workspace: Workspace, shop: OnlineTest, tmp_path: Path) -> None:
+    reports = Reports(workspace)
+    report = reports.make(reports.question(shop.experiment), title="Checkout")
+    workspace.online_tests.set_rules(shop.id, OnlineRules(planned_users=USERS))
+    for form in ("html", "json"):
+        file = tmp_path / f"report.{form}"
+        file.write_bytes(reports.file(report.id, form).content)
+        found = reproduction(workspace, file)
+        assert (found.outcome, found.snapshot.report) == ("confirmed", report.id), found.text
+
+
+def test_it_is_written_in_every_form(workspace: Workspace, shop: OnlineTest, tmp_path: Path) -> None:
+    reports = Reports(workspace)
+    document = reports.content(reports.question(shop.experiment))
+    for form in FORMS.values():
+        if form.name != "pdf":
+            assert write(document, form, tmp_path / f"report.{form.name}") > 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Ship new" in page
+    assert "Baseline" not in page
+
+
+def test_a_share_link_opens_it(workspace: Workspace, shop: OnlineTest) -> None:
+    reports = Reports(workspace)
+    report = reports.make(reports.question(shop.experiment))
+    token = workspace.sharing.share(shop.experiment, report_id=report.id).token
+    assert b"Ship new" in reports.shared(token).content
+
+
+def test_a_live_report_of_a_deleted_test_says_so(workspace: Workspace, shop: OnlineTest) -> None:
+    reports = Reports(workspace)
+    live = reports.make(reports.question(shop.experiment), live=True)
+    kept = reports.make(reports.question(shop.experiment))
+    workspace.online_tests.delete(shop.id, "checkout")
+    with pytest.raises(NotFound, match="its A/B test was deleted"):
+        reports.document(live.id)
+    assert reports.headline(live) == ""
+    assert reports.document(kept.id).lead.headline == "Ship new"
+
+
+def test_it_follows_a_purge(workspace: Workspace, shop: OnlineTest) -> None:
+    reports = Reports(workspace)
+    live = reports.make(reports.question(shop.experiment), live=True)
+    workspace.purge.user("c0")
+    document = reports.document(live.id)
+    assert any(f"{USERS - 1} users" in sentence for sentence in document.lead.sentences)
+
+
+def test_an_unknown_test_is_refused(workspace: Workspace, shop: OnlineTest) -> None:
+    with pytest.raises(NotFound):
+        Reports(workspace).question(shop.experiment, test="another")
