@@ -29,7 +29,8 @@ def snippet(view: View, theme: str = "reader") -> str:
     """Returns the HTML of an iframe with this view; its address and title are escaped."""
     options = "" if theme == "reader" else f"&embed_options={theme}"
     address = f"{links.current_url()}&embed=true{options}"
-    title = f"recdash: {view.experiment.name}, {metric_at(view.metric, view.k)}"
+    of = f", {metric_at(view.metric, view.k)}" if view.runs else ""
+    title = f"recdash: {view.experiment.name}{of}"
     size = f'width="100%" height="{HEIGHT}" style="border:0"'
     return html(f'<iframe src="{{src}}" title="{{title}}" {size}></iframe>', src=address, title=title)
 

@@ -51,8 +51,9 @@ def show(
     experiment, view = _draw_frame(scoped=scoped, with_lists=with_lists, parts=parts)
     damage = state.workspace().damaged(experiment.id)
     state.below_title(lambda: widgets.damaged(damage))
-    if view is None and without_runs:
+    if view is None:
         state.choose(e=experiment.id)
+    if view is None and without_runs:
         return state.view_without_runs(experiment)
     if view is None:
         no_runs(experiment)
@@ -118,6 +119,8 @@ def _draw(
     ):
         _choose_experiment(experiments, experiment)
         if view is None:
+            if experiment is not None and not iframe.is_on():
+                _offer_link(state.view_without_runs(experiment))
             return
         if "metric" in parts:
             with st.popover(markdown(metric_at(view.metric, view.k)), key="frame-metric-k"):
@@ -134,12 +137,17 @@ def _draw(
         if scoped:
             with st.popover(_short(scope_picker.title(view)), key="frame-part"):
                 scope_picker.choose(view)
+    _offer_link(view)
+    _write(view)
+
+
+def _offer_link(view: View) -> None:
+    """Draws *Copy link* and *Share* in the header."""
     # It is filled after the page is drawn, as only then all parameters of the view are known.
     place = header.place_for_link()
     place.html(COPY_LINK, width="content")
     share = place.popover("Share", type="tertiary", key="frame-link")
     state.at_end(lambda: sharing.show(share, view))
-    _write(view)
 
 
 def how_many(view: View) -> str:
