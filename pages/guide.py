@@ -19,4 +19,4 @@ words = st.text_input(
 )
 chapters = page.chapters(state.workspace())
 page.linked_first(chapters)
-page.show(chapters, words or "")
+page.show(chapters, words or "", page.first_chapter(state.workspace()))

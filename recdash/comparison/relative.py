@@ -17,6 +17,7 @@ DOUBLED = 1.0
 """The change from which a factor is written: ``×2.24``, not ``+124 %``."""
 FROM_ZERO = 99.0
 """The change from which the baseline's value is nearly 0, so that no factor tells anything."""
+MOST_DECIMALS_OF_PERCENT = 2
 LARGEST_LOSS = -1.0
 """The largest possible loss in a metric that is never below 0, as a share of the baseline's value.
 
@@ -127,10 +128,16 @@ def is_in_percent(pair: Pair) -> bool:
 
 
 def rail_change(rail: GuardrailResult) -> str:
-    """Returns a guardrail's change such as ``−21.6 %``, ``×13.3`` or, from nearly 0, ``+0.520``."""
+    """Returns a guardrail's change such as ``−21.6 %``, ``+0.29 %``, ``×13.3`` or, from nearly 0, ``+0.520``.
+
+    A guardrail is a share of several percent, so a hundredth of a percent is precise enough.
+    """
     if rail.change >= FROM_ZERO:
         return numbers.change(rail.value - rail.base_value)
-    return share(rail.change)
+    if rail.change >= DOUBLED or not isfinite(rail.change):
+        return share(rail.change)
+    percent = 100 * rail.change
+    return f"{numbers.signed(percent, min(MOST_DECIMALS_OF_PERCENT, numbers.places([percent])))} %"
 
 
 def _change(pair: Pair) -> float:

@@ -51,6 +51,20 @@ def test_a_guardrail_that_doubles_is_a_factor_too(value: float, change: str, ris
 
 
 @pytest.mark.parametrize(
+    ("value", "change"),
+    [
+        (0.100292, "+0.29 %"),
+        (0.0999937, "−0.01 %"),
+        (0.1000001, "0.00 %"),
+        (0.1, "0.00 %"),
+        (0.11, "+10.0 %"),
+    ],
+)
+def test_a_guardrail_has_no_more_than_hundredths_of_a_percent(value: float, change: str) -> None:
+    assert relative.rail_change(GuardrailResult("gini", value, 0.1, 0.2)) == change
+
+
+@pytest.mark.parametrize(
     ("values", "words"),
     [((-0.1, 0.3, 0.02), "0.300 above base"), ((-0.1, -0.02, 0.01), "0.0200 below base")],
 )

@@ -44,7 +44,7 @@ def test_the_decision_says_what_is_unknown(open_page: Open) -> None:
 @pytest.mark.usefixtures("shop")
 def test_settings_say_that_the_test_decides_and_by_what(open_page: Open) -> None:
     text = said(open_page("settings"))
-    assert "The A/B test decides By its rules: Ship new." in text
+    assert "The A/B test decides Its recommendation: Ship new." in text
     assert "Goals Orders Guardrails Sessions per user, margin 2 % Planned sample size none" in text
     assert "No candidate" not in text
 
@@ -53,7 +53,7 @@ def test_settings_say_that_the_test_decides_and_by_what(open_page: Open) -> None
 @pytest.mark.parametrize(
     ("page", "shows"),
     [
-        ("leaderboard", "Ranks the candidates"),
+        ("leaderboard", "ranks the candidates"),
         ("segments", "Lifts of the A/B test by device are under Online: Results."),
         ("why", "twelve checks"),
     ],

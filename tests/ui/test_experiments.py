@@ -58,7 +58,7 @@ def test_each_row_holds_recommendation_decision_and_last_change(
     app = open_page("experiments")
     text = said(app)
     assert "2 experiments, 1 decided" in text
-    assert "films Owner: Search team · 3 runs · 20 users split of September" in text
+    assert "films Owner: Search team · 3 runs · 20 users in the test set split of September" in text
     assert "▲ Ship best nDCG@5 vs poor" in text
     assert "best needs an A/B test" in text
     assert "Evidence today: unchanged; decided although the recommendation is “Ship best”." in text

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from app_pages import TRUTH, Open, lists, passed, press, said, shell, turn_to, warned
@@ -19,6 +20,7 @@ from recdash.service import Workspace
 from recdash.service.catalog.demo import DemoExperiment
 from recdash.ui.app import current_user
 from recdash.ui.components.templates import TEMPLATES
+from recdash.ui.shell import first_run
 from recdash.ui.shell.first_run import ANOTHER_RUN, FILES, GROUPS, THREE_LINES, zipped
 
 FORMATS = {
@@ -75,6 +77,15 @@ def test_the_strip_shows_how_far_one_is(open_page: Open) -> None:
         in said(app)
     )
     assert "Add your own data" in [button.label for button in app.button]
+
+
+@pytest.mark.parametrize(("cookies", "read"), [({}, False), ({"recdash-demo-read": "yes"}, True)])
+def test_reading_is_remembered_beyond_the_session(
+    monkeypatch: pytest.MonkeyPatch, cookies: dict[str, str], *, read: bool
+) -> None:
+    monkeypatch.setattr("streamlit.session_state", {})
+    monkeypatch.setattr("streamlit.context", SimpleNamespace(cookies=cookies))
+    assert first_run.was_read() is read
 
 
 @pytest.mark.usefixtures("demo")

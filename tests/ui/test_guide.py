@@ -15,7 +15,7 @@ from recdash.service import Workspace
 from recdash.ui.ab_results.definitions import GUIDE as OF_RESULTS
 from recdash.ui.decisions.page import GUIDE as OF_REVIEWS
 from recdash.ui.guide.decisions import RECOMMENDATION, RULES_OF_DECISION
-from recdash.ui.guide.page import chapters, metric_article
+from recdash.ui.guide.page import chapters, first_chapter, metric_article
 from recdash.ui.guide.reading import READING, Article
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.search import excerpt, passages, search
@@ -30,6 +30,12 @@ def test_every_page_but_those_of_help_has_an_entry_that_help_opens(workspace: Wo
     pages = {name for tabs in navigation.EVERYTHING.values() for name in tabs}
     assert set(navigation.HELP) == pages - set(navigation.TOOLS["Help"])
     assert {*navigation.HELP.values(), *OF_RESULTS, *OF_REVIEWS} <= set(entries)
+
+
+def test_the_guide_opens_with_the_files_to_add_until_something_is_stored(workspace: Workspace) -> None:
+    assert first_chapter(workspace) == "tables"
+    workspace.experiments.create("films")
+    assert first_chapter(workspace) == "deciding"
 
 
 def test_help_within_help_opens_no_entry() -> None:

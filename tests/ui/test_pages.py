@@ -45,7 +45,7 @@ def own_films(workspace: Workspace) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("page", "shows"),
     [
-        ("leaderboard", "Ranks the candidates"),
+        ("leaderboard", "ranks the candidates"),
         ("metric_vs_k", "which candidate leads at which list length"),
         ("precision_recall", "precision and recall of each candidate"),
         ("offline_online", "offline results predicted the A/B test"),
@@ -57,6 +57,7 @@ def test_an_empty_store_says_what_the_tab_will_show(open_page: Open, page: str, 
     app = open_page(page)
     assert "No data yet" in said(app)
     assert shows in said(app)
+    assert "This tab" in said(app)
     assert [button.label for button in app.button] == ["Add data", "Load the demo"]
 
 

@@ -134,11 +134,17 @@ const copyLinks = () => {
   });
 };
 
-// The name that somebody gave in a form is known in this browser's next session.
-const rememberName = ({ name }) => {
-  if (!name) return;
+// Known in this browser's next session: the name that somebody gave in a form, and that the demo was read.
+const remember = (cookie, value) => {
   const secure = location.protocol === "https:" ? "; Secure" : "";
-  document.cookie = `recdash-name=${encodeURIComponent(name)}; Path=/; Max-Age=31536000; SameSite=Strict${secure}`;
+  document.cookie = `${cookie}=${encodeURIComponent(value)}; Path=/; Max-Age=31536000; SameSite=Strict${secure}`;
+};
+const rememberName = ({ name }) => {
+  if (name) remember("recdash-name", name);
+};
+const rememberReading = () => {
+  const isKnown = document.cookie.includes("recdash-demo-read=");
+  if (!isKnown && document.querySelector(".rd-tour-read")) remember("recdash-demo-read", "yes");
 };
 
 const scheme = () => getComputedStyle(document.querySelector(".stApp")).colorScheme;
@@ -155,6 +161,7 @@ export default function ({ data, setStateValue }) {
     readable();
     entered();
     skip();
+    rememberReading();
     // Charts wear the colours of the theme they were drawn in: draw them anew when it changes.
     if (["light", "dark"].includes(scheme()) && scheme() !== data.drawn) setStateValue("scheme", scheme());
   };

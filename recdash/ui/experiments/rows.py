@@ -101,7 +101,8 @@ def _about(card: Card) -> Html:
     """Returns the experiment's owner, note, and numbers of runs and users."""
     owner = card.rules.owner if card.experiment.truth is not None else ""
     size = many(len(card.own_runs), "run") if card.own_runs else ""
-    users = many(card.experiment.settings.get("truth_users", 0), "user") if card.own_runs else ""
+    n_users = card.experiment.settings.get("truth_users", 0)
+    users = f"{many(n_users, 'user')} in the test set" if card.own_runs else ""
     facts = [*([f"Owner: {owner}"] if owner else []), *filter(None, (size, users))]
     lines = [text for text in (" · ".join(facts), card.experiment.note) if text]
     return join([html("<p>{line}</p>", line=line) for line in lines])

@@ -133,13 +133,20 @@ def _close() -> None:
     st.query_params.pop("metric", None)
 
 
-def show(by_slug: Mapping[str, Chapter], words: str) -> None:
-    """Draws the chosen chapter; with search words, the articles of all chapters that contain them."""
+def first_chapter(workspace: Workspace) -> str:
+    """Returns the chapter with which the guide opens: which files to add, as long as nothing is stored."""
+    return "deciding" if workspace.experiments.all(archived=True) else "tables"
+
+
+def show(by_slug: Mapping[str, Chapter], words: str, first: str) -> None:
+    """Draws the chosen chapter, at first ``first``; with search words, the articles of all chapters that
+    contain them.
+    """
     if words.strip():
         _search_results(by_slug.values(), words)
         return
     titles = {slug: chapter.title for slug, chapter in by_slug.items()}
-    _chapter(by_slug[widgets.choice("Chapter", "chapter", titles, "deciding")])
+    _chapter(by_slug[widgets.choice("Chapter", "chapter", titles, first)])
 
 
 def _search_results(searched: Collection[Chapter], words: str) -> None:

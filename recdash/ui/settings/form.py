@@ -41,7 +41,7 @@ def key_of(view: View, rules: DecisionRules) -> str:
     return f"settings-{view.experiment.id}-{hashlib.sha256(stored.encode()).hexdigest()[:8]}"
 
 
-def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, locked: bool) -> Choice:
+def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Choice:
     """Draws baseline, metric, k, margin and owner, and returns the rules in the form with the guardrails
     chosen so far.
     """
@@ -50,7 +50,7 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
     metric = default_metric(view.metrics, rules.metric)
     stored_k = default_k(view.depth, rules.k)
     with st.container(horizontal=True, vertical_alignment="top"):
-        box: dict[str, Any] = {"width": BOX, "disabled": locked}
+        box: dict[str, Any] = {"width": BOX}
         baseline = st.selectbox(
             "Baseline",
             **widgets.titled(baselines),
@@ -67,13 +67,12 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
             key=f"{key}-metric",
             help="Pages, reports and the recommendation begin with it.",
         )
-        k = st.number_input("k", 1, view.depth, stored_k, key=f"{key}-k", width=120, disabled=locked)
+        k = st.number_input("k", 1, view.depth, stored_k, key=f"{key}-k", width=120)
         margin_text = st.text_input(
             "Margin",
             margin_shown(rules.margin),
             key=f"{key}-margin",
             width=120,
-            disabled=locked,
             help="Smaller differences do not matter: 1 % of the baseline's value, or 0.002 of the metric.",
         )
         owner = st.text_input(
@@ -88,11 +87,13 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
         TWO_PEOPLE,
         rules.two_people,
         key=f"{key}-two-people",
-        disabled=locked,
         help="Ship then needs a review, and the person who proposed a candidate cannot decide on it.",
     )
     if view.experiment.baseline is None and view.shown:
-        st.caption(f"No baseline is chosen yet; {markdown(baselines[suggested])} is suggested.")
+        st.caption(
+            f"No baseline is chosen yet; {markdown(baselines[suggested])} is suggested. Save the rules to "
+            "choose it."
+        )
     wanted = DecisionRules(
         margin_text.replace(" ", ""),
         limits(key, rules),
@@ -102,6 +103,35 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str, *, lo
         two_people,
     )
     return Choice(wanted, baseline, is_new=wanted != rules or baseline != view.experiment.baseline)
+
+
+def in_words(view: View, choice: Choice) -> list[tuple[str, str]]:
+    """Returns the rules of the comparison as rows (rule, value)."""
+    rules = choice.rules
+    baseline = view.name(choice.baseline)
+    rows = [
+        ("Baseline", baseline if view.experiment.baseline else f"{baseline}, suggested"),
+        ("Primary metric", metric_title(default_metric(view.metrics, rules.metric))),
+        ("k", str(default_k(view.depth, rules.k))),
+        ("Margin", margin_shown(rules.margin)),
+        ("Owner", rules.owner),
+        ("Review", TWO_PEOPLE if rules.two_people else ""),
+    ]
+    return [(rule, value) for rule, value in rows if value]
+
+
+def guardrails_in_words(rules: DecisionRules) -> list[tuple[str, str, str]]:
+    """Returns (metric, its title, how much it may change) of every metric that can have a guardrail."""
+    rows = []
+    for metric in GUARDRAILS:
+        percent = _percent(rules.guardrails.get(metric))
+        limit = "no guardrail" if percent is None else f"may {_verb(metric)} by {percent:g} %"
+        rows.append((metric, capital(guardrail_title(metric)), limit))
+    return rows
+
+
+def _verb(metric: str) -> str:
+    return "rise" if less_is_wanted(metric) else "fall"
 
 
 def margin_shown(margin: str) -> str:
@@ -118,41 +148,37 @@ def limits(key: str, rules: DecisionRules) -> dict[str, float]:
     return {metric: round(percent / 100, 6) for metric, percent in shown.items() if percent is not None}
 
 
-def choose_preset(choice: Choice, key: str, *, locked: bool) -> None:
+def choose_preset(choice: Choice, key: str) -> None:
     """Draws the presets; a click fills in their guardrails."""
     preset = f"{key}-preset"
     st.session_state[preset] = choice.rules.preset
     presets = [*PRESETS, *([CUSTOM] if choice.rules.preset == CUSTOM else [])]
     titles = {name: TITLES[name] for name in presets}
-    box = widgets.titled(titles) | {"key": preset, "required": True, "disabled": locked}
+    box = widgets.titled(titles) | {"key": preset, "required": True}
     st.segmented_control("Preset", **box, on_change=_apply, args=(key,))
 
 
-def guardrails(
-    rules: DecisionRules, key: str, today: Mapping[str, str], *, locked: bool, unknown: str = NOT_MEASURED
-) -> None:
+def guardrails(rules: DecisionRules, key: str, today: Mapping[str, str], unknown: str) -> None:
     """Draws a row per metric: how much it may change, and how much it changes with today's recommendation;
     ``unknown`` if that is not known.
     """
     with st.container(key="settings-guardrails", gap="small"):
         for metric in GUARDRAILS:
-            _row(metric, rules, key, today.get(metric, unknown), locked=locked)
+            _row(metric, rules, key, today.get(metric, unknown))
 
 
-def _row(metric: str, rules: DecisionRules, key: str, today: str, *, locked: bool) -> None:
-    verb = "rise" if less_is_wanted(metric) else "fall"
+def _row(metric: str, rules: DecisionRules, key: str, today: str) -> None:
     box = _box(key, metric)
     st.session_state.setdefault(box, _percent(rules.guardrails.get(metric)))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"settings-row-{metric}"):
         st.number_input(
-            f"{capital(guardrail_title(metric))} may {verb} by, %",
+            f"{capital(guardrail_title(metric))} may {_verb(metric)} by, %",
             0.0,
             100.0,
             step=5.0,
             format="%g",
             key=box,
             width=BOX,
-            disabled=locked,
             placeholder="no guardrail",
             help=f"{metric_row(metric).plain} Leave it empty for no guardrail.",
         )

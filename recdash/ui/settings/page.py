@@ -12,6 +12,7 @@ from recdash.comparison import relative
 from recdash.comparison.guardrails import EXCEEDS, GuardrailResult
 from recdash.comparison.rules import PRESETS, DecisionRules, checked
 from recdash.errors import InputError, RecdashError
+from recdash.formatting import numbers
 from recdash.formatting.html import html, markdown
 from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import capital, listed, many
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 BEGIN = "With these rules: "
 FIXED = "Fixed when the experiment was created"
 HOW_TO_CHANGE = (
-    "To change these settings, add the same files as a new experiment. “All users” above Decision shows "
-    "results with another relevance threshold."
+    "To change these settings, add the same files as a new experiment. To only try another relevance "
+    "threshold, open the menu “All users” above Decision."
 )
 ONLY_EDITORS = "Only editors can change these rules."
-ONE_RUN = "compared once there is a second run"
+RAILS = "What a gain in accuracy may cost, as a share of the baseline's value."
+ONE_RUN = "They are checked once there is a second run."
 
 
 def show(view: View) -> None:
@@ -43,27 +45,45 @@ def show(view: View) -> None:
     if not view.runs:
         _without_runs(view)
         return
-    rules, locked = workspace.rules.of(view.experiment.id), not workspace.person.may("editor")
+    rules, may_change = workspace.rules.of(view.experiment.id), workspace.person.may("editor")
+    suggested = workspace.queries.baseline(view.experiment, view.runs).id
+    if may_change:
+        _form(view, rules, suggested)
+    else:
+        _read(view, Choice(rules, suggested, is_new=False))
+    _about_tests(view)
+    widgets.section(FIXED, HOW_TO_CHANGE if may_change else "")
+    widgets.table(text_columns("Setting", "Value"), _fixed(view))
+
+
+def _form(view: View, rules: DecisionRules, suggested: str) -> None:
     key = form.key_of(view, rules)
     heading = st.container()
-    suggested = workspace.queries.baseline(view.experiment, view.runs).id
-    choice = form.comparison(view, rules, key, suggested, locked=locked)
+    choice = form.comparison(view, rules, key, suggested)
     today = _today(view, choice)
     with heading:
         widgets.title(today.headline, _subtitle(view, rules, choice, today))
-        if locked:
-            st.info(ONLY_EDITORS)
-    widgets.section("Guardrails", "What a gain in accuracy may cost, as a share of the baseline's value.")
-    form.choose_preset(choice, key, locked=locked)
+    widgets.section("Guardrails", RAILS if today.where else f"{RAILS} {ONE_RUN}")
+    form.choose_preset(choice, key)
     if today.where:
         st.caption(_by_preset(view, choice))
-    unknown = form.NOT_MEASURED if today.where else ONE_RUN
-    form.guardrails(rules, key, today.findings, locked=locked, unknown=unknown)
-    if not locked:
-        _save(view, rules, choice, key)
-    _about_tests(view)
-    widgets.section(FIXED, "" if locked else HOW_TO_CHANGE)
-    widgets.table(text_columns("Setting", "Value"), _fixed(view))
+    form.guardrails(rules, key, today.findings, form.NOT_MEASURED if today.where else "")
+    _save(view, rules, choice, key)
+
+
+def _read(view: View, choice: Choice) -> None:
+    """Shows the stored rules as text, for people who cannot change them."""
+    today = _today(view, choice)
+    widgets.title(today.headline.removeprefix(BEGIN), _subtitle(view, choice.rules, choice, today))
+    st.info(ONLY_EDITORS)
+    widgets.table(text_columns("Rule", "Value"), form.in_words(view, choice))
+    widgets.section("Guardrails", RAILS if today.where else f"{RAILS} {ONE_RUN}")
+    unknown = form.NOT_MEASURED if today.where else numbers.NONE
+    rows = [
+        (title, limit, today.findings.get(metric, unknown) if metric in choice.rules.guardrails else "")
+        for metric, title, limit in form.guardrails_in_words(choice.rules)
+    ]
+    widgets.table(text_columns("Metric", "Guardrail", "With these rules"), rows)
 
 
 def _without_runs(view: View) -> None:
@@ -75,7 +95,7 @@ def _without_runs(view: View) -> None:
         return
     newest = max(tests, key=lambda test: test.created)
     headline, _ = state.workspace().online_tests.next_steps(newest.id)
-    widgets.title("The A/B test decides", f"By its rules: {headline}.")
+    widgets.title("The A/B test decides", f"Its recommendation: {headline}.")
     results = state.workspace().online_tests.results(newest.id)
     planned = state.workspace().online_tests.rules(newest.id).planned_users
     rules = [
@@ -163,10 +183,13 @@ def _subtitle(view: View, rules: DecisionRules, choice: Choice, today: Today) ->
     owner = f"Owner: {rules.owner}. " if rules.owner else ""
     judged = f"{today.where} against {view.name(choice.baseline)}. " if today.where else ""
     ignored = f"Differences below {form.margin_shown(choice.rules.margin)} are too small to matter."
-    saved = "" if not choice.is_new else " Not saved yet."
-    if choice.rules == rules and view.experiment.baseline is None:
-        saved = " The baseline is only suggested: save the rules to choose it."
+    saved = " Not saved yet." if choice.rules != rules or _is_another_baseline(view, choice) else ""
     return f"{owner}{judged}{ignored}{saved}"
+
+
+def _is_another_baseline(view: View, choice: Choice) -> bool:
+    """Returns whether the form's baseline differs from the stored one; a suggestion is none."""
+    return view.experiment.baseline not in (None, choice.baseline)
 
 
 def _finding(name: str, rail: GuardrailResult) -> str:
@@ -208,7 +231,7 @@ def _about_tests(view: View) -> None:
     """Writes a link to the rules of A/B tests, if the experiment has any."""
     if state.workspace().online_tests.all(view.experiment.id):
         where = links.link(view, "Online: Results", "ab-results", {})
-        widgets.note([html("Goals and guardrails of an A/B test are set under {where}.", where=where)])
+        widgets.note([html("Goals and guardrails of an A/B test are under {where}.", where=where)])
 
 
 def _fixed(view: View) -> list[tuple[str, str]]:

@@ -32,6 +32,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "A log with propensities": ("bandit", "policy"),
 }
 _READ, _DISMISSED = "recdash.verdict-read", "recdash.strip-dismissed"
+READ_COOKIE = "recdash-demo-read"
+"""The cookie in which page.js keeps, for the next session, that the demo's recommendation was read."""
 
 
 @dataclass(frozen=True)
@@ -131,12 +133,17 @@ def zipped(files: Mapping[str, str]) -> bytes:
 
 def _steps() -> tuple[Step, Step, Step]:
     """Returns the three steps with what this person has done."""
-    loaded, read = workspace().demo.exists(), bool(st.session_state.get(_READ))
+    loaded, read = workspace().demo.exists(), was_read()
     return (
         Step(LOAD_TITLE, done=loaded, now=not loaded),
         Step(READ_TITLE, done=loaded and read, now=loaded and not read),
         Step(ADD_TITLE, now=loaded and read),
     )
+
+
+def was_read() -> bool:
+    """Returns whether this browser has shown the demo's recommendation, in this session or an earlier one."""
+    return bool(st.session_state.get(_READ)) or READ_COOKIE in dict(st.context.cookies)
 
 
 def show_strip(view: View) -> None:
@@ -168,4 +175,6 @@ def strip_html(steps: Sequence[Step]) -> Html:
         text, kind = f"{'✓' if step.done else number} {step.title}", "rd-step-now" if step.now else ""
         parts.append(html('<span class="{kind}">{text}</span>', kind=kind, text=text))
     tour = join(parts, ' <span aria-hidden="true">→</span> ')
-    return html('<div class="rd-tour"><b>You are looking at the demo</b>{tour}</div>', tour=tour)
+    kind = "rd-tour-read" if steps[1].done else ""
+    template = '<div class="rd-tour {kind}"><b>You are looking at the demo</b>{tour}</div>'
+    return html(template, kind=kind, tour=tour)

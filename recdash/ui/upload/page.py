@@ -23,13 +23,11 @@ from recdash.ui.upload.state import UploadState
 from recdash.web.received_files import ReceivedFile, received_files
 
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
-FIRST_LINE = (
-    "Drop all your files at once: recdash tells what each of them is. Nothing is stored before you have "
-    "checked them."
-)
+FIRST_LINE = "recdash tells what each file is. Nothing is stored before you have checked it."
 NEEDED = (
     "Start with the test set (what users actually chose later) and the recommendations of each "
-    "candidate, or with an A/B test alone."
+    "candidate. Or start with an A/B test alone: one CSV with a row per user, the variant, and a column for "
+    "each number, such as orders."
 )
 POLL_S, SHORT_S = 0.4, 1.0
 """The seconds between two checks of a running job, and how long the first check waits for its end."""
