@@ -42,8 +42,11 @@ def where(comparison: SegmentComparison, segments: Sequence[str]) -> str:
     return f"for {listed([segment_title(comparison, segment) for segment in segments])}"
 
 
-def finding(comparison: SegmentComparison) -> str:
-    """Returns the headline, such as ``EASE is better for known users and worse for new users``."""
+def finding(comparison: SegmentComparison, *, former: bool = False) -> str:
+    """Returns the headline, such as ``EASE is better for known users and worse for new users``.
+
+    ``former`` does not say *significantly* where candidates are worse in some segments, as older reports do.
+    """
     runs = [run for run in comparison.candidates if comparison.judged(run)]
     mixed = [
         run for run in runs if comparison.with_word(run, "better") and comparison.with_word(run, "worse")
@@ -51,7 +54,7 @@ def finding(comparison: SegmentComparison) -> str:
     if not runs:
         return _unjudged(comparison)
     if not mixed:
-        return _one_way(comparison, runs)
+        return _one_way(comparison, runs, former=former)
     best = max(mixed, key=lambda run: comparison.whole(run).difference)
     better, worse = (comparison.with_word(best, word) for word in ("better", "worse"))
     in_better = where(comparison, better)
@@ -74,7 +77,7 @@ def _unjudged(comparison: SegmentComparison) -> str:
     return f"No segment is large enough to compare {metric}"
 
 
-def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
+def _one_way(comparison: SegmentComparison, runs: Sequence[str], *, former: bool) -> str:
     """Returns the headline for comparisons in which no run is better in some segments and worse in others."""
     base = _name(comparison, comparison.query.baseline)
     better, worse = ({run: comparison.with_word(run, word) for run in runs} for word in ("better", "worse"))
@@ -94,7 +97,9 @@ def _one_way(comparison: SegmentComparison, runs: Sequence[str]) -> str:
         return f"{_name(comparison, runs[0])} is {relation}"
     if all(len(worse[run]) == n_judged[run] for run in runs):
         return f"{_are(comparison, runs)} worse {_in_all_judged(comparison, runs[0])}"
-    relation = "better than" if any(worse.values()) else "significantly different from"
+    relation = "significantly different from"
+    if any(worse.values()):
+        relation = "better than" if former else "significantly better than"
     return f"No candidate is {relation} {base} in any segment"
 
 

@@ -52,6 +52,15 @@ def test_the_headline_says_where_a_run_is_better_and_where_worse(
     assert finding(compared(*gains)) == headline
 
 
+def test_a_headline_of_several_candidates_says_significantly() -> None:
+    """Neither is significantly better; one is worse for b."""
+    worse, other = compared((100, -0.2), (100, 0.0)), compared((100, 0.0), (100, 0.0))
+    cells = {(name, "other"): cell for (name, run), cell in other.cells.items() if run == "mine"}
+    two = replace(worse, names={**worse.names, "other": "ALS"}, cells={**worse.cells, **cells})
+    assert finding(two) == "No candidate is significantly better than Popular in any segment"
+    assert finding(two, former=True) == "No candidate is better than Popular in any segment"
+
+
 def test_the_caption_names_the_baseline_the_interval_and_the_correction() -> None:
     result = compared((100, 0.2), (100, -0.2))
     assert subtitle(result) == (

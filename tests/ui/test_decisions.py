@@ -71,6 +71,19 @@ def test_an_empty_page_says_what_to_do_next(shown: Open) -> None:
     assert {"Propose", "Decide"} <= {element.label for element in app.button}
 
 
+def test_a_single_run_asks_for_a_second_and_can_be_decided(
+    shown: Open, workspace: Workspace, ids: Ids
+) -> None:
+    workspace.runs.delete(ids["ease"], "ease")
+    workspace.runs.delete(ids["popular"], "popular")
+    app = shown()
+    text, buttons = said(app), {element.label for element in app.button}
+    assert "Add a second run to compare" in text
+    assert "Recommended" not in text
+    assert {"Upload a run", "Decide"} <= buttons
+    assert "Propose" not in buttons
+
+
 @pytest.mark.usefixtures("ids")
 def test_a_candidate_is_proposed_on_the_page(shown: Open, workspace: Workspace, ids: Ids) -> None:
     app = press(write(shown(pr=ids["ease"]), "Why this one?", "It is **cheap**."), "Propose")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from app_pages import Open, markup, passed, press, said, shell, turn_to
-from report_tables import films
+from report_tables import films, lists
 from streamlit.testing.v1 import AppTest
 
 from recdash.domain.access import Person
@@ -74,6 +74,14 @@ def test_each_report_opens_and_can_be_taken_away_in_every_form(
     assert f'<a href="reports/{report.id}" target="_blank" rel="noopener">&lt;b&gt;Mine&lt;/b&gt;' in body
     for form in ("html", "md", "csv", "json", "tex", *(["pdf"] if find_browser() else [])):
         assert f'href="reports/{report.id}.{form}" download' in body
+
+
+def test_the_form_counts_many_candidates(workspace: Workspace, question: Question, open_page: Open) -> None:
+    """als and ease, and two more."""
+    for at in (1, 2):
+        workspace.runs.add(question.experiment, lists(lambda _, at=at: at), name=f"more {at}")
+    captions = [element.value for element in open_page("reports", e=question.experiment, k="3").caption]
+    assert any(" of 4 candidates against popular" in text for text in captions)
 
 
 def test_the_list_says_what_each_report_decides_or_recommends(
@@ -192,8 +200,8 @@ def test_a_list_of_reports_says_which_follow_the_data_and_making_one_comes_befor
     Reports(workspace).make(question, ("evidence",), title="Follows", live=True)
     app = open_page("reports", e=question.experiment)
     assert "A live report follows the data, a snapshot keeps its numbers." in said(app)
-    assert re.search(r"Follows .* 20\d\d Live, follows the data HTML", said(app))
-    assert re.search(r"Stays .* 20\d\d Snapshot, keeps its numbers HTML", said(app))
+    assert re.search(r"Follows .* 20\d\d Numbers Live, follows the data Download HTML", said(app))
+    assert re.search(r"Stays .* 20\d\d Numbers Snapshot, keeps its numbers Download HTML", said(app))
     names = [element.label for element in app.expander]
     assert names.index("Make a report") < names.index("Manage a report")
 

@@ -46,7 +46,9 @@ def slices(context: ReportContext) -> Section | None:
         runs = result.runs if result.by_value else result.candidates
         panels = (runs[first : first + MOST_BESIDE] for first in range(0, len(runs), MOST_BESIDE))
         parts += [_figure(context, result, names, panel) for panel in panels]
-    return Section("slices", finding(result), subtitle(result), tuple(parts))
+    return Section(
+        "slices", finding(result, former=not context.tells_equal_users), subtitle(result), tuple(parts)
+    )
 
 
 def _figure(

@@ -33,7 +33,7 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     """Returns the card with the decision that applies, else the recommendation; then reasons, a risk and
     three numbers.
     """
-    head = _decided(view, standing) if standing else _recommended(today)
+    head = _decided(view, standing) if standing else _recommended(view, today)
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
@@ -57,11 +57,17 @@ def card(view: View, today: Recommendation, standing: DecisionStanding | None = 
     )
 
 
-def _recommended(today: Recommendation) -> Html:
+def _recommended(view: View, today: Recommendation) -> Html:
     badge = badge_of(today)
-    badges = join([widgets.badge(f"{badge.sign} {badge.name}", badge.tone), widgets.badge(badge.why)])
+    badges = [widgets.badge(f"{badge.sign} {badge.name}", badge.tone), widgets.badge(badge.why)]
+    compared = len(view.verdict_query.runs)
+    known = sum(not run.reference for run in view.others)
+    if today.cases and compared < known:
+        badges.append(widgets.badge(f"{compared} of {known} candidates compared"))
     return html(
-        '<div class="rd-badges">{badges}</div><h1>{headline}</h1>', badges=badges, headline=today.headline
+        '<div class="rd-badges">{badges}</div><h1>{headline}</h1>',
+        badges=join(badges),
+        headline=today.headline,
     )
 
 

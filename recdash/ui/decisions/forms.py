@@ -100,6 +100,10 @@ def begin(view: View) -> None:
     against = f" against {view.baseline.name}" if view.baseline else ""
     numbers = f"{metric_at(view.metric, view.k)}{against}"
     kept = f"A proposal and a decision keep the numbers as they stand now: {numbers}, as chosen above."
+    if not _candidates(view):
+        widgets.section("Decide without a review", kept)
+        _decide(view, wanted, today)
+        return
     widgets.section("Propose or decide", kept)
     tabs = ["Propose for a review", "Decide without a review"]
     first = tabs[1] if keeps and not wanted else tabs[0]
@@ -120,9 +124,6 @@ def _to_propose(view: View) -> str | None:
 def _propose(view: View, wanted: str | None, *, may_be_empty: bool) -> None:
     """Draws the form; ``may_be_empty``: without ``wanted`` no candidate is chosen at first."""
     names = _candidates(view)
-    if not names:
-        st.caption("There is no candidate beside the baseline to propose. Add a second run under Add data.")
-        return
     form = f"propose-{view.experiment.id}"
     with st.form(form, border=False):
         if may_be_empty and not wanted:
@@ -151,7 +152,9 @@ def _candidates(view: View) -> dict[str, str]:
 def _decide(view: View, wanted: str | None, today: Recommendation | None) -> None:
     names = {NO_CHOICE: "All candidates", **{run.id: run.name for run in view.runs}}
     leader = today.evidence.leader if today is not None else None
-    first = wanted or (leader.candidate if leader is not None else next(iter(_candidates(view)), NO_CHOICE))
+    best = leader.candidate if leader is not None else next(iter(_candidates(view)), NO_CHOICE)
+    keeps = today is not None and today.action == "keep"
+    first = wanted or (NO_CHOICE if keeps else best)  # to keep the baseline is about every candidate
     outcomes = dict(OUTCOME_NAMES)
     if view.baseline:
         outcomes["do not ship"] += f" (keep {view.baseline.name})"
@@ -159,7 +162,7 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
         st.caption("By the decision rules, *Ship* needs a review that another person decides.")
     form = f"decide-{view.experiment.id}"
     with st.form(form, border=False):
-        outcome = idempotent_form.outcome(form, outcomes, outcome_for(first, today))
+        outcome = idempotent_form.outcome(form, outcomes, outcome_for(first or best, today))
         run_id = idempotent_form.pick(form, "About", names, first)
         held = [decision for decision in _held(view) if decision.review is None]
         instead = _superseded_id(form, held, run_id)

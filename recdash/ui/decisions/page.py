@@ -55,14 +55,23 @@ def show(view: View) -> None:
 def _nothing(view: View) -> None:
     """Draws the page of an experiment without decisions and reviews: what it will show, and how to begin."""
     text = "Once an editor proposes a candidate or decides, it stands here with its reasons and numbers."
+    if forms.may_write() and len(view.runs) == 1:
+        text = f"{text} To propose a candidate for a review, it takes a second run to compare."
+        widgets.empty("Add a second run to compare", text)
+        links.page_button("Upload a run", "upload")
+        forms.begin(view)
+        return
     if forms.may_write() and view.runs:
         text = (
             "Propose a candidate for a review, which collects offline and online evidence, or decide right "
             "away. The numbers are kept as they stand at that moment."
         )
-    if today := forms.recommendation(view):
+    today = forms.recommendation(view)
+    if today is not None and today.action == "not comparable":
+        text = f"{today.headline}. {text}"
+    elif today is not None:
         text = f"Recommended: {today.headline}. {text}"
-    widgets.empty("Nothing is decided yet", text)
+    widgets.empty("Nothing is decided yet", view.with_short_names(text))
     forms.begin(view)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from recdash.charts.forest import DECIDED, shows_margin
@@ -19,17 +19,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def forest_html(differences: pd.DataFrame, marks: Marks, label: str) -> Html:
+def forest_html(differences: pd.DataFrame, marks: Marks, names: Mapping[str, str], label: str) -> Html:
     """Returns a row per candidate: its name, its interval on a scale that all rows share, and its difference.
 
-    ``differences`` has the columns run_id, mean_diff, ci_low, ci_high, word, words and margin; ``label``
-    names the list for screen readers.
+    ``differences`` has the columns run_id, mean_diff, ci_low, ci_high, word, words and margin; ``names`` is
+    {run id: short name}; ``label`` names the list for screen readers.
     """
     rows = records(differences)
     ends = _scale(rows)
     decimals = numbers.places([row[name] for row in rows for name in ("ci_low", "ci_high", "mean_diff")])
     items = [
-        _row(row, marks[row["run_id"]], ends, decimals, banded=shows_margin(differences)) for row in rows
+        _row(
+            row, marks[row["run_id"]], names[row["run_id"]], ends, decimals, banded=shows_margin(differences)
+        )
+        for row in rows
     ]
     template = '<ul class="rd-forest" aria-label="{label}">{items}</ul>'
     return html(template, label=label, items=join(items))
@@ -45,7 +48,7 @@ def _scale(rows: Sequence[Row]) -> tuple[float, float]:
     return low, high
 
 
-def _row(row: Row, mark: Mark, ends: tuple[float, float], decimals: int, *, banded: bool) -> Html:
+def _row(row: Row, mark: Mark, short: str, ends: tuple[float, float], decimals: int, *, banded: bool) -> Html:
     def at(value: float) -> float:
         return 100 * (min(max(value, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
 
@@ -68,12 +71,13 @@ def _row(row: Row, mark: Mark, ends: tuple[float, float], decimals: int, *, band
     )
     interval = numbers.interval(row["ci_low"], row["ci_high"], decimals)
     return html(
-        '<li><span class="rd-run">{glyph}<bdi title="{name}">{name}</bdi></span>'
+        '<li><span class="rd-run">{glyph}<bdi title="{name}">{short}</bdi></span>'
         '<span class="rd-forest-track" style="--run:{colour}" aria-hidden="true">{drawn}</span>'
         '<span class="rd-forest-value"><b class="rd-{tone}">{sign} {value}</b> <small>{interval}</small>'
         '<em class="rd-only-heard">{word}</em></span></li>',
         glyph=glyph(mark),
         name=mark.name,
+        short=short,
         colour=mark.colour,
         drawn=join(drawn),
         tone=row["word"] if row["word"] in DECIDED else "same",

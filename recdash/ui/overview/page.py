@@ -260,7 +260,7 @@ def show_forest(view: View, verdict: Recommendation) -> None:
     note = view.with_short_names(note_of_forest(view, verdict, rows))
     widgets.section(view.with_short_names(title), note)
     label = f"Paired difference in {metric_at(view.metric, view.k)}"
-    st.html(forest.forest_html(rows, view.marks, label))
+    st.html(forest.forest_html(rows, view.marks, {run: view.short(run) for run in rows["run_id"]}, label))
     if comparison.apart:
         reasons = " ".join(f"{reason}." for reason in comparison.apart.values())
         st.html(html('<p class="rd-muted">{reasons}</p>', reasons=reasons))

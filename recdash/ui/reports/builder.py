@@ -6,9 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from recdash.comparison.headlines import some
+from recdash.comparison.headlines import MOST_NAMED
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
+from recdash.formatting.wording import listed, many
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
 from recdash.report.sections import BLOCKS
@@ -45,8 +46,10 @@ def _about(view: View) -> str:
     """Returns what the report will be about: the comparison that the frame shows, else the A/B test."""
     if not view.runs:
         return f"It is about the A/B test {_test(view).name}."
-    runs = some([run.name for run in view.candidates or view.runs[:1]], "candidates")
-    against = f" against {view.baseline.name}" if view.baseline and view.candidates else ""
+    about = view.candidates or view.runs[:1]
+    names = [view.short(run.id) for run in about]
+    runs = listed(names) if len(names) <= MOST_NAMED else many(len(names), "candidate")
+    against = f" against {view.short(view.baseline.id)}" if view.baseline and view.candidates else ""
     return f"It is about {metric_at(view.metric, view.k)} of {runs}{against}, as chosen above."
 
 

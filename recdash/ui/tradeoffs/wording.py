@@ -109,12 +109,19 @@ def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
     numbers_of = "; ".join(_axis(tradeoff, beaten, axis) for axis in (1, 0))
     if beaten.settled:
         return f"{run} is dominated by {by}: {numbers_of}."
-    open_ = [
-        OPEN[side].format(metric_at(goal.metric, tradeoff.k))
-        for side, goal in zip(beaten.sides, tradeoff.goals, strict=True)
-        if side in OPEN
-    ]
+    open_ = [_open(tradeoff, beaten, axis) for axis in (0, 1) if beaten.sides[axis] in OPEN]
     return f"{by} is ahead of {run}, but {listed(open_)}: {numbers_of}."
+
+
+def _open(tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
+    """Returns how the run with the better value compares on one metric; of a difference that only the
+    correction leaves open, that it is significant alone.
+    """
+    side, pair, rule = beaten.sides[axis], beaten.pairs[axis], CORRECTIONS.get(tradeoff.terms.correction)
+    text = OPEN[side].format(metric_at(tradeoff.goals[axis].metric, tradeoff.k))
+    if side != "not settled" or pair is None or not rule or not pair.paired.excludes_zero:
+        return text
+    return f"{text} after {rule} over {many(tradeoff.n_tested, 'difference')}, but significantly alone"
 
 
 def _axis(tradeoff: TradeOff, beaten: Beaten, axis: int) -> str:
