@@ -88,8 +88,8 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
     pair = case.pair
     if not relative.is_in_percent(pair):
         return nan, (nan, nan)
-    low, high = relative.shown_interval(pair, case.evidence.comparison.query.metric)
-    return pair.percent(pair.paired.mean), (pair.percent(low), pair.percent(high))
+    ends = relative.percent_interval(pair, case.evidence.comparison.query.metric)
+    return pair.percent(pair.paired.mean), ends
 
 
 def _lift(case: CandidateCase, decimals: int) -> Cell:

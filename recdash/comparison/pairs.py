@@ -26,8 +26,8 @@ Key = TypeVar("Key")
 class Pair:
     """A candidate's judged difference from a baseline, both given by run id.
 
-    ``value`` and ``base_value`` are their means over the users that they share. ``possible`` has the smallest
-    and the largest difference that the candidate can have from the measured baseline.
+    ``value`` and ``base_value`` are their means over the users that they share. ``bound`` is the metric's
+    largest value; infinite if it has none, or if its values may be below 0.
     """
 
     baseline: str
@@ -35,24 +35,28 @@ class Pair:
     base_value: float
     value: float
     judged: JudgedDifference
-    possible: tuple[float, float] = (-inf, inf)
+    bound: float = inf
 
     @property
     def interval(self) -> tuple[float, float]:
         """Returns the ends of the corrected interval as it is shown, NaN without one: also if every user has
         the same value with both runs, as it would be about users who were not measured.
+
+        It ends where no difference can be: at the metric's bound. It does not end where the candidate's value
+        would be 0 beside the measured baseline, because that value is itself uncertain.
         """
-        return (nan, nan) if self.is_identical else self.bounded_interval
+        corrected = self.judged.corrected
+        if self.is_identical:
+            return nan, nan
+        return max(corrected.low, -self.bound), min(corrected.high, self.bound)
 
     @property
     def bounded_interval(self) -> tuple[float, float]:
-        """Returns the ends of the corrected interval within the metric's range.
-
-        The interval of a difference does not know that no metric of lists is below 0, and that a share is not
-        above 1. What is shown ends where the candidate's value would leave that range; the finding does not
-        depend on it.
+        """Returns the ends of the corrected interval within what the candidate can have beside the measured
+        baseline, as older reports show it.
         """
-        corrected, (least, most) = self.judged.corrected, self.possible
+        corrected, known = self.judged.corrected, self.bound < inf
+        least, most = (-self.base_value, self.bound - self.base_value) if known else (-inf, inf)
         return max(corrected.low, least), min(corrected.high, most)
 
     @property
@@ -163,12 +167,10 @@ class UnjudgedPair:
         return float(self.values.values.mean())
 
     @property
-    def possible(self) -> tuple[float, float]:
-        """Returns the smallest and the largest difference that the candidate can have from the baseline as
-        measured; infinite if the values have no known bounds.
-        """
+    def bound(self) -> float:
+        """Returns the largest possible value; infinite if the values have no known bounds."""
         bound = common_bound((self.base_values, self.values))
-        return (-inf, inf) if bound is None else (-self.base_value, bound - self.base_value)
+        return inf if bound is None else bound
 
 
 def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key, Pair]:
@@ -184,7 +186,7 @@ def judge_family(unjudged: Mapping[Key, UnjudgedPair], terms: Terms) -> dict[Key
         directed = replace(difference, lower_is_better=pair.lower_is_better)
         checked = _checked_tie(directed, pair, terms.margin)
         value, base_value = pair.value, pair.base_value
-        pairs[key] = Pair(pair.baseline, pair.candidate, base_value, value, checked, pair.possible)
+        pairs[key] = Pair(pair.baseline, pair.candidate, base_value, value, checked, pair.bound)
     return pairs
 
 

@@ -21,8 +21,7 @@ MOST_DECIMALS_OF_PERCENT = 2
 LARGEST_LOSS = -1.0
 """The largest possible loss in a metric that is never below 0, as a share of the baseline's value.
 
-The interval of a difference does not know this, so that it may end below; what is shown ends here (see
-``Pair.interval``).
+The interval of a difference does not know this, so that it may end below; what is shown in % ends here.
 """
 
 
@@ -33,20 +32,12 @@ def largest_loss(metric: str) -> float:
     return -inf if define(metric).may_be_negative else LARGEST_LOSS
 
 
-def possible_loss(low: float, metric: str, base_value: float) -> float:
-    """Returns the lower end of the interval of a difference, in units of the metric, or the largest possible
-    loss from ``base_value`` if that is smaller.
+def percent_interval(pair: Pair, metric: str) -> tuple[float, float]:
+    """Returns the ends of the corrected interval in % of the baseline's value: not below the largest possible
+    loss, which is −100 % whatever the true value of the baseline is.
     """
-    least = largest_loss(metric)
-    return max(low, least * base_value) if isfinite(least) and base_value > 0 else low
-
-
-def shown_interval(pair: Pair, metric: str) -> tuple[float, float]:
-    """Returns the ends of the corrected interval as shown: without values that ``metric`` cannot have, also
-    where only its lower bound is known.
-    """
-    low, high = pair.interval
-    return possible_loss(low, metric, pair.base_value), high
+    low, high = map(pair.percent, pair.interval)
+    return (max(low, 100 * largest_loss(metric)) if pair.base_value > 0 else low), high
 
 
 def share(change: float) -> str:

@@ -209,6 +209,17 @@ class ReportContext:
             return pair.judged.corrected.low, pair.judged.corrected.high
         return pair.interval if self.tells_equal_users else pair.bounded_interval
 
+    def percents_of(self, pair: Pair, metric: str) -> tuple[float, float]:
+        """Returns the ends of a difference's interval in % of the baseline's value, as the report shows
+        it.
+        """
+        if self.tells_equal_users:
+            from recdash.comparison.relative import percent_interval
+
+            return percent_interval(pair, metric)
+        low, high = self.interval_of(pair)
+        return pair.percent(low), pair.percent(high)
+
     def finding_of(self, pair: Pair) -> Word:
         """Returns the cell of a difference's finding."""
         return finding_of(pair) if self.tells_equal_users else finding(pair.judged.word, pair.judged.sign)

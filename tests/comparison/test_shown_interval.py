@@ -1,4 +1,4 @@
-"""Intervals as they are shown: they end where the candidate's value would leave the metric's range."""
+"""Intervals as they are shown: they end where no difference of the metric can be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from report_tables import lists, opened, with_runs
 
 from recdash.comparison.pairs import Pair, judge_family, pair_of
-from recdash.comparison.query import Margin, Terms
+from recdash.comparison.query import Terms
+from recdash.comparison.relative import percent_interval
 from recdash.domain.results import UserValues
 
 N = 40
@@ -31,37 +32,47 @@ FEW_HITS = np.where(np.arange(N) < 4, 1.0, 0.0)
 """A mean of 0.1."""
 
 
-def test_a_loss_ends_at_the_value_of_the_baseline() -> None:
+def test_a_loss_of_everything_may_be_larger_as_the_baseline_is_uncertain() -> None:
+    """The candidate has 0: the true difference is minus the baseline's true value, which may be above 0.1."""
     pair = judged(FEW_HITS, np.zeros(N))
     raw = pair.judged.corrected
     assert pair.paired.mean == pytest.approx(-0.1)
-    assert raw.low < -0.1  # the test does not know that no value is below 0
-    assert pair.interval == (pytest.approx(-0.1), raw.high)
+    assert raw.low < -0.1
+    assert pair.interval == (raw.low, raw.high)
+    assert pair.bounded_interval == pytest.approx((-0.1, raw.high))  # as in older reports
 
 
-def test_a_gain_ends_where_the_candidate_has_the_largest_value() -> None:
-    # 36 of 40 users have 1 and the candidate gives it to all: from 0.9 no more than 0.1 can be gained
-    pair = judged(1 - FEW_HITS, np.ones(N))
-    raw = pair.judged.corrected
-    assert raw.high > 0.1
-    assert pair.interval == (raw.low, pytest.approx(0.1))
+def test_in_percent_no_loss_is_larger_than_all_of_it() -> None:
+    pair = judged(FEW_HITS, np.zeros(N))
+    assert percent_interval(pair, "ndcg") == (-100.0, pair.percent(pair.interval[1]))
+    assert percent_interval(pair, "r2")[0] == pair.percent(pair.interval[0]) < -100
+
+
+def test_the_interval_of_a_loss_of_everything_covers_the_true_loss() -> None:
+    """A candidate without hits against a baseline that hits with 0.3: the truth is −0.3."""
+    draw = np.random.default_rng(7)
+    samples = (np.where(draw.random(N) < 0.3, 1.0, 0.0) for _ in range(400))
+    pairs = [judged(sample, np.zeros(N)) for sample in samples]
+    covered = [pair.interval[0] <= -0.3 <= pair.interval[1] for pair in pairs]
+    assert np.mean(covered) > 0.9
+    cut = [pair.bounded_interval[0] <= -0.3 <= pair.bounded_interval[1] for pair in pairs]
+    assert np.mean(cut) < 0.7  # half of the baselines are measured below their true value
+
+
+def test_a_difference_is_never_larger_than_the_metric() -> None:
+    pair = judged(FEW_HITS, np.zeros(N))
+    wide = replace(pair, judged=replace(pair.judged, corrected=replace(pair.paired, low=-1.2, high=1.3)))
+    assert wide.interval == (-1.0, 1.0)
 
 
 def test_without_a_known_bound_or_an_interval_nothing_is_cut() -> None:
     pair = judged(FEW_HITS, np.zeros(N), bound=None)
-    assert pair.possible == (-inf, inf)
-    missing = replace(judged(FEW_HITS, np.zeros(N)), possible=(-0.1, 0.9))
+    assert pair.bound == inf
+    missing = judged(FEW_HITS, np.zeros(N))
     unknown = replace(
         missing, judged=replace(missing.judged, corrected=replace(missing.paired, low=nan, high=nan))
     )
     assert all(map(isnan, unknown.interval))
-
-
-def test_the_finding_is_that_of_the_whole_interval() -> None:
-    # a margin of 0.12 is wider than any possible loss, but not than the interval: no tie
-    pair = judged(FEW_HITS, np.zeros(N), terms=Terms(margin=Margin(0.12, relative=False)))
-    assert pair.judged.corrected.low < -0.12 < pair.interval[0]
-    assert pair.judged.word != "tie"
 
 
 def test_tables_and_charts_show_the_same_ends(tmp_path: Path) -> None:
@@ -72,7 +83,5 @@ def test_tables_and_charts_show_the_same_ends(tmp_path: Path) -> None:
     (raw,) = space.comparisons.pairs(query).to_dict("records")
     (shown,) = space.comparisons.shown_pairs(query).to_dict("records")
     assert raw["ci_low"] < -raw["base_value"]  # an nDCG below 0
-    assert (shown["ci_low"], shown["ci_high"]) == pair.interval == (-raw["base_value"], raw["ci_high"])
-    assert {name: shown[name] for name in shown if name != "ci_low"} == {
-        name: raw[name] for name in raw if name != "ci_low"
-    }
+    assert (shown["ci_low"], shown["ci_high"]) == pair.interval == (raw["ci_low"], raw["ci_high"])
+    assert shown == raw

@@ -20,7 +20,7 @@ from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_title
 from recdash.stats import Paired, judge, paired_difference
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
-from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of, possible
+from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of
 from recdash.ui.overview.page import telling_part, tiles
 
 
@@ -121,7 +121,7 @@ def test_equal_values_share_a_rank_where_there_is_nothing_to_test() -> None:
 
 def test_differences_in_percent_are_of_the_baseline_over_the_same_users() -> None:
     rows = {"base_value": [0.2, 0.0], "mean_diff": [0.02, 0.1], "ci_low": [0.01, 0], "ci_high": [0.03, 0.2]}
-    found = in_percent(pd.DataFrame({**rows, "margin": [0.002, 0.0]}))
+    found = in_percent(pd.DataFrame({**rows, "margin": [0.002, 0.0]}), "ndcg")
     assert found.loc[0, ["mean_diff", "ci_low", "ci_high", "margin"]].tolist() == pytest.approx(
         [10, 5, 15, 1]
     )
@@ -131,9 +131,7 @@ def test_differences_in_percent_are_of_the_baseline_over_the_same_users() -> Non
 @pytest.mark.parametrize(("metric", "low"), [("ndcg", -0.05), ("r2", -0.16)])
 def test_only_a_metric_that_may_be_below_zero_loses_more_than_all_of_it(metric: str, low: float) -> None:
     rows = {"base_value": [0.05], "mean_diff": [-0.05], "ci_low": [-0.16], "ci_high": [0.06], "margin": [0.0]}
-    cut = possible(pd.DataFrame(rows), metric)
-    assert cut["ci_low"].tolist() == pytest.approx([low])
-    assert in_percent(cut)["ci_low"].tolist() == pytest.approx([100 * low / 0.05])
+    assert in_percent(pd.DataFrame(rows), metric)["ci_low"].tolist() == pytest.approx([100 * low / 0.05])
 
 
 # ── tiles ────────────────────────────────────────────────────────────────────────────────────

@@ -49,9 +49,8 @@ def other_metrics_table(context: ReportContext, evidence: VerdictEvidence) -> Ta
 
 def _pair_row(context: ReportContext, title: str, metric: str, pair: Pair) -> tuple[Cell, ...]:
     value, base = metric_values(metric, [pair.value, pair.base_value])
-    low, high = context.interval_of(pair)
     change = single(pair.percent(pair.paired.mean), sign=True, unit=PERCENT)
-    (bounds,) = intervals([(pair.percent(low), pair.percent(high))], unit=PERCENT)
+    (bounds,) = intervals([context.percents_of(pair, metric)], unit=PERCENT)
     return title, value, base, change, bounds, context.finding_of(pair), count(pair.paired.n)
 
 

@@ -154,7 +154,7 @@ class Comparisons:
     def shown_pairs(self, query: ComparisonQuery) -> pd.DataFrame:
         """Returns the differences from the baseline as ``pairs`` does, with intervals as they are shown.
 
-        They end where a run's value would leave the metric's range (see ``Pair.interval``).
+        See ``Pair.interval``.
         """
         import pandas as pd
 

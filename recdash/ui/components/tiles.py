@@ -51,8 +51,8 @@ def of_pair(title: str, metric: str, pair: Pair, note: str) -> Tile:
     if pair.is_identical:
         value = metric_value(metric, pair.value).shown
         return Tile(title, value, pair.judged.sign, "", pair.words, f"n = {numbers.count(pair.paired.n)}")
-    (least, most), word = relative.shown_interval(pair, metric), pair.judged.word
-    low, share, high = map(pair.percent, (least, pair.paired.mean, most))
+    (low, high), word = relative.percent_interval(pair, metric), pair.judged.word
+    share = pair.percent(pair.paired.mean)
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
     drawn = known and not relative.is_from_zero(pair)

@@ -59,11 +59,11 @@ def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: 
     standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
-    pairs = cells.possible(cached.pairs(view, compared(view, correction)), view.metric)
+    pairs = cached.pairs(view, compared(view, correction))
     known = headlines.values(scores, view.metric)
     places = _places(view, known, correction)
     primary = scores[scores["metric"] == view.metric]
-    differences = cells.in_percent(pairs) if relative and len(pairs) else pairs
+    differences = cells.in_percent(pairs, view.metric) if relative and len(pairs) else pairs
     return Board(
         order=_order(view, known, places, wanted),
         metrics=metrics,

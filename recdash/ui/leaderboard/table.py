@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import EQUAL, values
-from recdash.comparison.relative import possible_loss
+from recdash.comparison.relative import largest_loss
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.names import shortened
@@ -123,20 +123,14 @@ def ranks_are_in_order(order: Sequence[str], places: Mapping[str, RankRange]) ->
     return ranks == sorted(ranks)
 
 
-def in_percent(pairs: pd.DataFrame) -> pd.DataFrame:
+def in_percent(pairs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Returns the rows with differences, intervals and margins in % of the baseline's value; NaN if that is
-    0.
+    0. No interval begins below the largest possible loss in ``metric``.
     """
-    of = pairs["base_value"].abs().where(pairs["base_value"] != 0)
-    return pairs.assign(**{name: 100 * pairs[name] / of for name in DIFFERENCE})
-
-
-def possible(pairs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Returns the rows with intervals that begin at the largest possible loss at the lowest."""
-    if pairs.empty:
-        return pairs
-    lows = zip(pairs["ci_low"], pairs["base_value"], strict=True)
-    return pairs.assign(ci_low=[possible_loss(low, metric, base) for low, base in lows])
+    base = pairs["base_value"]
+    shares = pairs.assign(**{name: 100 * pairs[name] / base.abs().where(base != 0) for name in DIFFERENCE})
+    least = 100 * largest_loss(metric)
+    return shares.assign(ci_low=shares["ci_low"].where(~((base > 0) & (shares["ci_low"] < least)), least))
 
 
 def matching(view: View, wanted: str) -> tuple[str, ...]:

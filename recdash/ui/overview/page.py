@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.forest import shows_margin
-from recdash.comparison import headlines, relative
+from recdash.comparison import headlines
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
 from recdash.comparison.wording import differences_note, level, n_tested, short_interval, tiles_note
@@ -280,7 +280,7 @@ def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
     order = order_of_values(view)
     for pair in sorted(comparison.against, key=lambda pair: order.index(pair.candidate)):
         paired, judged = pair.paired, pair.judged
-        low, high = relative.shown_interval(pair, comparison.query.metric)
+        low, high = pair.interval
         row = {"run_id": pair.candidate, "run": view.name(pair.candidate), "mean_diff": paired.mean}
         row |= {"ci_low": low, "ci_high": high, "p": paired.p}
         row |= {"p_corrected": judged.p, "word": judged.word, "margin": judged.margin, "n_users": paired.n}

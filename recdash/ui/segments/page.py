@@ -14,7 +14,6 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison.cells import metric_value, metric_values
-from recdash.comparison.relative import shown_interval
 from recdash.comparison.segment_wording import flag_sentence, looks, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
@@ -189,7 +188,7 @@ def _dot(comparison: SegmentComparison, segment: str, run: str, beside: int) -> 
         words = "–" if beside > 3 else f"– {cell.why or 'not scored'}"
         hover = f"{name}<br>{cell.why}, n = {numbers.count(cell.n_shared)}"
         return SegmentPoint(cell.difference, words, hover, look="faint")
-    low, high = shown_interval(cell.pair, comparison.query.metric)
+    low, high = cell.pair.interval
     judged = [cell for (key, _), cell in comparison.cells.items() if key != EVERYBODY and cell.pair]
     digits = numbers.places(cell.difference for cell in judged)  # the same for all, so that they align
     amount = numbers.signed(cell.difference, digits)
