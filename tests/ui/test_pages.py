@@ -443,7 +443,7 @@ def test_an_engagement_rate_is_read_in_percent(
         own_films["films"], "autumn", {"sessions": sessions({"control": 40, "new": 40})}
     )
     text = said(open_page("offline_online"))
-    assert "Engagement rate control – 1 50.0 % control" in text
+    assert "Engagement rate Variant control Run – Value 50.0 % Finding control" in text
     assert "0..1" not in text
 
 
