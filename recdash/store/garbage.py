@@ -91,13 +91,20 @@ def deleting(transactions: Transactions, *, has_files: bool = True) -> Iterator[
 
 
 def remove_replaced(transactions: Transactions) -> Garbage:
-    """Removes the files that were needed once and that nothing needs any more, and says if it cannot."""
+    """Removes the files that were needed once and that nothing needs any more, and says if it cannot.
+
+    The rows of these files are deleted after them: if the process dies in between, the rows still name the
+    files, and the next call removes them. Within ``together`` no file is removed, as the change that replaced
+    it may be taken back.
+    """
     removal = Removal(transactions)
     with transactions.write(then=removal.finish) as session:
-        why = removal.prepare(session)
-        # Before the commit: if the process dies, the rows still name the files, and the next call removes
-        # them.
-        removal.remove_files()
+        why = removal.find(session)
+    if removal.is_finished:
+        with transactions.write(then=transactions.database.truncate_wal) as session:
+            used, why = _used(session, transactions, named_files)
+            if used is not None:
+                _forget(session, used)
     return Garbage(refused=why)
 
 
@@ -108,23 +115,28 @@ class Removal:
         self._transactions = transactions
         self._gone: list[str] = []
         self._used: frozenset[str] | None = None
+        self.is_finished = False
 
-    def prepare(self, session: Session) -> str:
-        """Deletes the rows of these files, and returns why that is impossible; "" if it is not."""
+    def find(self, session: Session) -> str:
+        """Finds these files, and returns why that is impossible; "" if it is not."""
         self._used, why = _used(session, self._transactions, named_files)
         if self._used is not None:
-            self._gone = _forget(session, self._used)
+            self._gone = _unused(session, self._used)
         return why
 
-    def remove_files(self) -> None:
-        self._transactions.files.remove(self._gone)
+    def prepare(self, session: Session) -> None:
+        """Finds these files, and deletes their rows."""
+        self.find(session)
+        if self._used is not None:
+            _forget(session, self._used)
 
     def finish(self) -> None:
         """Removes the files and empties the write-ahead log; to be called after the commit."""
-        self.remove_files()
+        self._transactions.files.remove(self._gone)
         if self._used is not None:
             self._transactions.files.remove_unused(self._used, UNUSED_FOR)
         self._transactions.database.truncate_wal()
+        self.is_finished = True
 
 
 def _used(
@@ -139,9 +151,11 @@ def _used(
         return None, DAMAGED
 
 
-def _forget(session: Session, used: frozenset[str]) -> list[str]:
-    """Deletes the rows of files that nothing needs any more, and returns their sha256."""
-    registered = session.scalars(select(ArtifactRow.sha256)).all()
-    unused = [sha256 for sha256 in registered if sha256 not in used]
-    session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(unused)))
-    return unused
+def _unused(session: Session, used: frozenset[str]) -> list[str]:
+    """Returns the sha256 of the registered files that nothing needs any more."""
+    return [sha256 for sha256 in session.scalars(select(ArtifactRow.sha256)) if sha256 not in used]
+
+
+def _forget(session: Session, used: frozenset[str]) -> None:
+    """Deletes the rows of files that nothing needs any more."""
+    session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(_unused(session, used))))

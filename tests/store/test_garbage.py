@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -243,3 +243,43 @@ def test_a_deletion_that_fails_removes_no_file(
         store.runs.delete(run.id)
     assert files(tmp_path) == before
     assert store.runs.get(run.id) == run
+
+
+def test_replaced_files_stay_if_the_change_that_replaced_them_fails(store: Store) -> None:
+    home = add_experiment(store)
+    old, new = (store.artifacts.put_file(content) for content in (b"old", b"new"))
+    store.experiments.update(home.id, train=old)
+
+    def change_and_fail() -> None:
+        with store.transaction():
+            store.experiments.update(home.id, train=new)
+            store.artifacts.remove_replaced()
+            raise StoreError("The disk is full.")
+
+    with pytest.raises(StoreError, match="disk is full"):
+        change_and_fail()
+    assert store.experiments.get(home.id).train == old
+    assert store.artifacts.path(old).read_bytes() == b"old"
+    assert store.check() == []
+
+
+def test_replaced_files_are_removed_once_and_their_rows_after_them(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = add_experiment(store)
+    old, new = (store.artifacts.put_file(content) for content in (b"old", b"new"))
+    store.experiments.update(home.id, train=old)
+    store.experiments.update(home.id, train=new)
+    removed: list[list[str]] = []
+    remove = Artifacts.remove
+
+    def noted(artifacts: Artifacts, hashes: Iterable[str]) -> None:
+        removed.append(list(hashes))
+        remove(artifacts, removed[-1])
+
+    monkeypatch.setattr(Artifacts, "remove", noted)
+    assert store.artifacts.remove_replaced().refused == ""
+    assert removed == [[old]]
+    assert store.artifacts.remove_replaced().refused == ""
+    assert removed[1:] == [[]]
+    assert store.check() == []
