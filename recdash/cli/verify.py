@@ -51,6 +51,8 @@ def _say(result: Verification) -> None:
     say(f"Computed again from their uploads: {again} of {n_all} runs and A/B tests (seed '{result.seed}').")
     for reason in result.not_recomputed[:MOST_NAMED]:
         say(f"Not computed again: {reason}")
+    if len(result.not_recomputed) > MOST_NAMED:
+        say(f"Not computed again: {len(result.not_recomputed) - MOST_NAMED} more; --format json names all.")
     unsealed = result.audit.unsealed
     if unsealed:
         named = ", ".join(unsealed[:MOST_NAMED]) + (" …" if len(unsealed) > MOST_NAMED else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -81,3 +82,17 @@ def test_zeroed_curves_are_named_with_what_the_upload_gives(with_films: Path) ->
     (named,) = [finding for finding in findings if finding["row"].startswith("ndcg of run")]
     assert named["found"] == "its value at k = 1 is 0"
     assert "as its upload gives" in named["expected"]
+
+
+@pytest.mark.usefixtures("with_films")
+def test_what_was_not_computed_again_is_counted_beyond_what_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recdash.report.reproduce.verify._differences", lambda *_: None)
+    monkeypatch.setattr(import_module("recdash.cli.verify"), "MOST_NAMED", 2)
+    facts = json.loads(verified("--all", "--format", "json").stdout)
+    n_all = len(facts["not_recomputed"])
+    assert (facts["n_recomputed"], facts["n_not_recomputed"], facts["n_not_sampled"]) == (0, n_all, 0)
+    lines = [line for line in verified("--all").stdout.splitlines() if line.startswith("Not computed again")]
+    assert lines[2:] == [f"Not computed again: {n_all - 2} more; --format json names all."]
+    monkeypatch.setattr("recdash.report.reproduce.verify.SAMPLE", 1)
+    facts = json.loads(verified("--format", "json").stdout)
+    assert (facts["n_not_recomputed"], facts["n_not_sampled"]) == (1, n_all - 1)

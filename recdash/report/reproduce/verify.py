@@ -84,6 +84,7 @@ def verify(
 def as_dict(verification: Verification) -> dict[str, Any]:
     """Returns the verification as JSON-ready values."""
     names = ("table", "row", "found", "expected")
+    n_recomputed, n_not_recomputed = len(verification.recomputed), len(verification.not_recomputed)
     return {
         "findings": [
             {name: getattr(mismatch, name) for name in names} for mismatch in verification.mismatches
@@ -92,6 +93,9 @@ def as_dict(verification: Verification) -> dict[str, Any]:
         "lines_without_key": verification.audit.plain,
         "recomputed": list(verification.recomputed),
         "not_recomputed": list(verification.not_recomputed),
+        "n_recomputed": n_recomputed,
+        "n_not_recomputed": n_not_recomputed,
+        "n_not_sampled": verification.n_all - n_recomputed - n_not_recomputed,
         "seed": verification.seed,
         "last_line": {"number": verification.head[0], "hash": verification.head[1]},
     }
