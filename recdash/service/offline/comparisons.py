@@ -307,7 +307,7 @@ class Comparisons:
         verdict, source = self._verdicts(query, state), self._source_of(query)
         depth, users = int(settings["depth"]), settings["users"]
         if named and define(query.metric).metric.has_cutoff:
-            depth = min(depth, self._longest_list(query.shown))
+            depth = min(depth, self._longest_list(query.shown, depth))
 
         def remembered(other: ComparisonQuery) -> Recommendation:
             return self._recommendations(other, state)
@@ -324,12 +324,14 @@ class Comparisons:
             named=named,
         )
 
-    def _longest_list(self, run_ids: Sequence[str]) -> int:
-        """Returns the length of the runs' longest list: at a larger k, nothing differs."""
+    def _longest_list(self, run_ids: Sequence[str], depth: int) -> int:
+        """Returns the length of the runs' longest list: at a larger k, nothing differs. ``depth`` if no run
+        has lists, such as runs with rating predictions only.
+        """
         runs = [self._data.cached_run(run_id) for run_id in run_ids]
         with_lists = (self._data.replicates_of(run.id) if run.is_mean else (run,) for run in runs)
-        hits = (self._data.hits(run.id) for several in with_lists for run in several)
-        return max(int(of_run.list_length.max(initial=0)) for of_run in hits)
+        hits = (self._data.hits(run.id) for several in with_lists for run in several if run.has_lists)
+        return max((int(of_run.list_length.max(initial=0)) for of_run in hits), default=depth)
 
 
 @dataclass(eq=False)
