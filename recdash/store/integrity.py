@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from recdash.store.tables import (
     KINDS,
     RESTORE,
     UPLOAD_AGAIN,
+    ArtifactRow,
     CurveRow,
     ExperimentRow,
     Kind,
@@ -49,10 +50,12 @@ def everything_wrong(session: Session, artifacts: Artifacts, key: AuditKey | Non
 
 def everything_damaged(session: Session, artifacts: Artifacts) -> list[InTable]:
     """Returns the rows and files that do not match their own checksums, without the audit log."""
+    needed: dict[str, str] = {}
     parts: tuple[Callable[[], Iterator[InTable]], ...] = (
         partial(_structure, session),
         partial(_references, session),
-        partial(_rows, session, artifacts),
+        partial(_rows, session, artifacts, needed),
+        partial(_registered, session, artifacts, needed),
         partial(_curves, session),
     )
     return [problem for part in parts for problem in _until_unreadable(part)]
@@ -96,16 +99,19 @@ def _references(session: Session) -> Iterator[InTable]:
             yield table, Problem("damaged", f"table {table}", "a row refers to a missing one", RESTORE)
 
 
-def _rows(session: Session, artifacts: Artifacts) -> Iterator[InTable]:
+def _rows(session: Session, artifacts: Artifacts, needed: dict[str, str]) -> Iterator[InTable]:
+    """Yields the damaged rows, and those whose files are; adds to ``needed`` {sha256 of a file: the place of
+    a row that needs it}.
+    """
     names: dict[str, str] = {row.id: row.name for row in session.scalars(select(ExperimentRow))}
     for kind in KINDS:
         for row in session.scalars(select(kind.row)):
             home = "" if kind is EXPERIMENT else f" of '{names.get(row.experiment, row.experiment)}'"
-            yield from _row(kind, row, home, artifacts)
+            yield from _row(kind, row, home, artifacts, needed)
         session.expunge_all()
 
 
-def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[InTable]:
+def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts, needed: dict[str, str]) -> Iterator[InTable]:
     damage = kind.damage(row)
     place = f"{damage.place}{home}"
     try:
@@ -114,6 +120,7 @@ def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts) -> Iterator[InTa
         yield kind.row.__tablename__, replace(damage, place=place)
         return
     for sha256 in sorted(kind.needs(value)):
+        needed.setdefault(sha256, place)
         yield from _file(sha256, place, artifacts)
 
 
@@ -125,6 +132,35 @@ def _file(sha256: str, place: str, artifacts: Artifacts) -> Iterator[InTable]:
     except NotFound:
         fix = "Upload the same file again, or restore it from a backup."
         yield "artifact", Problem("lost-file", place, f"its file {sha256} is missing", fix)
+
+
+def _registered(session: Session, artifacts: Artifacts, needed: Mapping[str, str]) -> Iterator[InTable]:
+    """Yields where the table of files differs from the files that are needed and stored."""
+    query = select(ArtifactRow.sha256, ArtifactRow.n_bytes)
+    registered = {row.sha256: row.n_bytes for row in session.execute(query)}
+    for sha256, place in needed.items():
+        if sha256 not in registered:
+            yield "artifact", Problem("altered", place, f"its file {sha256} has no row", RESTORE)
+    for sha256, n_bytes in registered.items():
+        place = needed.get(sha256, f"file {sha256}")
+        try:
+            actual = artifacts.n_bytes(sha256)
+        except NotFound:
+            if sha256 not in needed:  # else the row that needs it is named
+                problem = "it has a row, but nothing needs it and the file is missing"
+                yield "artifact", Problem("altered", place, problem, "recdash gc removes the row.")
+            continue
+        if actual != n_bytes and _is_whole(sha256, artifacts):
+            problem = f"the row of its file {sha256} says {n_bytes} bytes; the file has {actual}"
+            yield "artifact", Problem("altered", place, problem, RESTORE)
+
+
+def _is_whole(sha256: str, artifacts: Artifacts) -> bool:
+    try:
+        artifacts.path(sha256)
+    except EvidenceDamaged:  # the row that needs it is named
+        return False
+    return True
 
 
 def _curves(session: Session) -> Iterator[InTable]:

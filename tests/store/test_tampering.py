@@ -119,7 +119,6 @@ def statement(sql: str) -> Callable[[sqlite3.Connection], None]:
 
 
 ZEROS = "UPDATE curve SET value = zeroblob(length(value)) WHERE metric = 'recall'"
-A_TRUTH = "(SELECT truth FROM experiment)"
 DECIDED = "decision d-Films of 'Films'"
 TAMPERINGS = {
     "delete a decision": (statement("DELETE FROM entry"), "entry", DECIDED, "no row"),
@@ -187,16 +186,16 @@ TAMPERINGS = {
         "experiment 'Films'", "content",
     ),
     "insert a file without content": (
-        statement(f"INSERT INTO artifact VALUES ('{'0' * 64}', 5, '2026-03-01')"), "artifact",
+        statement("INSERT INTO artifact VALUES (printf('%064d', 0), 5, '2026-03-01 00:00:00')"), "artifact",
         f"file {'0' * 64}", "missing",
     ),
     "resize a file": (
-        statement(f"UPDATE artifact SET n_bytes = n_bytes + 1 WHERE sha256 = {A_TRUTH}"), "artifact",
-        "a file of experiment 'Films'", "bytes",
+        statement("UPDATE artifact SET n_bytes = n_bytes + 1 WHERE sha256 IN (SELECT truth FROM experiment)"),
+        "artifact", "experiment 'Films'", "bytes",
     ),
     "delete a file's row": (
-        statement(f"DELETE FROM artifact WHERE sha256 = {A_TRUTH}"), "artifact",
-        "a file of experiment 'Films'", "no row",
+        statement("DELETE FROM artifact WHERE sha256 IN (SELECT truth FROM experiment)"), "artifact",
+        "experiment 'Films'", "no row",
     ),
     "rewrite a report": (
         statement("UPDATE report SET author = 'eve'"), "report", "report 'Spring' of 'Films'", "content",
