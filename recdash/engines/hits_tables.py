@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from recdash.domain.hits import Exposure, Hits, ListMean, PopulationCounts, RankCounts, TiedHits
 from recdash.domain.inputs import Truth
-from recdash.domain.kinds import Ints
+from recdash.domain.kinds import Ints, Mask
 from recdash.engines.exposure import no_lists
 
 _TIE_COLUMNS = ("user", "row", "first", "last")
@@ -57,10 +57,10 @@ def _exposure_table(exposure: Exposure) -> pa.Table:
     }
     return pa.table(
         {
-            "ended": np.repeat([False, True], [len(shown.item), len(ended.item)]),
-            "rank": _small(np.concatenate((shown.rank, ended.rank))),
-            "item": _small(np.concatenate((shown.item, ended.item))),
-            "count": _small(np.concatenate((shown.count, ended.count))),
+            "ended": _both(np.zeros(len(shown.item), dtype=bool), np.ones(len(ended.item), dtype=bool)),
+            "rank": _both(_small(shown.rank), _small(ended.rank)),
+            "item": _both(_small(shown.item), _small(ended.item)),
+            "count": _both(_small(shown.count), _small(ended.count)),
         }
     ).replace_schema_metadata({"recdash": json.dumps({"n_lists": exposure.n_lists, "list_means": means})})
 
@@ -120,5 +120,10 @@ def _rank_counts(depth: int, rank: Ints, item: Ints, count: Ints) -> RankCounts:
     return RankCounts(np.searchsorted(rank, begins), item, count)
 
 
+def _both(shown: Ints | Mask, ended: Ints | Mask) -> pa.ChunkedArray:
+    """Returns one column after the other, without a copy of either."""
+    return pa.chunked_array([shown, ended])
+
+
 def _small(values: Ints) -> Ints:
-    return values.astype(np.int32)
+    return values.astype(np.int32, copy=False)

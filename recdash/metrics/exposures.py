@@ -27,8 +27,10 @@ def joined_exposures(first: Exposure, second: Exposure) -> Exposure:
 
 def _added(first: RankCounts, second: RankCounts) -> RankCounts:
     """Returns the counts of both. It goes rank by rank, as sorting all of them at once takes eight times the
-    memory.
+    memory. Usually every list is of a user who counts, and there is nothing to add.
     """
+    if not len(second.item):
+        return first
     start, items, counts = [0], [], []
     for low, high in pairwise(range(len(first.start))):
         at = [slice(part.start[low], part.start[high]) for part in (first, second)]

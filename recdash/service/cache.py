@@ -1,10 +1,11 @@
-"""A cache of answers within a memory limit."""
+"""Caches of answers: within a memory limit, and until anything is stored."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -58,6 +59,32 @@ class SizedCache(Generic[P, R]):
         while len(self._answers) > self._least and self._weight > self._room:
             _, (_, gone) = self._answers.popitem(last=False)
             self._weight -= gone
+
+
+class VersionCache(Generic[P, R]):
+    """A function of hashable arguments that caches its last ``most`` answers at one version of the store.
+
+    No one asks again at an earlier version, so its answers are dropped when another version comes.
+    """
+
+    def __init__(self, function: Callable[P, R], most: int) -> None:
+        self._function, self._most = function, most
+        self._lock = RLock()
+        self._version = ""
+        self._known: Callable[..., R] = lru_cache(most)(function)
+
+    def __call__(self, version: str, *args: P.args, **named: P.kwargs) -> R:
+        with self._lock:
+            if version != self._version:
+                self.cache_clear()
+                self._version = version
+            known = self._known
+        return known(*args, **named)  # a slow answer to an earlier version goes into the dropped cache
+
+    def cache_clear(self) -> None:
+        """Drops all answers."""
+        with self._lock:
+            self._known = lru_cache(self._most)(self._function)
 
 
 def weight(value: Any) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, Problem
-from recdash.service.cache import SizedCache
+from recdash.service.cache import SizedCache, VersionCache
 from recdash.settings import settings
 from recdash.store import OneExperiment, Store
 
@@ -119,12 +119,7 @@ class ServiceContext:
         Its answers may depend on names, rules and tests, but not on the person. Nothing is cached for a
         guest.
         """
-
-        @wraps(function)
-        def at_version(version: str, *args: P.args, **kwargs: P.kwargs) -> Answer:  # noqa: ARG001 - for the cache
-            return function(*args, **kwargs)
-
-        known: Callable[..., Answer] = self.cached(at_version, most=most)
+        known: VersionCache[P, Answer] = self._cache(function, most, partial(VersionCache, most=most))
 
         @wraps(function)
         def current(*args: P.args, **kwargs: P.kwargs) -> Answer:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import ref
 
 import numpy as np
+import pandas as pd
 
 from recdash.domain.access import Person
 from recdash.service.cache import SizedCache, weight
+from recdash.service.catalog.experiments import Experiments
 from recdash.service.context import ServiceContext
 from recdash.store import open_store
 
@@ -60,6 +64,31 @@ def test_the_weight_is_that_of_all_arrays_inside() -> None:
     assert weight(Two(eight, None)) == 8
     assert weight({"a": [Two(eight, eight), (eight,)], "b": "text"}) == 24
     assert weight(None) == 0
+
+
+class Answer:
+    pass
+
+
+def test_answers_from_before_something_was_stored_are_dropped(tmp_path: Path) -> None:
+    """Nobody asks for them again, and they would stay until as many new ones came."""
+    context = ServiceContext(
+        open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts"), Person("ann", "admin")
+    )
+    experiments = Experiments(context)
+    answers: list[ref[Answer]] = []
+
+    def answer(number: int) -> Answer:  # noqa: ARG001 - for the cache
+        made = Answer()
+        answers.append(ref(made))
+        return made
+
+    known = context.cached_until_written(answer, most=100)
+    for name in ("one", "two", "three"):
+        experiments.create(name, pd.DataFrame({"user_id": [name], "item_id": ["a"]}))
+        assert known(1) is known(1)
+    gc.collect()
+    assert [made() is not None for made in answers] == [False, False, True]
 
 
 class Doubling:
