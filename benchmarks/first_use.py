@@ -63,15 +63,15 @@ class Dashboard:
 
 
 @contextmanager
-def dashboard(store: Path, port: int) -> Iterator[Dashboard]:
-    """A dashboard on the store of a folder, stopped at the end."""
+def dashboard(store: Path, port: int, *options: str) -> Iterator[Dashboard]:
+    """A dashboard on the store of a folder, with further options of Streamlit, stopped at the end."""
     # as make does: a process that compiles all modules anew is not what a person starts
     usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = usual | {
         "RECDASH_DATABASE_URL": f"sqlite:///{store / 'recdash.db'}",
         "RECDASH_ARTIFACTS": str(store / "artifacts"),
     }
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", *options]
     began = time.monotonic()
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
