@@ -44,7 +44,10 @@ def test_it_opens_with_what_the_results_say_to_do(workspace: Workspace, shop: On
         "Orders",
         "Sessions per user (guardrail, margin 2 %)",
     ]
-    assert "a drop of 2 % in sessions per user is not ruled out" in " ".join(document.lead.risks)
+    assert "But a drop of 2 % in sessions per user (95 % CI" in " ".join(document.lead.sentences)
+    assert document.lead.risks == (
+        "The dates are unknown, and so are full weeks and whether the lift lasts.",
+    )
     assert [section.name for section in document.sections] == ["defined", "online", "caveats", "reproducing"]
 
 

@@ -142,7 +142,10 @@ def test_a_gain_at_an_unplanned_end_asks_for_the_plan(workspace: Workspace, show
     app = shown()
     assert "Ship new if this size was planned" in said(app)
     assert "Wins engagement rate, but not under continuous monitoring." in said(app)
-    press(app, "Yes, 400 users were planned")
+    assert any("400 users planned" in text.value for text in app.markdown)
+    press(app, "No")
+    assert any("keep the test running" in caption.value for caption in app.caption)
+    press(app, "Yes")
     assert "Ship new home page" in said(app)
     assert "Planned sample size, users: off → 400" in said(app)
     assert workspace.online_tests.rules(test.id).planned_users == 400

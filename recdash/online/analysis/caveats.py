@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from recdash.formatting import numbers
-from recdash.formatting.numbers import percent
-from recdash.formatting.wording import lowered
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
 
@@ -26,21 +23,3 @@ def open_loss(row: OnlineRow) -> str:
     """Returns the loss that an inconclusive guardrail does not rule out, such as ``a drop of 2 %``."""
     loss = "drop" if row.direction == "up" else "rise"
     return f"a {loss} of {100 * row.margin:g} %" if row.margin else f"a {loss}"
-
-
-def open_guardrails(results: OnlineResults, variant: str) -> list[str]:
-    """Returns a sentence for each guardrail whose loss the test does not rule out for the variant."""
-    rows = (row for row in results.rows if row.variant == variant and row.role == "guardrail")
-    return [
-        f"But {open_loss(row)} in {lowered(row.title)} is not ruled out{_interval(row)}."
-        for row in rows
-        if row.word == "not settled"
-    ]
-
-
-def _interval(row: OnlineRow) -> str:
-    if row.lift_low is None or row.lift_high is None:
-        return ""
-    lift, low, high = map(percent, (row.lift, row.lift_low, row.lift_high))
-    _, ends = numbers.estimate(lift, low, high, " %")
-    return f" (95 % CI {ends})"

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut, cut_inside, listed, lowered, many, small
+from recdash.online.analysis.caveats import open_loss
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.rules import USUAL, OnlineRules
@@ -264,15 +265,28 @@ def _findings(won: Sequence[OnlineRow], lost: Sequence[OnlineRow]) -> str:
 def _guardrails(rows: Sequence[OnlineRow]) -> str:
     """Returns a sentence about the guardrails that are not broken; an empty text without guardrails."""
     rails = [row for row in rows if row.role == "guardrail"]
-    is_open = [lowered(cut(row.title, LONGEST_NAME)) for row in rails if row.word not in ("holds", "broken")]
+    is_open = [row for row in rails if row.word not in ("holds", "broken")]
     if not rails:
         return ""
     if not is_open:
         if any(row.word == "broken" for row in rails):
             return ""
         return " All guardrails hold." if len(rails) > 1 else " The guardrail holds."
-    some = listed(is_open) if len(is_open) <= MOST_TITLES else f"{len(is_open)} guardrails"
-    return f" Inconclusive guardrail{'s' * (len(is_open) > 1)}: {some}."
+    if len(is_open) > MOST_TITLES:
+        return f" Losses in {len(is_open)} guardrails are not ruled out."
+    begin = "But " if any(row.word == "better" for row in rows) else ""
+    some = f"{begin}{listed(list(map(_open_loss, is_open)))}"
+    return f" {capital(some)} {'is' if len(is_open) == 1 else 'are'} not ruled out."
+
+
+def _open_loss(row: OnlineRow) -> str:
+    """Returns the loss that an inconclusive guardrail leaves open, with its interval."""
+    loss = f"{open_loss(row)} in {lowered(cut(row.title, LONGEST_NAME))}"
+    if row.lift_low is None or row.lift_high is None:
+        return loss
+    lift, low, high = map(numbers.percent, (row.lift, row.lift_low, row.lift_high))
+    _, ends = numbers.estimate(lift, low, high, " %")
+    return f"{loss} (95 % CI {ends})"
 
 
 def brief(users: int) -> str:

@@ -24,7 +24,7 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import day, long_day, lowered, many
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
-from recdash.online.analysis.caveats import caveats, open_guardrails
+from recdash.online.analysis.caveats import caveats
 from recdash.online.analysis.next_step import STEP_SIGNS, NextStep
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
@@ -72,7 +72,7 @@ def lead_of_test(context: ReportContext) -> Lead:
         (*_reasons(steps), *([_against(results, variant)] if variant else [])),
         decision=_decided(context, today),
         numbers=tuple(number for _, number in lift_numbers(results, variant)) if variant else (),
-        risks=(*(open_guardrails(results, variant) if variant else ()), *unknown),
+        risks=tuple(unknown),
     )
 
 
@@ -175,8 +175,8 @@ def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> s
     if sample is not None and goal is not None and len(results.variants) > 1:
         smallest = context.workspace.online_analysis.detectable(test.id, goal.metric)
         said += [
-            f"{variant}: a lift of {numbers.three(percent(lift))} % in {lowered(goal.title)} is found "
-            "with 80 % power."
+            f"With 80 % power, the test finds a lift of {numbers.three(percent(lift))} % in "
+            f"{lowered(goal.title)} of {variant}."
             for variant, lift in smallest.items()
             if lift is not None
         ]

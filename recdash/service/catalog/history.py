@@ -92,7 +92,8 @@ def history_of(
         ),
         *(change for event in events for change in _changes(event, names)),
     ]
-    changes.sort(key=lambda change: change.when)
+    # an experiment is stored together with its first data, which may have been read before
+    changes.sort(key=lambda change: (change.what != CREATED, change.when))
     return _together(_loaded(changes) if experiment.demo else changes)[::-1]
 
 

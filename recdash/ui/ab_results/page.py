@@ -87,8 +87,9 @@ class AbTest:
 def no_test() -> None:
     widgets.empty(
         "No A/B test yet",
-        "Upload the sessions, the exposures and events, or the aggregated results of an A/B test: Results "
-        "says whether to ship it. The demo, an experiment beside yours, shows one.",
+        "Upload a table with a row per user (variant, and a column for each number such as orders), the "
+        "sessions, the exposures and events, or aggregated results: Results says whether to ship it. The "
+        "demo, an experiment beside yours, shows one.",
     )
     with st.container(horizontal=True):
         links.page_button("Upload an A/B test", "upload")

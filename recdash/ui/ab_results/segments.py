@@ -123,7 +123,7 @@ def _caption(n_shown: int, rows: Rows) -> str:
     most = f"The {n_shown} largest of {n_all} segments; the table has all. " if n_all > n_shown else ""
     return (
         f"{most}Lift in %, 95 % CI, {CORRECTIONS['bh']}-corrected over all segments and variants; n over all "
-        "variants. Filled: significant."
+        "variants. Filled: significant. Hollow (=): inconclusive."
     )
 
 
@@ -145,7 +145,7 @@ def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentP
     if beside > 3:  # narrow panels have no room for all words, which the table shows
         text = SIGNS[word]
     else:
-        text = f"{SIGNS[word]} {shown(word)}" if beside == 3 else f"{SIGNS[word]} {amount} {shown(word)}"
+        text = f"{SIGNS[word]} {shown(word)}" if beside == 3 else f"{SIGNS[word]} {amount}"
     look: Look = "filled" if word in ("better", "worse") else "hollow"
     return SegmentPoint(x, text, hover, low, high, look=look)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import streamlit as st
 
 from recdash.errors import RecdashError
-from recdash.formatting import numbers
 from recdash.formatting.html import html
-from recdash.online.analysis.next_step import size_of
+from recdash.online import OnlineRules
 from recdash.ui.ab_results import metric_form, rules_form
 from recdash.ui.ab_results.health import changes
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
-from recdash.ui.components import widgets
+from recdash.ui.components import plan_question, widgets
 
 CHANGED = "recdash.ab-changed"
 
@@ -25,8 +23,9 @@ def show(ab_test: AbTest) -> None:
     if not state.workspace().person.may("editor"):
         return
     st.html('<hr class="rd-rule">')
-    widgets.section("Change this test", "Its metrics, and how its logs are counted.")
-    with st.expander("Metrics: add one, change a role or margin"):
+    widgets.section("Change this test", "Its metrics, and how its rows are counted.")
+    is_wanted = st.session_state.get("recdash.ab-change-metrics", False)  # Settings leads here
+    with st.expander("Metrics: add one, change a role or margin", expanded=is_wanted):
         metric_form.show(ab_test, save)
     with st.expander("Counting rules"):
         rules_form.show(ab_test, save)
@@ -47,18 +46,14 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
 
 
 def ask_for_plan(ab_test: AbTest) -> None:
-    """Draws a button that stores the size reached as the planned one, where the decision depends on it;
-    nothing for viewers.
-    """
-    open_ = [step for step in ab_test.steps if step.action == "check the plan"]
-    if not open_ or not state.workspace().person.may("editor"):
-        return
-    size = min(size_of(ab_test.results, step) for step in open_)
-    wanted = replace(ab_test.rules, planned_users=size)
-    if st.button(f"Yes, {numbers.count(size)} users were planned", key="ab-planned"):
-        test_id = ab_test.test.id
-        changed = changes(ab_test.rules, wanted)
-        save(test_id, lambda: state.workspace().online_tests.set_rules(test_id, wanted), changed)
+    """Asks whether the size reached was planned, where the decision depends on it; nothing for viewers."""
+    test_id, rules = ab_test.test.id, ab_test.rules
+
+    def save_plan(wanted: OnlineRules) -> None:
+        source = state.workspace().online_tests
+        save(test_id, lambda: source.set_rules(test_id, wanted), changes(rules, wanted))
+
+    plan_question.show(test_id, rules, ab_test.results, ab_test.steps, save_plan)
 
 
 def show_change(ab_test: AbTest) -> None:

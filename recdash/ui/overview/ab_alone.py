@@ -10,12 +10,12 @@ from recdash.decisions.standing import decision_on_top
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many
-from recdash.online import OnlineResults
-from recdash.online.analysis.caveats import caveats, open_guardrails
+from recdash.online import OnlineResults, OnlineRules
+from recdash.online.analysis.caveats import caveats
 from recdash.online.analysis.next_step import STEP_SIGNS, NextStep
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import decision_links, verdict_card, widgets
+from recdash.ui.components import decision_links, plan_question, verdict_card, widgets
 
 NEXT = "This experiment has no test set yet. Add one to compare candidates before users see them."
 
@@ -50,8 +50,9 @@ def show(view: View) -> bool:
     sample = None if newest.kind == "aggregates" else workspace().online_tests.sample(newest.id)
     if steps:
         st.html(numbers_html(view, results, steps[0], is_planned=bool(newest.rules.get("split"))))
-    open_losses = open_guardrails(results, steps[0].variant) if steps else []
-    widgets.note([*open_losses, *caveats(results, sample)])
+    widgets.note(caveats(results, sample))
+    rules = workspace().online_tests.rules(newest.id)
+    plan_question.show(newest.id, rules, results, steps, lambda wanted: _save_plan(newest.id, wanted))
     with st.container(horizontal=True):
         _offer_to_decide(decision)
         if st.button("View A/B results", type="primary", key="view-ab-results"):
@@ -61,6 +62,12 @@ def show(view: View) -> bool:
     if links.is_there("upload") and st.button("Add data", key="go-upload"):
         links.go("upload")
     return True
+
+
+def _save_plan(test_id: str, rules: OnlineRules) -> None:
+    """Stores the rules and draws the page again with them."""
+    workspace().online_tests.set_rules(test_id, rules)
+    st.rerun()
 
 
 def _offer_to_decide(decision: Decision | None) -> None:

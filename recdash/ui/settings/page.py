@@ -107,6 +107,7 @@ def _without_runs(view: View) -> None:
     widgets.table(text_columns("Rule", "Value"), rules)
     if st.button("Change under A/B results", type="primary", key="go-ab"):
         state.choose(t=newest.id)
+        st.session_state["recdash.ab-change-metrics"] = True
         links.go("ab-results")
 
 

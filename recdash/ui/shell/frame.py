@@ -18,7 +18,7 @@ from recdash.ui.components import widgets
 from recdash.ui.components.widgets import empty
 from recdash.ui.sharing import popover as sharing
 from recdash.ui.shell import first_run, header, iframe, scope_picker
-from recdash.ui.shell.purposes import PURPOSES
+from recdash.ui.shell.purposes import ANY, PURPOSES
 
 Part = Literal["metric", "baseline", "candidates"]
 PARTS: Collection[Part] = ("metric", "baseline", "candidates")
@@ -267,7 +267,7 @@ def no_runs(experiment: Experiment) -> None:
     uploads = "Add" if may_write else "An editor adds"
     empty(
         "This experiment has no runs yet",
-        f"{PURPOSES[state.page()].shows} {uploads} the recommendations of two candidates to compare.",
+        f"{PURPOSES[state.page()].shows} {uploads} the recommendations of one or more candidates.",
     )
     if may_write and st.button("Add data", type="primary", key="go-upload"):
         links.go("upload")
@@ -278,7 +278,9 @@ def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
     has.
     """
     tests = state.workspace().online_tests.all(experiment.id)
-    empty("No test set yet", f"{PURPOSES[state.page()].text}{_segments_instead(tests)}")
+    purpose = PURPOSES[state.page()]
+    heading = "No test set yet" if purpose.needs == ANY else f"{links.title(state.page())} needs a test set"
+    empty(heading, f"{purpose.text}{_segments_instead(tests)}")
     with st.container(horizontal=True):
         if tests and st.button("View A/B results", type="primary", key="go-ab"):
             state.choose(e=experiment.id)
