@@ -138,7 +138,7 @@ def segments(evidence: Evidence) -> CheckAnswer:
     tested = [row for row in groups.rows if row.p is not None and row.p < LEVEL]
     against = [row for row in tested if row.lift.value * lift.value < 0]
     lowest = min(groups.mix_p.values(), default=None)
-    mix = f"; mix of users: p = {numbers.p_value(lowest)}".replace("= <", "< ") if lowest is not None else ""
+    mix = f"; mix of users: {numbers.p_equals(lowest)}" if lowest is not None else ""
     statistic = f"{len(against)} of {len(groups.rows)} segments in the other direction{mix}"
     result = Result("segments", statistic, _segment_picture(groups.rows))
     if groups.reversed_by:

@@ -121,6 +121,11 @@ def p_value(value: float | None) -> str:
     return "<0.001" if value < 0.001 else fixed(value, 3)
 
 
+def p_equals(value: float) -> str:
+    """Returns a p-value within a sentence, such as ``p = 0.031`` or ``p < 0.001``."""
+    return "p < 0.001" if value < 0.001 else f"p = {p_value(value)}"
+
+
 def count(value: float | None) -> str:
     return fixed(value, 0)
 

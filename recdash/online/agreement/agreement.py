@@ -192,7 +192,7 @@ def _pairs_in_words(agreement: Agreement) -> str:
 def _tau_in_words(tau: Tau) -> str:
     """Returns text: Kendall's τ, its p-value, and whether so few runs could show agreement at all."""
     text = f"Kendall's τ over all {tau.n} runs is {numbers.fixed(tau.value, 2)}"
-    p = f"p = {numbers.p_value(tau.p)}".replace("= <", "< ")
+    p = numbers.p_equals(tau.p)
     if tau.least_p > CONVINCING:
         least = numbers.fixed(tau.least_p, 3)
         return f"{text} ({p}). With {tau.n} runs, even full agreement has p = {least}."

@@ -102,11 +102,10 @@ def _split(ab_test: AbTest) -> HealthCheck:
     p = ab_test.results.health.srm_p
     if p is None:
         return HealthCheck(SPLIT, "unknown", "not known", ab_test.results.health.unchecked)
-    chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
     state: State = "bad" if ab_test.blocked else "good"
     word = "mismatch" if ab_test.blocked else "as planned" if ab_test.rules.split else "even"
     of_trials = ", assuming that trials are users" if ab_test.results.health.unchecked else ""
-    return HealthCheck(SPLIT, state, word, f"{chance}{of_trials}; {expected(ab_test)}")
+    return HealthCheck(SPLIT, state, word, f"{numbers.p_equals(p)}{of_trials}; {expected(ab_test)}")
 
 
 def expected(ab_test: AbTest) -> str:

@@ -159,7 +159,7 @@ def novelty_text(effect: NoveltyEffect, p: float | None) -> str:
     lifts = [100 * lift for lift in (effect.early_lift, effect.late_lift)]
     digits = numbers.places(lifts)
     early, late = (f"{numbers.signed(lift, digits)} %" for lift in lifts)
-    chance = "p < 0.001" if p < 0.001 else f"p = {numbers.fixed(p, 3)}"
+    chance = numbers.p_equals(p)
     change = "no significant change of the lift"
     if p <= SIGNIFICANCE_LEVEL and effect.difference is not None:
         change = f"the lift {effect.course if p <= FADES_BELOW else MAY[effect.course]}"

@@ -114,8 +114,8 @@ def best_words(best: BestMetric) -> str:
     """Returns a caution on how well the best of so many metrics does by chance."""
     if best.p is None:
         return f"{capital(best.reason)}."
-    p = f"p = {numbers.p_value(best.p)}".replace("= <", "< ")
-    return f"Exploratory: the best of {len(best.predictions)} metrics does as well by chance with {p}."
+    n, p = len(best.predictions), numbers.p_equals(best.p)
+    return f"Exploratory: the best of {n} metrics does as well by chance with {p}."
 
 
 def metric_table(best: BestMetric, own: str) -> Html:
