@@ -70,15 +70,12 @@ def summary_of(what_ifs: Sequence[WhatIf]) -> str:
     return f"{text}; {unknown} {'leaves' if unknown == 1 else 'leave'} it open" if unknown else text
 
 
-def former_title(what_ifs: Sequence[WhatIf], what: str) -> str:
-    """Returns the heading for the answers in reports of wording 9 and older. ``what`` names what may change,
-    such as the recommendation.
-    """
-    if any(what_if.matters for what_if in what_ifs):
-        return f"What would change {what}"
-    if any(what_if.is_open for what_if in what_ifs):
-        return f"Nothing here is known to change {what}"
-    return f"Nothing here would change {what}"
+def former_summary(what_ifs: Sequence[WhatIf]) -> str:
+    """Returns the summary in reports of wording 9 and older."""
+    if changing := sum(what_if.matters for what_if in what_ifs):
+        return f"{changing} of {len(what_ifs)} other questions would change the recommendation"
+    is_known = " is known to" if any(what_if.is_open for what_if in what_ifs) else " would"
+    return f"Nothing here{is_known} change the recommendation"
 
 
 Recommend = Callable[[ComparisonQuery], Recommendation]

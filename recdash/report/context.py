@@ -159,7 +159,7 @@ class ReportContext:
             same_users=self.same_users,
             unlinked=unlinked,
             missing=not self.former_answers,
-            named=self.wording > EQUAL_USERS_WORDING,
+            named=self.tells_equal_users,
         )
 
     @property
@@ -172,7 +172,7 @@ class ReportContext:
     @cached_property
     def answers(self) -> list[WhatIf]:
         """Returns what would change the recommendation; empty if no runs are compared."""
-        former, named = self.former_answers, self.wording > EQUAL_USERS_WORDING
+        former, named = self.former_answers, self.tells_equal_users
         if self.wording > THRESHOLD_WORDING:
             return self.workspace.comparisons.changes(self.verdict_query, former=former, named=named)
         if self.recommendation is None:

@@ -25,7 +25,7 @@ from recdash.comparison import (
 )
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.result import compared
-from recdash.comparison.sensitivity import WhatIf, brief, changes, former_title, summary_of
+from recdash.comparison.sensitivity import WhatIf, brief, changes, former_summary, summary_of
 from recdash.comparison.wording import plain
 from recdash.domain.results import OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
@@ -610,13 +610,13 @@ def test_recommendations_that_are_known_already_are_asked_for_and_answer_the_sam
 @pytest.mark.parametrize(
     ("answers", "title"),
     [
-        ([UNCHANGED], "Nothing here would change it"),
-        ([UNCHANGED, UNSETTLED], "Nothing here is known to change it"),
-        ([UNCHANGED, UNSETTLED, CHANGED], "What would change it"),
+        ([UNCHANGED], "Nothing here would change the recommendation"),
+        ([UNCHANGED, UNSETTLED], "Nothing here is known to change the recommendation"),
+        ([UNCHANGED, UNSETTLED, CHANGED], "1 of 3 other questions would change the recommendation"),
     ],
 )
 def test_the_heading_of_the_answers_claims_no_more_than_they_say(answers: list[WhatIf], title: str) -> None:
-    assert former_title(answers, "it") == title
+    assert former_summary(answers) == title
     assert not {*title.lower().split()} & (BETTER | WORSE)  # it has no direction: older reports are confirmed
 
 

@@ -12,7 +12,7 @@ from recdash.evaluation.relevance import EVERY_ROW_RELEVANT
 from recdash.formatting.wording import listed, named_number, plural
 from recdash.metrics.naming import metric_title
 from recdash.report.context import ReportContext
-from recdash.report.document import EQUAL_USERS_WORDING, Notice, Notices, Section
+from recdash.report.document import Notice, Notices, Section
 
 GONE = Problem(
     "no-test", "A/B test", "the A/B test of this report was deleted", "This report leaves out its numbers."
@@ -44,7 +44,7 @@ def _section(items: tuple[Notice, ...], nothing: str) -> Section:
 
 def _problems(context: ReportContext) -> Iterator[Problem]:
     """Yields problems of comparability, then the notices of runs, of the experiment and of the A/B test."""
-    shown, former = list(context.verdict_query.shown), context.wording <= EQUAL_USERS_WORDING
+    shown, former = list(context.verdict_query.shown), not context.tells_equal_users
     for problem in context.workspace.scores.comparability(shown, former=former):
         if problem.code not in CAVEATS:  # these are also notices of the runs
             yield problem

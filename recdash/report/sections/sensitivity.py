@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from recdash.comparison.sensitivity import former_title, summary_of
+from recdash.comparison.sensitivity import former_summary, summary_of
 from recdash.report.context import ReportContext
-from recdash.report.document import EQUAL_USERS_WORDING, VERDICT_WORDING, Answer, Answers, Section
+from recdash.report.document import VERDICT_WORDING, Answer, Answers, Section
 from recdash.report.sections.first_changes import first_changes
 
 
@@ -17,12 +17,7 @@ def changes(context: ReportContext) -> Section | None:
     answers = context.answers
     if not answers:
         return None
-    title = summary_of(answers)
-    if context.wording <= EQUAL_USERS_WORDING:
-        n_changing = sum(answer.matters for answer in answers)
-        title = former_title(answers, "the recommendation")
-        if n_changing:
-            title = f"{n_changing} of {len(answers)} other questions would change the recommendation"
+    title = summary_of(answers) if context.tells_equal_users else former_summary(answers)
     items = tuple(Answer(answer.question, answer.answer, answer.matters) for answer in answers)
     note = "The same question at another k, by another metric or definition, and for other users."
     return Section("changes", title, note, (Answers(items),))
