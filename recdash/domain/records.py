@@ -163,6 +163,11 @@ class OnlineTest:
         return str((goals or self.results)[0]["metric"])
 
     @property
+    def variants(self) -> list[str]:
+        """Returns the names of the variants, in the order of the results."""
+        return list(dict.fromkeys(str(row["variant"]) for row in self.results))
+
+    @property
     def served(self) -> set[str]:
         """Returns the ids of the runs that variants other than control served."""
         return {run for variant, run in self.links.items() if variant != self.control}

@@ -54,7 +54,7 @@ class Diagnosis:
         return self._explained(test_id, variant, case.query.metric, k, online_metric, state)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
-        variants = sorted({str(row["variant"]) for row in test.results} - {test.control})
+        variants = sorted({*test.variants} - {test.control})
         if variant not in variants:
             raise UnknownName("variant", variant, variants)
         metrics = list(dict.fromkeys(str(row["metric"]) for row in test.results))

@@ -166,7 +166,7 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         test = replace(staged, experiment=experiment_id, links=dict(links or {}))
-        self._check_links(experiment_id, test.links, [str(row["variant"]) for row in test.results])
+        self._check_links(experiment_id, test.links, test.variants)
         return self._store_or_find(self._with_served_control(test))
 
     def _with_served_control(self, test: OnlineTest) -> OnlineTest:
@@ -342,7 +342,7 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         test = self._store.online_tests.get(test_id)
-        self._check_links(test.experiment, links, [str(row["variant"]) for row in test.results])
+        self._check_links(test.experiment, links, test.variants)
         return self._store.online_tests.update(test_id, links=dict(links))
 
     def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:

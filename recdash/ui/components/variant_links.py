@@ -18,8 +18,7 @@ NOT_LINKED = ""
 
 def link_form(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) -> None:
     """Draws a box per variant of the test for the run that it served, and a button that saves the links."""
-    variants = list(dict.fromkeys(str(row["variant"]) for row in test.results))
-    links = link_boxes(f"relink-{test.id}", runs, variants, test.links)
+    links = link_boxes(f"relink-{test.id}", runs, test.variants, test.links)
     if st.button("Save links", key=f"online-links-{test.id}", disabled=links == dict(test.links)):
         attempt(lambda: workspace.online_tests.link_variants(test.id, links))
 

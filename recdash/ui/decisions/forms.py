@@ -190,7 +190,7 @@ def _decide_on_variant(view: View) -> None:
     variants = {
         f"{place}~{variant}": variant if len(tests) == 1 else f"{test.name}: {variant}"
         for place, test in enumerate(tests)
-        for variant in dict.fromkeys(str(row["variant"]) for row in test.results)
+        for variant in test.variants
         if variant != test.control
     }
     if not variants:
@@ -300,8 +300,7 @@ def _no_test(view: View, review: Review) -> None:
 
 def _unlinked_variants(test: OnlineTest) -> list[str]:
     """Returns the variants other than control that are not linked to a run."""
-    variants = dict.fromkeys(str(row["variant"]) for row in test.results)
-    return [variant for variant in variants if variant != test.control and variant not in test.links]
+    return [variant for variant in test.variants if variant != test.control and variant not in test.links]
 
 
 def _answer(view: View, review: Review) -> None:
