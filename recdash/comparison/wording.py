@@ -497,9 +497,7 @@ def _rivals(evidence: VerdictEvidence) -> list[RichText]:
         (pair, pair.baseline if pair.candidate == leader.candidate else pair.candidate) for pair in rivals
     ]
     if len(others) > 1:
-        named = [names[other] for _, other in others[:MOST_NAMED]]
-        more = len(others) - MOST_NAMED
-        text = f"{', '.join(named)} and {more} more" if more > 0 else listed(named)
+        text = listed([names[other] for _, other in others], MOST_NAMED)
         return [(Piece("Not separable from "), Piece(text, "leaderboard"), Piece("."))]
     ((pair, other),) = others
     sign = 1 if pair.candidate == leader.candidate else -1

@@ -255,9 +255,7 @@ def some(names: Sequence[str]) -> str:
     """Returns the names joined: ``a, b and c``, or ``a, b, c and 2 more`` if there are more than
     ``MOST_NAMED``.
     """
-    if len(names) <= MOST_NAMED:
-        return listed(names)
-    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return listed(names, MOST_NAMED)
 
 
 def difference_text(pair: Difference) -> str:

@@ -100,8 +100,12 @@ def long_day(when: datetime) -> str:
     return f"{when.day} {when:%B %Y}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Returns the names joined, such as ``a, b and c``."""
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Returns the names joined, such as ``a, b and c``; of more than ``most`` the first ones and how many
+    more there are: ``a, b, c and 2 more``.
+    """
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{len(names) - most} more"]
     return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 

@@ -77,9 +77,7 @@ def reversal_words(reversal: Reversal, segment: str) -> str:
             f"{reversal.variant}: the lift reverses in every segment of {segment} (Simpson's paradox). "
             "The variants have different mixes of segments: find out why before you trust the overall lift."
         )
-    titles = [_title(name) for name in reversal.segments]
-    more = f" and {len(titles) - MOST_NAMED} more" if len(titles) > MOST_NAMED else ""
-    named = f"{', '.join(titles[:MOST_NAMED])}{more}" if more else listed(titles)
+    named = listed([_title(name) for name in reversal.segments], MOST_NAMED)
     return f"{reversal.variant}: the lift reverses significantly in {segment} {named}."
 
 

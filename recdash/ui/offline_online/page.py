@@ -173,14 +173,7 @@ def untested(view: View, test: OnlineTest) -> str:
     """
     served = set(test.links.values())
     names = [view.name(run_id) for run_id in view.candidate_ids if run_id not in served]
-    if not names:
-        return ""
-    some = (
-        names
-        if len(names) <= MOST_UNTESTED
-        else [*names[:MOST_UNTESTED], f"{len(names) - MOST_UNTESTED} more"]
-    )
-    return f"Not in this A/B test: {listed(some)}."
+    return f"Not in this A/B test: {listed(names, MOST_UNTESTED)}." if names else ""
 
 
 def _why(view: View, sides: OfflineOnline, row: Row) -> Html:

@@ -125,9 +125,8 @@ def _further(file: PlannedFile) -> list[str]:
     ]
     if not others:
         return []
-    more = len(others) - MOST_COLUMNS
-    shown = listed(others) if more <= 0 else f"{', '.join(others[:MOST_COLUMNS])} and {more} more"
-    return [f"{many(len(others), noun).replace('metric or segments', 'metrics or segments')}: {shown}"]
+    columns = many(len(others), noun).replace("metric or segments", "metrics or segments")
+    return [f"{columns}: {listed(others, MOST_COLUMNS)}"]
 
 
 def about(file: PlannedFile, n_lines: int | None = None) -> str:
