@@ -21,7 +21,7 @@ from recdash.stats import Correction
 from recdash.ui.ab_results import cached
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
-from recdash.ui.components import corrections, online_tests, widgets
+from recdash.ui.components import corrections, demo_button, online_tests, widgets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,9 +93,8 @@ def no_test() -> None:
     )
     with st.container(horizontal=True):
         links.page_button("Upload an A/B test", "upload")
-        if state.person().may("editor") and st.button("Load the demo", key="load-demo"):
-            state.show_experiment(state.workspace().demo.load().id)
-            st.rerun()
+        if state.person().may("editor"):
+            demo_button.draw("load-demo", page="ab-results")
 
 
 def choose(tests: Sequence[OnlineTest]) -> tuple[OnlineTest, Correction]:

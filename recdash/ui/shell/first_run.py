@@ -13,9 +13,9 @@ import streamlit as st
 
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import many
-from recdash.ui.app import cached, links, state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import demo_button, widgets
 from recdash.ui.components.templates import RUN, TEMPLATES, TRUTH, template_button
 from recdash.ui.shell.purposes import PURPOSES
 
@@ -90,10 +90,7 @@ def _add_button() -> None:
 
 
 def _load_button() -> None:
-    if st.button(LOAD_TITLE, key="load-demo"):
-        demo = workspace().demo.load(progress=cached.progress("Making the demo"))
-        state.show_experiment(demo.id)
-        links.go("overview")
+    demo_button.draw("load-demo")
 
 
 def _files() -> None:

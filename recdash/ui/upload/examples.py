@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import streamlit as st
 
-from recdash.ui.app import cached, links, state
+from recdash.ui.app import state
 from recdash.ui.app.state import workspace
-from recdash.ui.components import widgets
+from recdash.ui.components import demo_button, widgets
 from recdash.ui.components.templates import template_button
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -58,10 +58,8 @@ def show() -> None:
         if workspace().demo.exists():
             with st.popover("Remove the demo", type="tertiary"):
                 _remove_demo()
-        elif st.button("Load the demo", key="upload-load-demo", type="tertiary"):
-            experiment = workspace().demo.load(progress=cached.progress("Making the demo"))
-            state.show_experiment(experiment.id)
-            links.go("overview")
+        else:
+            demo_button.draw("upload-load-demo", kind="tertiary")
 
 
 def _remove_demo() -> None:
