@@ -19,8 +19,9 @@ if gains:
     comparability_banner.banner(view, view.shown_ids)
     page.show_charts(view, gains)
     widgets.table_behind(gains.changes.drop(columns="run_id"), "users", "Users who gain and lose, in numbers")
-run_id = gains.run_id if gains else page.show_alone(view)
-if not gains:
+    run_id = gains.run_id
+else:
+    run_id = page.show_alone(view)
     comparability_banner.banner(view, view.shown_ids)
 
 st.html('<hr class="rd-rule">')
