@@ -36,5 +36,5 @@ if runs:
         fallback_offer.offer_one([run.id for run in runs if run.archived is None])
     page.work_on_one(workspace, experiment, runs)
 if experiment.truth is not None:
-    reference_offer.offer(workspace, experiment, ticked=False)
+    reference_offer.offer(workspace, experiment)
 forms.online_panel(workspace, experiment)

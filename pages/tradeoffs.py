@@ -20,7 +20,7 @@ with title:
     widgets.title(wording.finding(view, tradeoff), wording.subtitle(view, tradeoff), explained)
     comparability_banner.banner(view, view.shown_ids)
     page.warn_of_unknown(view)
-if tradeoff.places:
+if len(tradeoff.places) > 1:
     page.draw(view, tradeoff)
 page.say(view, tradeoff)
 if tradeoff.places:

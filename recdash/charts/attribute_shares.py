@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 MOST_BESIDE = 5
 PITCH, MARGIN, GAP = 26, (168, 8, 34, 30), 0.02
 LABEL_ROOM = 0.07
-"""Share of a panel's axis for its numbers, for each panel in a row; the narrower the panels, the more of them
-numbers need.
+"""Share of a panel's axis for its numbers on either side, for each panel in a row; the narrower the panels,
+the more of them numbers need.
 """
 LINK_ALPHA = 0.45
+GAP_TO_MARK = "\u2002\u2002"
 LONGEST_VALUE = 48
 """Number of characters of a value's name in texts; in charts, names are shorter."""
 
@@ -70,7 +71,8 @@ def shown_by(
     rows_by_run = {run_id: records(part) for run_id, part in by_run(rows)}
     values = [escape(value) for value in shortened(map(str, dict.fromkeys(rows["value"])), 22).values()]
     ticks = tick_labels(numbers.ticks(0, 100 * most, 3))
-    ends = -2.5 * most, 100 * most * (1 + LABEL_ROOM * beside)
+    room = 100 * most * LABEL_ROOM * beside
+    ends = -room, 100 * most + room
     layout: dict[str, Any] = {"yaxis": row_axis(palette, values, size=13)}
     traces: list[Trace] = []
     titles, names = [], short_labels(marks, min(110 // beside, 60))
@@ -86,8 +88,8 @@ def shown_by(
 
 
 def _shares(rows: Sequence[Row], mark: Mark, palette: Palette, decimals: int) -> Iterator[Trace]:
-    """Yields the catalogue's shares, the run's shares, lines between them, and the numbers to the right of
-    both.
+    """Yields the catalogue's shares, the run's shares, lines between them, and the run's numbers, each on the
+    side of its mark that is away from the catalogue's.
     """
     catalogue = [100 * row["catalogue_share"] for row in rows]
     shares = [100 * row["share"] for row in rows]
@@ -99,9 +101,11 @@ def _shares(rows: Sequence[Row], mark: Mark, palette: Palette, decimals: int) ->
     yield dots(catalogue, y, "catalogue", tick)
     hover = [_hover(row, mark, decimals) for row in rows]
     yield dots(shares, y, name, marker(mark, palette, size=10), hover, cliponaxis=False)
-    look = {"textposition": "middle right", "textfont": {"size": 12, "color": palette.muted}}
-    texts = [f"\u2002\u2002{numbers.fixed(share, decimals)}" for share in shares]
-    yield scatter("text", list(map(max, catalogue, shares)), y, name, text=texts, cliponaxis=False, **look)
+    sides = ["left" if share < of else "right" for share, of in zip(shares, catalogue, strict=True)]
+    texts = [f"{GAP_TO_MARK}{numbers.fixed(share, decimals)}{GAP_TO_MARK}" for share in shares]
+    at = [f"middle {side}" for side in sides]
+    look = {"textposition": at, "textfont": {"size": 12, "color": palette.muted}}
+    yield scatter("text", shares, y, name, text=texts, cliponaxis=False, **look)
 
 
 def _hover(row: Row, mark: Mark, decimals: int) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recdash.charts.mark_html import glyph
-from recdash.charts.marks import Marks
+from recdash.charts.marks import Marks, short_names
 from recdash.formatting.html import Html, html, join
+
+LONGEST_NAME = 26
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ def _cell(stretch: Stretch, cutoffs: Sequence[int], marks: Marks) -> Html:
     if len(stretch.runs) == 1:
         mark = marks[stretch.runs[0]]
         place += f";--run:{mark.colour}"
-        look, text = "rd-leaders-led", html("{glyph}<bdi>{name}</bdi>", glyph=glyph(mark), name=mark.name)
+        name = short_names(marks, LONGEST_NAME)[stretch.runs[0]]
+        look, text = "rd-leaders-led", html("{glyph}<bdi>{name}</bdi>", glyph=glyph(mark), name=name)
     cell = '<span class="{look}" style="{place}" title="{hint}">{text}</span>'
     return html(cell, look=look, place=place, hint=f"{ks}: {words}", text=text)
 

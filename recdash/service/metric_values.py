@@ -35,7 +35,7 @@ class MetricValues:
         self.user_values = context.sized_cache(self.compute_user_values, least=64)
         self.inputs = context.sized_cache(self.read_inputs, least=64)
         self.is_possible = context.cached(self._check_possible, most=4096)
-        self.catalogue_of_all_lists = context.cached(self._read_all_lists, most=16)
+        self._catalogue_of_all_lists = context.cached(self._read_all_lists, most=16)
 
     def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - for the cache
         return Ideals()
@@ -63,9 +63,19 @@ class MetricValues:
             if metrics_of_lists:  # otherwise the set-up lacks a table that the metric needs
                 hits = self._data.match_again(run_id, list_metrics=metrics_of_lists)
                 catalogue = catalogue_inputs_of(hits, reference) or catalogue
-        elif definition.parameters["users"] == "run" and not catalogue.is_whole:
-            catalogue = self.catalogue_of_all_lists(run_id)
+        elif definition.parameters["users"] == "run":
+            catalogue = self._with_all_lists(run_id, catalogue)
         return replace(inputs, catalogue=catalogue)
+
+    def catalogue_of_all_lists(self, run_id: str) -> CatalogueInputs | None:
+        """Returns the run's exposure to all users with a list; None for a run without lists."""
+        catalogue = self.inputs(run_id).catalogue if self._store.runs.get(run_id).has_lists else None
+        whole = None if catalogue is None else self._with_all_lists(run_id, catalogue)
+        return None if whole is None else whole.of("run")
+
+    def _with_all_lists(self, run_id: str, catalogue: CatalogueInputs) -> CatalogueInputs | None:
+        """Returns the inputs with the lists that were not counted, which are read again if necessary."""
+        return catalogue if catalogue.is_whole else self._catalogue_of_all_lists(run_id)
 
     def _read_all_lists(self, run_id: str) -> CatalogueInputs | None:
         """Returns the exposure of the run's stored upload to all users, for runs that were scored by releases

@@ -85,7 +85,7 @@ class Workspace:
         self.scopes = Scopes(context, self._data)
         self.slices = Slices(context, self._data, self._values)
         self.users = UserResults(context, self._data, self._values, self._lists)
-        self.overlap = Overlap(context, self._data, self._lists)
+        self.overlap = Overlap(context, self._data, self._values, self._lists)
         self.sharing = Sharing(context)
         self.sign_ins = SignIns(context)
         self.audit = AuditLog(context)

@@ -167,6 +167,17 @@ def test_further_down_more_is_shown(space: Workspace, films: dict[str, str]) -> 
     assert found.loc["b", [f"found {films['base']}", f"shown {films['base']}"]].tolist() == [1, 1]
 
 
+def test_lists_of_users_without_a_relevant_item_count_as_well(space: Workspace) -> None:
+    """05 holds nothing out: its list alone shows d."""
+    made = space.experiments.create("films", TRUTH, catalogue=CATALOGUE, depth=5, relevance_threshold=1)
+    lists_of_all = pd.concat([BASE, ranked({"05": "da"})])
+    run = space.runs.add(made.id, lists_of_all, name="all", accept_unknown_ids=True)[0].run.id
+    found = space.overlap.found_items([run], K).set_index("item_id")
+    assert found.loc[["a", "d"], f"shown {run}"].tolist() == [2, 1]
+    assert found.loc[["a", "d"], f"found {run}"].tolist() == [1, 0]
+    assert found.loc["d", "showers"] == 1
+
+
 def test_a_k_beyond_the_depth_is_refused(space: Workspace, films: dict[str, str]) -> None:
     for ask in (space.overlap.found_items, space.overlap.headroom):
         with pytest.raises(InputError, match="the depth is 5"):

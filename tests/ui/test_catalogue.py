@@ -79,7 +79,7 @@ def test_places_by_value_stand_beside_the_catalogue(shown: Open) -> None:
     assert "Crime 10 41.7 0.0 16.7" in text
     assert "War 3 12.5 100.0 66.7" in text
     assert "Sport 1 4.2 0.0 0.0" in text
-    assert "good over-recommends War: 66.7 % of slots vs 12.5 % of the catalogue" in text
+    assert "poor over-recommends War: 100 % of slots (good: 66.7 %) vs 12.5 % of the catalogue" in text
 
 
 @pytest.mark.usefixtures("films")
@@ -100,7 +100,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
 @pytest.mark.long
 @pytest.mark.usefixtures("films")
 def test_fewer_places_show_fewer_values(shown: Open) -> None:
-    assert "All runs show 1 of 4 values of genres" in seen(shown(k="1"))
+    assert "Both runs show 1 of 4 values of genres" in seen(shown(k="1"))
 
 
 @pytest.mark.usefixtures("films")
@@ -119,7 +119,9 @@ def test_of_many_values_the_largest_are_drawn_and_the_others_named(workspace: Wo
         {"item_id": [f"y{n}" for n in range(40)], "genres": [f"m{n // 2}" for n in range(40)]}
     )
     stored(workspace, pd.concat([many, more]))
-    assert "Showing the 16 largest of 31; the table below has all." in seen(shown())
+    text = seen(shown())
+    assert "Showing 16 of 31, with the largest shares in a run or the catalogue;" in text
+    assert "“All shares in full precision” has all." in text
 
 
 def test_runs_stand_in_even_lines_of_at_most_five() -> None:
@@ -209,7 +211,7 @@ def test_names_and_values_are_shown_as_text(workspace: Workspace, shown: Open) -
 
 @pytest.mark.long  # of layout: tests/browser/test_accessibility.py looks at the pages of the demo
 @pytest.mark.browser
-def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
+def test_in_a_narrow_window_nine_panels_scroll_inside_their_box(
     server: Callable[..., Any], page: Page, settle: Callable[[Page], None], tmp_path: Path
 ) -> None:
     """Five panels beside each other keep room for their ticks; the page itself does not scroll sideways."""
@@ -218,11 +220,11 @@ def test_in_a_narrow_window_nine_runs_scroll_inside_their_box(
     made = space.experiments.create("films", TRUTH, depth=5, catalogue=CATALOGUE)
     for n in range(9):
         space.runs.add(made.id, lists(2).assign(rank=lambda rows, n=n: rows["rank"] + n), name=f"run{n}")
-    page.set_viewport_size({"width": 420, "height": 900})
+    page.set_viewport_size({"width": 720, "height": 900})
     page.goto(f"{server(data=data).url}/catalogue")
     box = page.locator(".st-key-panels-5-catalogue")
     expect(box.locator(".js-plotly-plot")).to_have_count(2)
     settle(page)
     assert box.evaluate("box => box.querySelector('.js-plotly-plot').offsetWidth") >= 800
-    assert box.evaluate("box => box.clientWidth") < 420
-    assert page.evaluate("document.documentElement.scrollWidth") == 420
+    assert box.evaluate("box => box.clientWidth") < 720
+    assert page.evaluate("document.documentElement.scrollWidth") == 720

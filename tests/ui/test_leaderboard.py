@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from app_pages import Open, said, store
+from app_pages import Open, lists, said, store
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.service import Workspace
 from recdash.ui.leaderboard.page import _order
-from recdash.ui.leaderboard.table import RankRange, page_of, ranks_are_in_order
+from recdash.ui.leaderboard.table import RankRange, page_of
 
 USERS = [f"u{n}" for n in range(100)]
 TRUTH = {user: [f"i{user}"] for user in USERS}
@@ -55,7 +55,7 @@ def test_runs_are_in_the_order_of_the_metric_whatever_the_order_of_the_link(
     assert table.index("bpr") < table.index("als") < table.index("twin")
 
 
-def test_rows_are_in_order_of_value_even_if_a_rank_is_not() -> None:
+def test_rows_are_in_order_of_rank_even_if_values_are_not() -> None:
     """b is behind six runs, c of lower value behind five; d has no rank, o is a reference candidate."""
     known = {"o": 1.0, "a": 0.03, "d": 0.025, "b": 0.0222, "c": 0.0216}
     ranks = {"a": 1, "b": 7, "c": 6}
@@ -64,9 +64,14 @@ def test_rows_are_in_order_of_value_even_if_a_rank_is_not() -> None:
     view: Any = SimpleNamespace(
         runs=runs, run_ids=[run.id for run in runs], is_reference=lambda run: run == "o"
     )
-    assert _order(view, known, places, "") == ("a", "b", "c", "d", "e", "o")
-    assert ranks_are_in_order(("a", "b"), places)
-    assert not ranks_are_in_order(("a", "b", "d", "c", "o"), places)
+    assert _order(view, known, places, "") == ("a", "c", "b", "d", "e", "o")
+
+
+def test_a_single_run_has_neither_rank_nor_difference(workspace: Workspace, open_page: Open) -> None:
+    store(workspace, {"als": lists(2)}, depth=5)
+    text = said(open_page("leaderboard"))
+    assert "als is the only run with nDCG@5" in text
+    assert not [word for word in ("Rank", "Difference", "Finding", "baseline") if word in text]
 
 
 def test_the_baseline_stands_where_it_ranks_and_on_each_page() -> None:

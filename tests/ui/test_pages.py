@@ -622,7 +622,7 @@ def test_those_who_share_first_place_are_compared_by_one_click(workspace: Worksp
     }
     app = open_page("leaderboard")
     button = app.button(key="leaderboard-compare")
-    assert button.label == "Compare one and two by k"
+    assert button.label == "Compare the two leaders by k"
     passed(button.click().run())
     assert link(app)["c"] == f"{ids['one']}~{ids['two']}"
 

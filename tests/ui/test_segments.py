@@ -133,7 +133,7 @@ def test_what_is_not_significant_is_hollow(workspace: Workspace, shown: Open) ->
     app = shown(m="recall", k="2")
     mark = traces(app, "same")[0]["marker"]
     assert mark["color"] != mark["line"]["color"]
-    assert "= inconclusive" in seen(app)
+    assert "= equal for every user" in seen(app)
     assert "same is not significantly different from base in any segment" in seen(app)
 
 

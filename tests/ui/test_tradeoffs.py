@@ -62,7 +62,7 @@ def spec(app: AppTest, place: int = 0) -> dict[str, Any]:
 def test_the_title_names_the_front_and_which_run_is_dominated(shown: Open) -> None:
     """By nDCG precise (hit at rank 1) is first; broad serves half of the users, and shows one item more."""
     text = said(shown(k="2"))
-    assert "precise and broad are on the Pareto front; poor is dominated by precise" in text
+    assert "2 of 4 runs are on the Pareto front; poor is dominated by precise" in text
     assert "On the Pareto front: precise (best nDCG@2) and broad (best Coverage@2)." in text
 
 
@@ -84,7 +84,7 @@ def test_the_title_of_many_runs_counts_each_of_them_once() -> None:
 def test_a_dominated_run_is_named_with_the_paired_difference_and_the_values(shown: Open) -> None:
     """poor has no hit and 2 of 162 items; precise a recall of one of two and 81 items."""
     text = said(shown(k="2", y="recall"))
-    assert "poor is dominated by" in text
+    assert "dominates poor: " in text
     assert "Error bars: uncorrected 95 % CI." in text
     worse = "Dominated: worse on both, significantly on Recall@2 (Holm-corrected over 6 differences)."
     assert worse in text  # of four runs
@@ -101,7 +101,7 @@ def test_equal_runs_are_not_called_dominated(workspace: Workspace, shown: Open) 
         "broad is best on both Recall@2 and Coverage@2; base is behind broad, but not significantly" in text
     )
     assert "broad is ahead of base, but equal on Recall@2" in text
-    assert "is dominated by" not in text
+    assert "dominate" not in text.replace("Dominated: ", "")
 
 
 @pytest.mark.long
@@ -133,7 +133,7 @@ def test_runs_that_were_not_chosen_stand_aside_and_may_beat_a_chosen_one(
 ) -> None:
     text = said(shown(k="2", c=films["poor"]))
     assert "poor is dominated by" in text
-    assert "precise and broad are on the Pareto front" in text
+    assert "2 of 4 runs are on the Pareto front" in text
 
 
 @pytest.mark.long
@@ -199,7 +199,8 @@ def test_an_empty_store_says_what_to_do_next(shown: Open) -> None:
 @pytest.mark.long
 def test_one_run_alone_is_said_to_be_alone(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"]})
-    assert "base is the only run with both nDCG@2 and Coverage@2" in said(shown(k="2"))
+    assert "base is the only run with both nDCG@2 and Coverage@2" in said(app := shown(k="2"))
+    assert not app.get("plotly_chart")  # a single point compares nothing
 
 
 @pytest.mark.long
@@ -215,12 +216,8 @@ def test_a_run_without_the_metric_has_no_place_and_a_reason(workspace: Workspace
     rated = TRUTH.head(20).assign(rating=3.0, prediction=3.5)
     workspace.runs.add(ids["films"], RUNS["broad"], name="broad", predictions=rated)
     app = shown(k="2", y="rmse", x="ndcg")
-    assert [trace["name"] for trace in spec(app)["data"] if trace["mode"] == "markers"] == ["broad"]
     assert "broad is the only run with both RMSE and nDCG@2" in said(app)
     assert "– RMSE (base): needs a table of rating predictions" in said(app)
-    y_axis = spec(app)["layout"]["yaxis"]
-    assert y_axis["title"]["text"] == "RMSE (lower is better) · better ↑"
-    assert y_axis["range"][0] > y_axis["range"][1]
 
 
 def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:

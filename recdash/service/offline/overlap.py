@@ -14,6 +14,7 @@ from recdash.evaluation import hit_overlap
 from recdash.evaluation.hit_overlap import Headroom
 from recdash.metrics import check_k
 from recdash.service.context import ServiceContext
+from recdash.service.metric_values import MetricValues
 from recdash.service.offline.lists import StoredLists
 from recdash.service.run_data import RunData
 from recdash.stats.list_overlap import ManyLists, overlap, rank_biased_overlap
@@ -30,8 +31,10 @@ _NO_SIMILARITY = (np.zeros(0), float("nan"), 0)
 class Overlap:
     """The service that compares the runs' lists and hits, independent of a metric."""
 
-    def __init__(self, context: ServiceContext, data: RunData, lists: StoredLists) -> None:
-        self._context, self._data, self._lists = context, data, lists
+    def __init__(
+        self, context: ServiceContext, data: RunData, values: MetricValues, lists: StoredLists
+    ) -> None:
+        self._context, self._data, self._values, self._lists = context, data, values, lists
         self._store = context.store
         self.found = context.cached(self._find, most=256)
         self._relevant = context.cached(self._mark_relevant, most=32)
@@ -138,8 +141,8 @@ class Overlap:
 
         Columns: item_id, title, users (number of users who have it in the test set), finders (number of runs
         with at least one hit on it), showers (number of runs that show it to any user). Then for each run
-        with lists ``found <run id>`` (number of hits on it) and ``shown <run id>`` (number of lists with it).
-        Empty if no run has lists.
+        with lists ``found <run id>`` (number of hits on it) and ``shown <run id>`` (number of lists with it,
+        also of users without a relevant item). Empty if no run has lists.
         """
         import pandas as pd
 
@@ -149,7 +152,8 @@ class Overlap:
             return pd.DataFrame(columns=["item_id", "title", "users", "finders", "showers"])
         experiment_id = runs[0].experiment
         truth, facts = self._data.reference(experiment_id).truth, self._lists.facts(experiment_id)
-        exposures = [exposure for run in runs if (exposure := self._data.hits(run.id).exposure) is not None]
+        catalogues = [self._values.catalogue_of_all_lists(run.id) for run in runs]
+        exposures = [catalogue.exposure for catalogue in catalogues if catalogue is not None]
         of = hit_overlap.items_found(truth, [self.found(run.id, k, WHOLE) for run in runs], exposures, k)
         ids = [truth.items[code] for code in of.item.tolist()]
         titles = [title or item_id for title, item_id in zip(facts.titles(of.item), ids, strict=True)]

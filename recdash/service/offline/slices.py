@@ -139,9 +139,7 @@ class Slices:
             return mean_rows([self._shown_rows(replicate, attribute, k) for replicate in ids])
         reference = self._data.reference(run.experiment)
         check_attribute(reference, attribute)
-        catalogue = self._values.inputs(run_id).catalogue if run.has_lists else None
-        if catalogue is not None and not catalogue.is_whole:
-            catalogue = self._values.catalogue_of_all_lists(run_id)
+        catalogue = self._values.catalogue_of_all_lists(run_id)
         if catalogue is None:
             return []
         check_k(k, catalogue.depth)

@@ -226,19 +226,26 @@ def show_distribution(view: View, distribution: AttributeRows) -> None:
 
 
 def finding(view: View, distribution: AttributeRows) -> str:
-    """Returns the largest gap between a candidate, or any run without one, and the catalogue, such as ``ALS
-    over-recommends Horror: 29.5 % of slots vs 10.5 % of the catalogue``.
+    """Returns the largest gap between a run and the catalogue, such as ``ALS over-recommends Horror: 29.5 %
+    of slots (Popular: 20.1 %) vs 10.5 % of the catalogue``.
+
+    The baseline counts as well: its gap may be what a candidate reduces.
     """
     rows = records(distribution.frame)
-    candidates = [run for run in view.candidate_ids if not view.is_reference(run)]
-    own = [row for row in rows if row["run_id"] in candidates]
+    compared = [run for run in view.shown_ids if run == view.shown_ids[0] or not view.is_reference(run)]
+    own = [row for row in rows if row["run_id"] in compared]
     row = max(own or rows, key=lambda row: abs(row["share"] - row["catalogue_share"]))
     share, catalogue = (numbers.three(100 * row[name]) for name in ("share", "catalogue_share"))
     if row["share"] == row["catalogue_share"]:
         return f"All runs recommend {distribution.attribute} in proportion to the catalogue"
     verb = "over-recommends" if row["share"] > row["catalogue_share"] else "under-recommends"
     run, value = view.short(row["run_id"]), cut_inside(row["value"], LONGEST_VALUE)
-    return f"{run} {verb} {value}: {share} % of slots vs {catalogue} % of the catalogue"
+    others = [other for other in own if other["value"] == row["value"] and other["run_id"] != row["run_id"]]
+    beside = ""
+    if others and (len(others) == 1 or row["run_id"] != compared[0]):
+        other = next((other for other in others if other["run_id"] == compared[0]), others[0])
+        beside = f" ({view.short(other['run_id'])}: {numbers.three(100 * other['share'])} %)"
+    return f"{run} {verb} {value}: {share} % of slots{beside} vs {catalogue} % of the catalogue"
 
 
 def distribution_words(distribution: AttributeRows) -> str:
@@ -249,8 +256,9 @@ def distribution_words(distribution: AttributeRows) -> str:
     )
     note = ""
     if drawn < n_rows:
-        some = f"Showing the {drawn} largest of {numbers.count(n_rows)}"
-        note = f" {some}; “All shares in full precision” has all."
+        some = f"Showing {drawn} of {numbers.count(n_rows)}"
+        by = "with the largest shares in a run or the catalogue"
+        note = f" {some}, {by}; “All shares in full precision” has all."
     each = "Items with several values count in each."
     return f"Share of slots. {each}{note}"
 

@@ -27,10 +27,12 @@ DISMISSED = "recdash.dismissed"
 def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ()) -> None:
     """Draws a warning for each reason why these runs' numbers may not be comparable; nothing if they are.
 
-    ``without`` are the codes of problems that do not matter on this page.
+    ``without`` are the codes of problems that do not matter on this page. Runs are named in the frame's
+    order, the same on each page.
     """
     names = {run_id: view.short(run_id) for run_id in view.run_ids}
-    known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(run_ids)}
+    in_order = [*(run_id for run_id in view.shown_ids if run_id in run_ids), *run_ids]
+    known = {run_id: names.get(run_id, run_id) for run_id in dict.fromkeys(in_order)}
     problems = workspace().scores.comparability(list(known), known, alike=True)
     for place, problem in enumerate(problems):
         is_hidden = problem.code in without or problem in _dismissed()

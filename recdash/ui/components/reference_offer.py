@@ -16,9 +16,9 @@ USUAL = ("popular", "random", "oracle")
 """The reference candidates selected by default: a floor, a non-personalised list, and a ceiling."""
 
 
-def offer(workspace: Workspace, experiment: Experiment, *, ticked: bool = True) -> None:
+def offer(workspace: Workspace, experiment: Experiment) -> None:
     """Draws check boxes and a button to add reference candidates; nothing if there are none to add, and for
-    viewers. Without ``ticked`` none is selected at first.
+    viewers.
     """
     choices = workspace.runs.reference_choices(experiment.id)
     left = [choice for choice in choices if not choice.is_there or choice.is_archived]
@@ -28,15 +28,15 @@ def offer(workspace: Workspace, experiment: Experiment, *, ticked: bool = True) 
         return
     st.space("small")
     widgets.section(
-        "Reference candidates",
+        "Reference candidates to add",
         "Computed from the experiment's own tables: a floor and a ceiling for every comparison.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         wanted = []
         for choice in possible:
             key = f"reference-{choice.name}-{experiment.id}"
-            is_first = ticked and choice.name in USUAL
-            if st.checkbox(choice.label, value=is_first, key=key, help=choice.meaning):
+            is_usual = choice.name in USUAL
+            if st.checkbox(choice.label, value=is_usual, key=key, help=choice.meaning):
                 wanted.append(choice.name)
     for line in reasons(left):
         st.caption(line)

@@ -115,7 +115,8 @@ def named(name: object, small: object) -> Html:
 
 def paragraphs(lines: Iterable[object]) -> Html:
     """Returns a paragraph for each line; lines are escaped unless they are :class:`Html`."""
-    return join([html("<p>{line}</p>", line=line) for line in lines])
+    parts = (line if isinstance(line, Html) else unbroken(str(line)) for line in lines)
+    return join([html("<p>{line}</p>", line=line) for line in parts])
 
 
 def small_paragraphs(lines: Iterable[object]) -> Html:

@@ -13,6 +13,7 @@ from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_tit
 from recdash.ui.app import cached
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.chart_key import key_below
 from recdash.ui.curves import page
 
 First = Mapping[int, tuple[str, ...]]
@@ -165,9 +166,12 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
     widgets.section(
         "Leader at each k",
         "Coloured: significantly better than every other run (Holm-corrected over all pairs and k). "
-        "Striped: no clear leader between so many runs. Catalogue-level metrics are ranked without a test.",
+        "Striped: no clear leader; the number is how many runs share the lead. Catalogue-level metrics are "
+        "ranked without a test.",
     )
     st.html(leader_strip(rows, ks, view.marks, _alt(view, rows, ks)))
+    led = {stretch.runs[0] for row in rows.values() for stretch in row if len(stretch.runs) == 1}
+    st.html(key_below(view, "", [(run, "") for run in view.shown_ids if run in led]))
 
 
 def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SEARCH, WHICH, ORDER = "item", "which", "order"
 """Names of parameters in the URL."""
-MOST_ROWS, LONGEST_TITLE, FEW_RUNS = 50, 60, 6
+MOST_ROWS, LONGEST_TITLE, FEW_RUNS = 20, 60, 6
 ALL, MISSED, NEVER = "all", "nobody", "never"
 USERS, TITLE = "users", "title"
 
@@ -80,7 +80,10 @@ def finding(view: View, items: Items) -> str:
     if len(items.run_ids) == 1:
         return f"{view.short(items.run_ids[0])} misses {of}"
     verb = "is" if items.n_missed == 1 else "are"
-    return f"{of} {verb} hit by {'neither' if len(items.run_ids) == 2 else 'no'} run"
+    none = "neither run" if len(items.run_ids) == 2 else "no run"
+    if len(items.run_ids) < len(view.runs):
+        none = f"none of the {len(items.run_ids)} chosen runs"
+    return f"{of} {verb} hit by {none}"
 
 
 def subtitle(view: View, items: Items) -> str:
@@ -89,12 +92,10 @@ def subtitle(view: View, items: Items) -> str:
     text = f"Hits within k = {view.k}, on items that are relevant to at least one user."
     if items.n_never_shown:
         verb = "is" if items.n_never_shown == 1 else "are"
-        text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} never recommended."
+        text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} in no list."
     if len(items.run_ids) > 1 and alone:
         hit_alone = numbers.counted(alone, "item")
-        others = (
-            "the other run misses" if len(items.run_ids) == 2 else "no other run hits, the most of any run"
-        )
+        others = "the other run misses" if len(items.run_ids) == 2 else "no other run shown hits, the most"
         text += f" {view.short(most)} hits {hit_alone} that {others}."
     return text
 
@@ -105,21 +106,16 @@ def summary(view: View, items: Items) -> Html:
     """
     total = len(items.frame)
     hit_of = f"Share of\n{numbers.count(total)}, %"
-    titles = [
-        "Test items\nhit",
-        hit_of,
-        "Items only\nthis run hits",
-        "Test items\nrecommended",
-        "Recommended,\nnever hit",
-    ]
+    alone = ["Items only\nthis run hits"] if len(items.run_ids) > 1 else []
+    titles = ["Test items\nhit", hit_of, *alone, "Test items\nrecommended", "Recommended,\nnever hit"]
     columns = [*text_columns("Run"), *number_columns(*titles)]
     rows: list[list[Cell]] = []
     for run_id in items.run_ids:
         n_hit, n_shown = items.n_found(run_id), items.n_shown(run_id)
-        alone = len(items.unique_hits(run_id)) if len(items.run_ids) > 1 else None
         share = Number(n_hit / total, 1, scale=100)
+        hit_alone = [count(len(items.unique_hits(run_id))) for _ in alone]
         rows.append(
-            [RunName(run_id), count(n_hit), share, count(alone), count(n_shown), count(n_shown - n_hit)]
+            [RunName(run_id), count(n_hit), share, *hit_alone, count(n_shown), count(n_shown - n_hit)]
         )
     return stacked_table_html(columns, rows, view.marks, kind="rd-small")
 
@@ -229,7 +225,7 @@ def _counts(row: Row, run_id: str) -> Html:
 
 
 def _note(n_rows: int) -> Html:
-    counts = f"Each run: hits of times recommended. {numbers.NONE}: never recommended."
+    counts = f"Each run: hits, of the number of lists that recommend it. {numbers.NONE}: in no list."
     some = f"Showing {MOST_ROWS} of {numbers.count(n_rows)} items; “All items as a table” has all."
     lines = [counts, some] if n_rows > MOST_ROWS else [counts]
     return widgets.note_html(lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -55,7 +56,7 @@ def compared(view: View, correction: Correction = "holm") -> ComparisonQuery:
 
 
 def gather(view: View, wanted: str, chosen: str, *, relative: bool, correction: Correction) -> Board:
-    """Returns the rows that match the search, by value."""
+    """Returns the rows that match the search, by rank, then by value."""
     standing = cached.standing(view, view.run_ids)
     metrics = _metrics(view, chosen, correction, WITH_STANDING if standing else WITHOUT_STANDING)
     scores = cached.scoreboard(view, view.run_ids, metrics, view.k)
@@ -119,9 +120,11 @@ def _places(view: View, known: dict[str, float], correction: Correction) -> dict
 def _order(
     view: View, known: dict[str, float], places: dict[str, cells.RankRange], wanted: str
 ) -> tuple[str, ...]:
-    """Returns the ids of the rows by value; runs without a rank and reference candidates come last."""
+    """Returns the ids of the rows by rank, then by value; runs without a rank and reference candidates come
+    last.
+    """
     everyone = [*known, *(run for run in view.run_ids if run not in known)]
-    everyone.sort(key=lambda run: (view.is_reference(run), run not in places))
+    everyone.sort(key=lambda run: (view.is_reference(run), places[run].rank if run in places else inf))
     matching = set(cells.matching(view, wanted))
     return tuple(run for run in everyone if run in matching)
 
@@ -190,8 +193,9 @@ def table(view: View, board: Board) -> Html:
     bands = [place for place, run_id in enumerate(board.order) if view.marks[run_id].role == "baseline"]
     columns, rows = cells.columns(view, board), cells.rows(view, board)
     kind, label = "rd-board", "Ranking"
+    name_at = [column.title for column in columns].index("Run")
     return widgets.table_html(
-        columns, rows, view.marks, bands=bands, kind=kind, row_head=1, label=label, longest=LONGEST_NAME
+        columns, rows, view.marks, bands=bands, kind=kind, row_head=name_at, label=label, longest=LONGEST_NAME
     )
 
 
@@ -234,11 +238,6 @@ def _how_to_read(view: View, board: Board) -> list[str]:
         "Rank: 1 + the number of significantly better runs; = marks a shared rank. "
         "Beside it: 95 % rank range (bootstrap, 1,000 resamples, widened to the rank where it lies outside)."
     )
-    if not cells.ranks_are_in_order(board.order, board.places):
-        ranks += (
-            " Rows are sorted by value: a run can rank above one with a higher value if fewer runs are "
-            "significantly better than it."
-        )
     is_filled = {row["word"] in ("better", "worse") for row in board.pairs.values()}
     filled = "Filled mark: significant." if True in is_filled else ""
     hollow = " Hollow mark: not significant." if False in is_filled else ""

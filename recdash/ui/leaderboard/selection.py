@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.comparison import headlines
 from recdash.domain.defaults import MOST_CANDIDATES
-from recdash.formatting.html import markdown
+from recdash.formatting.wording import named_number
 from recdash.ui.app import links, state
 from recdash.ui.app.state import SEPARATOR, View
 from recdash.ui.components import widgets
@@ -32,11 +31,12 @@ def compare_button(view: View, board: Board) -> None:
     """Draws a button that compares the runs that share the first rank, or else the chosen ones, over k."""
     first = shared_first(view, board)
     wanted = first or list(view.candidate_ids)
-    names = headlines.some([view.short(run) for run in wanted])
     label = "Compare with the baseline by k"
-    if len(wanted) > 1:
-        label = f"Compare {names if len(wanted) <= headlines.MOST_NAMED else names.lower()} by k"
-    if wanted and st.button(markdown(label), type="primary", key="leaderboard-compare"):
+    if first:
+        label = f"Compare the {named_number(len(first)).lower()} leaders by k"
+    elif len(wanted) > 1:
+        label = f"Compare the {named_number(len(wanted)).lower()} candidates by k"
+    if wanted and st.button(label, type="primary", key="leaderboard-compare"):
         state.choose(c=SEPARATOR.join(run for run in wanted if run != view.shown[0].id))
         links.go("metric-vs-k")
 

@@ -117,12 +117,6 @@ def places_of(ranks: pd.DataFrame) -> dict[str, RankRange]:
     }
 
 
-def ranks_are_in_order(order: Sequence[str], places: Mapping[str, RankRange]) -> bool:
-    """Returns whether no run has a better rank than one above it; runs without a rank do not count."""
-    ranks = [places[run_id].rank for run_id in order if run_id in places]
-    return ranks == sorted(ranks)
-
-
 def in_percent(pairs: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Returns the rows with differences, intervals and margins in % of the baseline's value; NaN if that is
     0. No interval begins below the largest possible loss in ``metric``.
@@ -148,6 +142,9 @@ def page_of(order: Sequence[str], baseline: str, page: int) -> tuple[str, ...]:
 
 
 def columns(view: View, board: Board) -> list[Column]:
+    """Returns the columns; a single run has none for ranks and differences."""
+    if len(view.runs) < 2:
+        return [*text_columns("Run"), *number_columns(*(_head(metric, view.k) for metric in board.metrics))]
     rule = "" if board.correction == "off" else f", {corrections.TITLES[board.correction]}"
     return [
         *text_columns(two_lines("Rank,", "range"), "Run"),
@@ -208,6 +205,9 @@ def two_lines(first: str, second: str) -> Html:
 def rows(view: View, board: Board) -> list[list[Cell]]:
     """Returns the cells of the table in the board's order."""
     primary, *others = (_values(view, board, metric) for metric in board.metrics)
+    if len(view.runs) < 2:
+        values = zip(map(bold, primary), *others, strict=True)
+        return [[RunName(run_id), *cells] for run_id, cells in zip(board.order, values, strict=True)]
     bounds = [(row["ci_low"], row["ci_high"]) for row in board.pairs.values()]
     differences = with_intervals([row["mean_diff"] for row in board.pairs.values()], bounds, off_zero=True)
     judged = dict(zip(board.pairs, zip(*differences, strict=True), strict=True))

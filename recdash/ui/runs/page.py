@@ -28,7 +28,7 @@ from recdash.ui.runs.table import (
     parameter_row,
 )
 
-KNOWN_NOTE = "Known: share of the items and users in its lists that any other table of the experiment has."
+KNOWN_NOTE = "Known: how many of the items and users in a run's lists the experiment's other tables have."
 
 
 SUBTITLE = "What was uploaded and scored, and where its numbers come from."

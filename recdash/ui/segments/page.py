@@ -264,12 +264,26 @@ def _segment_cell(comparison: SegmentComparison, segment: str) -> Html:
 
 
 def _judged(comparison: SegmentComparison, segment: str, run: str, value: Number) -> Cell:
-    """Returns a cell with the value, and below it its finding against the baseline."""
+    """Returns a cell with the value, and below it its finding against the baseline; on a narrow page, which
+    has no chart, also the difference with its interval.
+    """
     cell = comparison.cell(segment, run)
     if run == comparison.query.baseline or not cell.n_shared:
         return value
     word = finding(cell.words, cell.sign) if cell.word else muted(cell.why)
-    return html("{value}<br><small>{word}</small>", value=cell_html(value), word=cell_html(word))
+    template = '{value}<br><small>{word}<span class="rd-without-chart">{difference}</span></small>'
+    return html(template, value=cell_html(value), word=cell_html(word), difference=_difference(cell))
+
+
+def _difference(cell: SegmentCell) -> str:
+    """Returns the difference with its interval, such as ``−0.0131 (−0.0190 to −0.0072)``; empty if it was not
+    tested, and if it is 0 for every user.
+    """
+    if cell.pair is None or cell.pair.is_identical:
+        return ""
+    low, high = cell.pair.interval
+    digits = numbers.places([cell.difference, low, high])
+    return f"{numbers.signed(cell.difference, digits)} ({numbers.interval(low, high, digits)})"
 
 
 def tidy(comparison: SegmentComparison) -> pd.DataFrame:

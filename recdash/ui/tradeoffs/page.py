@@ -156,7 +156,7 @@ def say(view: View, tradeoff: TradeOff) -> None:
 
 def _line(sign: str, tone: str, text: str) -> Html:
     line = '<li><b class="rd-{tone}">{sign}</b><span>{text}</span></li>'
-    return html(line, tone=tone, sign=sign, text=text)
+    return html(line, tone=tone, sign=sign, text=widgets.unbroken(text))
 
 
 def why_absent(view: View, metrics: Sequence[str]) -> Html:

@@ -68,7 +68,7 @@ def show(view: View, metrics: Sequence[str], runs: Sequence[str]) -> None:
     order = tuple(dict.fromkeys((*view.shown_ids, *runs)))
     scores = cached.scoreboard(view, order, tuple(metrics), view.k)
     known = {metric: values(scores, metric) for metric in metrics}
-    widgets.section(finding(view, known), subtitle(len(order)))
+    widgets.section(finding(view, known, len(order)), subtitle(len(order)))
     if len(order) >= FEWEST_LINES:
         axes = [_parallel_axis(metric, known[metric], view.k) for metric in metrics]
         chart = parallel(axes, order, view.marks, theme.palette())
@@ -87,9 +87,9 @@ def _parallel_axis(metric: str, of: Mapping[str, float], k: int) -> ParallelAxis
     return ParallelAxis(metric_title(metric), unit.strip() or " ", scaled, less)
 
 
-def finding(view: View, known: Known) -> str:
-    """Returns a headline on which chosen run is best most often, such as ``EASE is best on 5 of 7
-    metrics``.
+def finding(view: View, known: Known, n_drawn: int) -> str:
+    """Returns a headline on which chosen run is best most often, such as ``EASE is best on 5 of 7 metrics``;
+    it says so if only some of the drawn runs are chosen.
     """
     first = [run for metric, of in known.items() for run in _best(view, metric, of)]
     if not first:
@@ -99,10 +99,14 @@ def finding(view: View, known: Known) -> str:
     most = max(first.count(run) for run in first)
     names = [view.short(run) for run in dict.fromkeys(first) if first.count(run) == most]
     if len(names) > 3:
-        return f"No run is best on more than {most} of {len(known)} metrics"
-    best = listed(names)
+        names = []
+    n_chosen = len(view.verdict_query.shown)
+    of_chosen = f"Of the {n_chosen} chosen runs, " if n_chosen < n_drawn else ""
+    if not names:
+        none = "none" if of_chosen else "No run"
+        return f"{of_chosen}{none} is best on more than {most} of {len(known)} metrics"
     verb = "is" if len(names) == 1 else "are each"
-    return f"{best} {verb} best on {most} of {len(known)} metrics"
+    return f"{of_chosen}{listed(names)} {verb} best on {most} of {len(known)} metrics"
 
 
 def _best(view: View, metric: str, of: Mapping[str, float]) -> list[str]:

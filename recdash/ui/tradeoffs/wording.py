@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from recdash.comparison.pareto import Beaten, TradeOff
     from recdash.comparison.query import Terms
 
-FEW_NAMED, MOST_ON_FRONT = 3, 8
-"""How many runs a heading names, and how many a list of the front names; of more it gives the number."""
+MOST_ON_FRONT = 8
+"""How many runs a list of the front names; of more it gives the number."""
 OPEN = {
     "not settled": "not significantly on {}",
     "tie": "on {} only within the margin",
@@ -33,7 +33,9 @@ def name(view: View, run_id: str) -> str:
 
 
 def finding(view: View, tradeoff: TradeOff) -> str:
-    """Returns the headline, such as ``ALS and EASE are on the Pareto front; ItemKNN is dominated by ALS``."""
+    """Returns the headline, such as ``2 of 3 runs are on the Pareto front; 1 is dominated by ALS``: the
+    sentences below it name the runs.
+    """
     if not tradeoff.places:
         return f"No run has both {_both(tradeoff)}"
     if len(tradeoff.places) == 1:
@@ -48,10 +50,10 @@ def _both(tradeoff: TradeOff) -> str:
 def _front(view: View, tradeoff: TradeOff) -> str:
     if len(tradeoff.front) == 1:
         return f"{name(view, tradeoff.front[0])} is best on both {_both(tradeoff)}"
-    if len(tradeoff.front) <= FEW_NAMED:
-        return f"{listed([name(view, run) for run in tradeoff.front])} are on the Pareto front"
-    n_front, n_runs = numbers.count(len(tradeoff.front)), numbers.count(len(tradeoff.places))
-    return f"{n_front} of {n_runs} runs are on the Pareto front"
+    n_front, n_runs = len(tradeoff.front), len(tradeoff.places)
+    if n_front == n_runs:
+        return f"{'Both' if n_runs == 2 else f'All {numbers.count(n_runs)}'} runs are on the Pareto front"
+    return f"{numbers.count(n_front)} of {numbers.count(n_runs)} runs are on the Pareto front"
 
 
 def _losers(view: View, tradeoff: TradeOff) -> str:
@@ -61,13 +63,12 @@ def _losers(view: View, tradeoff: TradeOff) -> str:
     verb = "is" if len(settled) == 1 else "are"
     winners = {beaten.by for beaten in settled}
     by_winner = f" by {name(view, settled[0].by)}" if len(winners) == 1 else ""
-    if len(settled) > FEW_NAMED:
+    if len(settled) > 1:
         n_behind = len(tradeoff.beaten) - len(settled)
         behind = f", {n_behind} {'is' if n_behind == 1 else 'are'} behind, but not significantly"
         n_settled = numbers.count(len(settled))
         return f"; {n_settled} {verb} dominated{by_winner}{behind if n_behind else ''}"
-    losers = listed([name(view, beaten.run) for beaten in settled])
-    return f"; {losers} {verb} dominated{by_winner}"
+    return f"; {name(view, settled[0].run)} is dominated{by_winner}"
 
 
 def _behind(view: View, tradeoff: TradeOff) -> str:
@@ -96,19 +97,19 @@ def subtitle(view: View, tradeoff: TradeOff) -> str:
     dotted = "Dotted line: Pareto front."
     grey = "Grey runs are not tested."
     if len(tradeoff.places) < 2:
-        dotted, crosses = "", "Error bar: 95 % CI."
-    parts = {dotted: bool(dotted), crosses: paired, plain: by_value, grey: _has_grey(view, tradeoff)}
+        return ""
+    parts = {dotted: True, crosses: paired, plain: by_value, grey: _has_grey(view, tradeoff)}
     return " ".join(text for text, applies in parts.items() if applies)
 
 
 def sentence(view: View, tradeoff: TradeOff, beaten: Beaten) -> str:
-    """Returns a sentence on a pair, such as ``ItemKNN is dominated by ALS: nDCG@10 +0.0351 (95 % CI …,
+    """Returns a sentence on a pair, such as ``ALS dominates ItemKNN: nDCG@10 +0.0351 (95 % CI …,
     Holm-corrected); Coverage@10 5.54 vs 17.9 %.``
     """
     run, by = view.short(beaten.run), view.short(beaten.by)
     numbers_of = "; ".join(_axis(tradeoff, beaten, axis) for axis in (1, 0))
     if beaten.settled:
-        return f"{run} is dominated by {by}: {numbers_of}."
+        return f"{by} dominates {run}: {numbers_of}."
     open_ = [_open(tradeoff, beaten, axis) for axis in (0, 1) if beaten.sides[axis] in OPEN]
     return f"{by} is ahead of {run}, but {listed(open_)}: {numbers_of}."
 
