@@ -361,7 +361,7 @@ def why_depth_too_small(sample: RelevantHits, parameters: Mapping[str, str]) -> 
     if not beyond or not sample.cut_lists:
         return ""
     return (
-        f"{beyond:,} users have more relevant items than the depth of {sample.depth}, where lists were cut; "
+        f"{beyond} users have more relevant items than the depth of {sample.depth}, where lists were cut; "
         f"use a depth of {int(sample.n_relevant.max())}"
     )
 
