@@ -334,6 +334,35 @@ def test_a_finding_of_the_new_count_that_has_the_id_as_a_number_stays(space: Wor
     assert "59" in notices["sample-ratio-mismatch"].found
 
 
+@pytest.mark.parametrize(
+    ("place", "finding", "is_kept"),
+    [
+        ("run 'als'", "10 users have gaps in their ranks", True),
+        ("run 'als'", "1,000 rows of the top 10, lines 9 and 10", True),
+        ("run '10'", "gaps in the ranks", True),
+        ("column '10'", "ids are decimals, such as '10.5'", True),
+        ("run 'als'", "unknown: '110', '100'", True),
+        ("run 'als'", "unknown: '9', '10'", False),
+        ("run 'als'", "blanks trimmed around the id: ' 10 ' (line 5)", False),
+        ("run 'als'", "ids are decimals in 1 row: '10.0' (line 5)", False),
+        ("run 'als'", "not in their user's data: '10' of column 'user_id'", False),
+        ("run 'als'", "column 'user_id': blanks in ' 9 ', '10'", False),
+        ("user '10'", "no list", False),
+    ],
+)
+def test_a_notice_goes_only_if_it_quotes_the_number_as_an_id(
+    space: Workspace, place: str, finding: str, is_kept: bool
+) -> None:
+    (films,) = space.experiments.all()
+    numbered = pd.DataFrame({"unit_id": ["10", *"abcdef"], "variant": [*"ABABABA"], "clicks": 1})
+    space.online_tests.add(films.id, "numbered", {"sessions": numbered}, control="A")
+    known = {"code": "known", "place": place, "found": finding, "fix": "", "count": 10}
+    space.store.experiments.update(films.id, settings={**films.settings, "notices": [known]})
+    space.purge.user("10")
+    kept = [notice["code"] for notice in space.experiments.get(films.id).settings["notices"]]
+    assert kept == [*(["known"] if is_kept else []), "users-removed"]
+
+
 def elsewhere(tmp_path: Path) -> Workspace:
     """The store of ``space`` as another process opens it."""
     return Workspace(open_store(f"sqlite:///{tmp_path / 'stored' / 'recdash.db'}"))

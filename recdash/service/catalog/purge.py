@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 ID_COLUMNS = ("user_id", "unit_id")
 """The columns of stored tables that hold ids of users."""
 TRIES = 3
+_QUOTED = re.compile(r"(\w+ )?(?<!\w)'([^']*)'(?!\w)")
+"""What a notice quotes, after the word before it; an apostrophe follows a letter and begins no quote."""
+_OF_NO_USER = {"run ", "column ", "variant ", "metric ", "table "}
+"""Words before quoted names that are no ids of users."""
 REMOVED = "users-removed"
 """The code of the notice of an experiment from which users were removed."""
 
@@ -371,8 +376,21 @@ def _filtered(upload: Recommendations, user_id: str) -> Recommendations:
 
 
 def _quotes(notice: Mapping[str, Any], user_id: str) -> bool:
-    """Returns whether a notice has the id as a word, such as an example of an unknown id."""
-    return any(isinstance(text, str) and _has_word(text, user_id) for text in notice.values())
+    """Returns whether a notice has the id, such as an example of an unknown id.
+
+    A number is an id only in quotes, as a notice also has counts, lines and values.
+    """
+    texts = [text for text in notice.values() if isinstance(text, str)]
+    if not user_id.isdecimal():
+        return any(_has_word(text, user_id) for text in texts)
+    quotes = [quote for text in texts for quote in _QUOTED.findall(text)]
+    return any(word not in _OF_NO_USER and _is_number(quoted, user_id) for word, quoted in quotes)
+
+
+def _is_number(quoted: str, user_id: str) -> bool:
+    """Returns whether a quoted text is the id, perhaps with blanks or written as a decimal."""
+    whole, _, decimals = quoted.strip().partition(".")
+    return whole == user_id and not decimals.strip("0")
 
 
 def _has_word(text: str, word: str) -> bool:
