@@ -182,7 +182,11 @@ async def known_visitor(request: HTTPConnection, config: AuthConfig) -> Visitor:
 
 
 async def end_session(request: HTTPConnection, config: AuthConfig) -> None:
-    """Ends the session of a request, if it has one. Raises Refused if that cannot be stored."""
+    """Ends the session of a request, if it has one. Raises Refused if that cannot be stored, and for a
+    request that a page of another site makes, such as for an image.
+    """
+    if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        raise Refused(403, "Not signed out", "Another site asked for this. Sign out on the dashboard itself.")
     visitor = await known_visitor(request, config)
     if visitor.session is None:
         return

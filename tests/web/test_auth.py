@@ -141,6 +141,20 @@ def test_an_ended_session_names_nobody_and_every_sign_in_is_another() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("auth", "path"), [("key", "/key/sign-out"), ("oidc", "/auth/logout")])
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_signs_nobody_out(auth: str, path: str, site: str) -> None:
+    ended: list[str] = []
+    config = replace(door(auth=auth), claims=lambda _: ADA, end_session=ended.append)
+    app = Starlette(
+        routes=routes(config, lambda: pytest.fail("needs no workspace")),
+        middleware=[Middleware(AuthMiddleware, config=config)],
+    )
+    headers = {"cookie": f"recdash_key_8501={new_session('the-key')}", "sec-fetch-site": site}
+    assert request(app, path, headers=headers).status == 403
+    assert ended == []
+
+
 def test_a_sign_out_that_cannot_be_stored_is_not_claimed() -> None:
     def busy(_: str) -> None:
         raise StoreBusy("The store is busy.")

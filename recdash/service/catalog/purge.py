@@ -388,7 +388,7 @@ def _quotes(notice: Mapping[str, Any], user_id: str) -> bool:
 
 
 def _is_number(quoted: str, user_id: str) -> bool:
-    """Returns whether a quoted text is the id, perhaps with blanks or written as a decimal."""
+    """Returns whether a quoted text is the id, also with blanks or as a decimal."""
     whole, _, decimals = quoted.strip().partition(".")
     return whole == user_id and not decimals.strip("0")
 
