@@ -52,7 +52,7 @@ FIXED = "fixed when the experiment was created"
 @click.option(
     "--two-people/--no-two-people",
     default=None,
-    help="Whether a review is decided by another person than proposed it, and ship needs a review.",
+    help="Whether a review is decided by another person than proposed it, and ship needs one; for admins.",
 )
 @form_option
 def settings(experiment: str, *, baseline: str | None, form: str, **changes: Any) -> None:

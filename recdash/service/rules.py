@@ -51,13 +51,16 @@ class Rules:
 
         So changes that others store at the same time are not lost. ``baseline`` is the id of the run that
         becomes the baseline in the same transaction, None for no chosen one. Raises InputError with all that
-        is wrong.
+        is wrong, and Forbidden for who changes ``two_people`` and is no admin.
         """
         experiments = self._context.writable_store().experiments
 
         def settings_of(experiment: Experiment) -> dict[str, Any]:
             settings = {name: value for name, value in experiment.settings.items() if name != RULES}
-            canonical = checked(changed(rules_of(experiment)), settings["depth"])
+            before = rules_of(experiment)
+            canonical = checked(changed(before), settings["depth"])
+            if canonical.two_people != before.two_people:
+                self._context.person.must_be("admin")
             own = {} if canonical == USUAL else {RULES: canonical.as_dict()}
             chosen = {} if baseline == UNCHANGED else {"baseline": baseline}
             return {"settings": settings | own, **chosen}

@@ -630,7 +630,18 @@ def test_a_decision_need_not_be_about_a_single_run(space: Workspace, ids: dict[s
 
 @pytest.fixture
 def two_people(space: Workspace, ids: dict[str, str]) -> None:
-    space.rules.change(ids["films"], lambda rules: replace(rules, two_people=True))
+    admin = space.seen_by(Person("Ada", "admin"))
+    admin.rules.change(ids["films"], lambda rules: replace(rules, two_people=True))
+
+
+@pytest.mark.usefixtures("two_people")
+def test_only_an_admin_changes_how_many_people_decide(space: Workspace, ids: dict[str, str]) -> None:
+    with pytest.raises(Forbidden):
+        space.rules.change(ids["films"], lambda rules: replace(rules, two_people=False))
+    assert space.rules.of(ids["films"]).two_people
+    assert space.rules.change(ids["films"], lambda rules: replace(rules, owner="Ann")).owner == "Ann"
+    admin = space.seen_by(Person("Ada", "admin"))
+    assert not admin.rules.change(ids["films"], lambda rules: replace(rules, two_people=False)).two_people
 
 
 @pytest.mark.usefixtures("two_people")
@@ -663,7 +674,7 @@ def test_one_person_proposes_and_decides_by_default(space: Workspace, ids: dict[
 @pytest.mark.usefixtures("two_people")
 def test_the_log_says_who_asked_for_two_people(space: Workspace, ids: dict[str, str]) -> None:
     event = space.store.audit.events()[-1]
-    assert (event.who, event.target) == ("Mary", ids["films"])
+    assert (event.who, event.target) == ("Ada", ids["films"])
     assert event.details["settings"]["rules"]["two_people"] is True
 
 

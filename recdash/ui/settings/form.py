@@ -15,7 +15,7 @@ from recdash.domain.defaults import default_k, default_metric
 from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import capital
 from recdash.metrics.naming import GUARDRAILS, less_is_wanted, metric_row, metric_title
-from recdash.ui.app.state import View
+from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
 
 TITLES = {"strict": "Strict: 10 %", "usual": "Usual: 20 %", "none": "None", CUSTOM: "Custom"}
@@ -87,7 +87,9 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
         TWO_PEOPLE,
         rules.two_people,
         key=f"{key}-two-people",
-        help="Ship then needs a review, and the person who proposed a candidate cannot decide on it.",
+        disabled=not workspace().person.may("admin"),
+        help="Ship then needs a review, and the person who proposed a candidate cannot decide on it. Only an "
+        "admin changes this.",
     )
     if view.experiment.baseline is None and view.shown:
         st.caption(
