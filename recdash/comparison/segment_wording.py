@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from recdash.comparison.segments import MOST
 from recdash.formatting import numbers
 from recdash.formatting.names import shortened
 from recdash.formatting.wording import CORRECTIONS, capital, cut, listed, named_number, small
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from recdash.comparison.segments import Flag, SegmentComparison
 
 MOST_NAMED = 2
+MOST_CANDIDATES_NAMED = 3
 LONGEST_NAME = 32
 
 
@@ -162,6 +164,54 @@ def looks(comparison: SegmentComparison) -> str:
 
 
 # ── contradictions between segments and the whole ───────────────────────────────────────────
+
+
+def shared_sentences(comparison: SegmentComparison, flagged: Sequence[Flag]) -> list[str]:
+    """Returns the sentences of the flags. Candidates with most of their difference in the same segment share
+    one, with or without a flag: where the limit of a flag falls between them tells nothing.
+    """
+    sentences = []
+    for flag in flagged:
+        alike = _alike(comparison, flag, flagged)
+        several = len(alike) > 1
+        sentences.append(_of_several(comparison, flag, alike) if several else flag_sentence(comparison, flag))
+    return list(dict.fromkeys(sentences))
+
+
+def _alike(comparison: SegmentComparison, flag: Flag, flagged: Sequence[Flag]) -> list[str]:
+    """Returns the candidates with the same finding as the flag's over all users, and most of their difference
+    in its one segment; without those that have another flag.
+    """
+    if flag.kind != "one segment" or not comparison.is_additive(flag.run):
+        return [flag.run]
+    (segment,), word = flag.segments, comparison.whole(flag.run).word
+    others = {other.run for other in flagged if (other.kind, other.segments) != (flag.kind, flag.segments)}
+    return [
+        run
+        for run in comparison.candidates
+        if run not in others
+        and comparison.is_additive(run)
+        and comparison.whole(run).word == word
+        and comparison.cells[segment, run].word == word
+        and comparison.contribution(segment, run) > max(MOST, comparison.share(segment, run))
+    ]
+
+
+def _of_several(comparison: SegmentComparison, flag: Flag, runs: Sequence[str]) -> str:
+    (segment,), word = flag.segments, comparison.whole(flag.run).word
+    everyone = len(runs) == len(comparison.candidates) > MOST_CANDIDATES_NAMED
+    names = f"All {named_number(len(runs)).lower()} candidates"
+    if not everyone:
+        names = listed([_name(comparison, run) for run in runs], MOST_CANDIDATES_NAMED)
+    shares = [min(100.0, 100 * comparison.contribution(segment, run)) for run in runs]
+    least, most = f"{min(shares):.0f}", f"{max(shares):.0f}"
+    each = f"{least} %" if least == most else f"{least} to {most} %"
+    users = numbers.three(100 * comparison.share(segment, flag.run))
+    return (
+        f"{names} are {word} than {_name(comparison, comparison.query.baseline)} over all users, mostly "
+        f"because of {segment_title(comparison, segment)} ({users} % of the users): {each} of each "
+        f"{'gain' if word == 'better' else 'loss'} comes from them."
+    )
 
 
 def flag_sentence(comparison: SegmentComparison, flag: Flag) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recdash.comparison import ComparisonQuery, Terms
-from recdash.comparison.segment_wording import finding, flag_sentence, subtitle
+from recdash.comparison.segment_wording import finding, flag_sentence, shared_sentences, subtitle
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, compare_segments, flags
 from recdash.domain.results import UserValues
 
@@ -103,3 +103,47 @@ def test_a_flag_says_how_the_total_and_its_segments_differ(
 ) -> None:
     result = compared(*gains)
     assert [flag_sentence(result, flag) for flag in flags(result)] == [sentence]
+
+
+def together(**results: SegmentComparison) -> SegmentComparison:
+    """The candidates of several comparisons against the same baseline as one comparison."""
+    first = next(iter(results.values()))
+    cells = {key: cell for key, cell in first.cells.items() if key[1] == "base"}
+    for name, result in results.items():
+        cells |= {(segment, name): cell for (segment, run), cell in result.cells.items() if run == "mine"}
+    return replace(first, cells=cells, names={"base": "Popular", **{name: name for name in results}})
+
+
+def test_candidates_that_lose_for_the_same_segment_share_a_sentence() -> None:
+    """Only the first loses 90 % there and has a flag; the second loses 50 × 0.4 of (50 × 0.4 + 150 × 0.05)
+    there, 73 %; the third loses everywhere alike.
+    """
+    first, second, third = (compared((50, -0.4), (150, other)) for other in (-0.005, -0.05, -0.4))
+    result = together(first=first, second=second, third=third)
+    assert [flag.run for flag in flags(result)] == ["first"]
+    (sentence,) = shared_sentences(result, flags(result))
+    assert sentence == (
+        "first and second are worse than Popular over all users, mostly because of a (25.0 % of the "
+        "users): 73 to 96 % of each loss comes from them."
+    )
+    alone = together(first=first, third=third)
+    assert shared_sentences(alone, flags(alone)) == [flag_sentence(alone, *flags(alone))]
+
+
+def test_all_candidates_with_the_same_loss_are_not_named() -> None:
+    lost = compared((50, -0.4), (150, 0.0))
+    result = together(**dict.fromkeys(("a", "b", "c", "d"), lost))
+    (sentence,) = shared_sentences(result, flags(result))
+    assert sentence == (
+        "All four candidates are worse than Popular over all users, mostly because of a (25.0 % of the "
+        "users): 100 % of each loss comes from them."
+    )
+
+
+def test_a_candidate_with_a_flag_of_its_own_keeps_its_sentence() -> None:
+    """The second is worse for all users, for the same segment, but better for most of them."""
+    second = compared((50, -0.9), (150, 0.1))
+    result = together(first=compared((50, -0.4), (150, 0.0)), second=second)
+    found = flags(result)
+    assert [flag.kind for flag in found] == ["one segment", "outvoted"]
+    assert shared_sentences(result, found) == [flag_sentence(result, flag) for flag in found]

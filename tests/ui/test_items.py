@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from app_pages import MadeOnce, Open, at_once, link, passed, seen, store
+from app_pages import MadeOnce, Open, at_once, link, markup, passed, seen, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -162,6 +162,7 @@ def test_of_many_items_the_first_are_shown_and_all_are_in_the_table(
     app = shown()
     assert len(titles(app)) == 20
     assert "Showing 20 of 120 items; “All items as a table” has all." in seen(app)
+    assert "Show all 20</span><span>Show 8 of 20" in markup(app)  # on narrow pages, which have a block a row
     assert len(app.dataframe[0].value) == 120
 
 

@@ -140,6 +140,16 @@ def test_what_is_not_significant_is_hollow(workspace: Workspace, shown: Open) ->
 # ── the choice and the link ──────────────────────────────────────────────────────────────────
 
 
+def test_the_page_opens_on_an_attribute_with_two_segments(workspace: Workspace, shown: Open) -> None:
+    """All users are known, and one user has as many training items as another: items differ first."""
+    train = pd.DataFrame({"user_id": USERS, "item_id": ["a0"] * len(USERS)})
+    stored(workspace, {name: RUNS[name] for name in ("base", "known")}, train=train)
+    app = shown(m="recall", k="2")
+    assert link(app)["by"] == "item_warmth"
+    assert app.selectbox(key="segments-by").value == "item_warmth"
+    assert link(shown(m="recall", k="2", by="user_warmth"))["by"] == "user_warmth"
+
+
 def test_the_link_keeps_the_segments_the_least_n_and_the_correction(
     films: dict[str, str], shown: Open
 ) -> None:

@@ -47,6 +47,13 @@ class Slices:
         """
         return list(self._data.known_slices(experiment_id))
 
+    def splits(self, experiment_id: str, by: str) -> bool:
+        """Returns whether this attribute makes two or more slices with users who count.
+
+        Raises UnknownName for an unknown attribute ``by``, InputError if the table with it is missing.
+        """
+        return len(self._data.slices_by(experiment_id, by)) > 1
+
     def check(self, experiment_id: str, by: str) -> None:
         """Raises UnknownName if the experiment cannot be sliced by this attribute, InputError if its table is
         missing.

@@ -168,6 +168,11 @@ def slices(experiment_id: str) -> list[str]:
     return answer(workspace().slices.of, (experiment_id,))
 
 
+def splits(experiment_id: str, by: str) -> bool:
+    """Returns whether the attribute makes two or more segments."""
+    return answer(workspace().slices.splits, (experiment_id, by))
+
+
 def attributes(experiment_id: str) -> list[str]:
     return answer(workspace().slices.attributes, (experiment_id,))
 

@@ -9,12 +9,13 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 
 
-def key_below(view: View, heading: str, values: Sequence[tuple[str, str]]) -> Html:
+def key_below(view: View, heading: str, values: Sequence[tuple[str, str]], kind: str = "") -> Html:
     """Returns the marks and names of runs, which only narrow pages show; ``values`` are run ids with a
-    text.
+    text. ``kind`` is a further CSS class, such as ``rd-points`` below a chart of points.
     """
     names = widgets.run_cells(view.marks)
     row = "<span>{name} {value}</span>"
     rows = [html(row, name=names[run], value=value) for run, value in values]
     title = html("<b>{heading}</b>", heading=heading) if heading else Html("")
-    return html('<div class="rd-legend rd-key">{title}{rows}</div>', title=title, rows=join(rows))
+    template = '<div class="{kinds}">{title}{rows}</div>'
+    return html(template, kinds=f"rd-legend rd-key {kind}".strip(), title=title, rows=join(rows))

@@ -37,6 +37,10 @@ BOX = 330
 """The width in px of a select box next to others."""
 LONGEST_TITLE = 38
 """The number of characters for which the narrowest box with names of runs has room."""
+MOST_BLOCKS, FEW_BLOCKS = 10, 8
+"""The number of blocks above which a table on a narrow page shows only some, and how many it shows, which
+narrow.css repeats.
+"""
 NARROWEST_PLOT = 160
 """The width in px below which three tick labels of an axis overlap."""
 NO_LINK = Html("")
@@ -175,7 +179,8 @@ def stacked_table_html(
     label: str = "",
 ) -> Html:
     """Returns a table whose rows become blocks on a narrow page: each cell but the first then shows the title
-    of its column. The arguments are those of ``table_html``.
+    of its column. Of more than ``MOST_BLOCKS`` only ``FEW_BLOCKS`` are there until the reader opens the rest.
+    The arguments are those of ``table_html``.
     """
     runs = run_cells(marks or {})
 
@@ -189,7 +194,19 @@ def stacked_table_html(
     blocks = []
     for first, *others in rows:
         blocks.append([first, *map(named, columns[1:], others)])
-    return table_html(columns, blocks, marks, bands=bands, kind=f"{kind} rd-stacked".strip(), label=label)
+    kind = f"{kind} rd-stacked".strip()
+    table = table_html(columns, blocks, marks, bands=bands, kind=kind, label=label)
+    return join([table, _rest_of_blocks(len(blocks))] if len(blocks) > MOST_BLOCKS else [table])
+
+
+def _rest_of_blocks(n_rows: int) -> Html:
+    """Returns what the reader opens to see all blocks of the table above it; wide pages do not show it."""
+    return html(
+        '<details class="rd-rest"><summary><span>Show all {n}</span><span>Show {few} of {n}</span></summary>'
+        "</details>",
+        n=numbers.count(n_rows),
+        few=FEW_BLOCKS,
+    )
 
 
 def folding_rows(titles: Sequence[str], rows: Sequence[Html]) -> Html:

@@ -14,7 +14,7 @@ from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison.cells import metric_value, metric_values
-from recdash.comparison.segment_wording import flag_sentence, looks, title_parts
+from recdash.comparison.segment_wording import looks, shared_sentences, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
 from recdash.definitions.conventions import POPULATION
@@ -65,24 +65,25 @@ def choose(view: View) -> tuple[str, int, Correction] | None:
         links.page_button("Add data", "upload")
         return None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        by = _choose_by(known)
+        by = _choose_by(view.experiment.id, known)
         least = _choose_least()
         correction = corrections.choose()
     return by, least, correction
 
 
-def _choose_by(known: Sequence[str]) -> str:
-    """Draws the choice of an attribute and returns it.
+def _choose_by(experiment_id: str, known: Sequence[str]) -> str:
+    """Draws the choice of an attribute and returns it; without a choice, the first with two segments.
 
     A link may name an attribute of items without its prefix. Bands come before single numbers.
     """
     known = bands_first(known)
-    wanted = state.params().get("by", known[0])
+    first = next((by for by in known if cached.splits(experiment_id, by)), known[0])
+    wanted = state.params().get("by", first)
     spelled = (wanted, f"item:{wanted}{BANDED}", f"item:{wanted}")
     match = next((by for by in spelled if by in known), None)
     if match is None:
-        st.warning(f"{unavailable('segment', markdown(wanted), markdown(by_title(known[0])))}.")
-    chosen = match or known[0]
+        st.warning(f"{unavailable('segment', markdown(wanted), markdown(by_title(first)))}.")
+    chosen = match or first
     titles = {by: by_title(by) for by in known}
     widgets.select("Segments", "by", titles, chosen, "segments-by", widgets.BOX)
     state.write("by", chosen if match else wanted)
@@ -123,7 +124,7 @@ def gather(view: View, by: str, least: int, correction: Correction) -> SegmentCo
 
 def banner(comparison: SegmentComparison) -> None:
     """Draws a warning for each disagreement between the total and its segments; nothing if there is none."""
-    sentences = [flag_sentence(comparison, flag) for flag in flags(comparison)]
+    sentences = shared_sentences(comparison, flags(comparison))
     if not sentences:
         return
     lines = widgets.paragraphs(sentences[:FEW_FLAGS])

@@ -101,7 +101,8 @@ def draw(view: View, tradeoff: TradeOff) -> None:
     height = {run: tradeoff.goals[1].height(place[1]) for run, place in tradeoff.places.items()}
     named = sorted(set(height) & set(view.verdict_query.shown), key=height.__getitem__, reverse=True)
     y_name, x_name = (metric_at(goal.metric, tradeoff.k) for goal in reversed(tradeoff.goals))
-    st.html(key_below(view, f"{y_name} ({x_name})", [(run, _values(tradeoff, run)) for run in named]))
+    values = [(run, _values(tradeoff, run)) for run in named]
+    st.html(key_below(view, f"{y_name} ({x_name})", values, "rd-points"))
 
 
 def _metrics(tradeoff: TradeOff) -> tuple[str, str]:
