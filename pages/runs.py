@@ -32,8 +32,9 @@ widgets.damaged(workspace.damaged(experiment.id))
 if runs:
     page.show_table(experiment, runs)
     page.show_ledger(workspace, experiment, runs)
-    if experiment.truth is not None:
-        fallback_offer.offer_one([run.id for run in runs if run.archived is None])
+    active = [run.id for run in runs if run.archived is None]
+    if experiment.truth is not None and active:
+        fallback_offer.offer(active, workspace.queries.of(experiment.id))
     page.work_on_one(workspace, experiment, runs)
 if experiment.truth is not None:
     reference_offer.offer(workspace, experiment)

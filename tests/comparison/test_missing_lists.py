@@ -11,6 +11,7 @@ import pytest
 from verdict_table import BASE, LOSS, Table, run
 
 from recdash.comparison import ComparisonQuery, compare
+from recdash.comparison.completion import completion
 from recdash.comparison.missing_lists import missing_lists
 from recdash.comparison.recommendation import recommend
 from recdash.comparison.wording import plain
@@ -76,3 +77,32 @@ def test_without_missing_lists_there_is_nothing_to_say() -> None:
     comparison = compare(source, QUERY)
     assert missing_lists(source, QUERY, comparison.against[0]) is None
     assert "of this loss" not in recommend(source, comparison).text
+
+
+@pytest.mark.parametrize(
+    ("of_served", "own", "sentence"),
+    [
+        (SMALL, "0.196", "about 0.198: not significantly different from Popular (0.200)"),
+        (LARGE, "0.150", "about 0.169: still 16 % below Popular (0.200)"),
+        (1.2 * GAIN, "0.224", "about 0.215: 7.5 % above Popular (0.200)"),
+        (np.zeros(SERVED), "0.200", "about 0.200: as good as Popular (0.200)"),
+    ],
+)
+def test_a_completed_run_is_told_with_how_it_stands_to_popular_items(
+    of_served: np.ndarray, own: str, sentence: str
+) -> None:
+    expected = completion(table(of_served), QUERY, "ALS", "Popular")
+    assert expected is not None
+    assert expected.sentences == (
+        f"Over the 250 users it serves, its nDCG@10 is {own} (Popular: 0.200).",
+        f"With popular items for the others it would be {sentence}.",
+    )
+
+
+def test_without_a_run_of_popular_items_only_the_users_served_are_compared() -> None:
+    source = table(LARGE)
+    renamed = Table({"EASE": source.of["Popular"], "ALS": source.of["ALS"]}, served=source.served)
+    expected = completion(renamed, QUERY, "ALS", "EASE")
+    assert expected is not None
+    assert expected.sentences == ("Over the 250 users it serves, its nDCG@10 is 0.150 (EASE: 0.200).",)
+    assert completion(Table({"Popular": BASE, "ALS": LOSS}), QUERY, "ALS", "Popular") is None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
 import pytest
-from app_pages import USERS, MadeOnce, Open, at_once, link, lists, markup, passed, said, store
+from app_pages import USERS, MadeOnce, Open, at_once, link, lists, markup, passed, press, said, store
 
 from recdash.errors import Problem
 from recdash.service import Workspace
@@ -71,6 +72,21 @@ def test_a_click_excludes_the_users_another_hides_the_line(made_once: MadeOnce, 
     assert "Users without recommendations are excluded from nDCG." in said(app)
     passed(app.button(key="warning-0-hide").click().run())
     assert "are excluded from" not in said(app)
+
+
+@pytest.mark.parametrize("page", ["leaderboard", "segments"])
+def test_the_line_offers_to_complete_the_run(workspace: Workspace, open_page: Open, page: str) -> None:
+    """Popular hits nothing within the first five, so that completing gives nothing to the other users."""
+    train = pd.DataFrame({"user_id": USERS, "item_id": [f"i{number % 20 + 1}" for number in range(1, 21)]})
+    store(workspace, {"popular": lists(9), "half": lists(1, USERS[:10])}, train=train)
+    app = open_page(page, k="5")
+    told = " ".join(element.value.replace("\\", "").replace("\u2060", "") for element in app.markdown)
+    assert "10 users with a relevant item get no recommendations from half." in told
+    assert "Over the 10 users it serves, its nDCG@5 is 1.00 (popular: 0.00)." in told
+    press(app, "Add it with popular items for them")
+    completed = workspace.runs.all(workspace.experiments.all()[0].id)[-1]
+    assert completed.name == "half + popular for the rest"
+    assert completed.id in link(app)["c"]
 
 
 @pytest.mark.parametrize(

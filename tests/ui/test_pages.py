@@ -272,8 +272,11 @@ def test_a_candidate_that_leaves_users_out_can_be_completed_where_it_is_judged(
     app = open_page()
     # popular has nothing within the first five, so that nothing is added to the 12 of 20 users with 1
     told = [element.value.replace("\\", "").replace("\u2060", "") for element in app.markdown]
-    expected = "With those of popular for them, its nDCG@5 would be 0.600; popular has 0.000."
-    assert any(text.endswith(expected) for text in told)
+    expected = (
+        "Over the 12 users it serves, its nDCG@5 is 1.00 (popular: 0.00). With popular items for the "
+        "others it would be about 0.60: above popular (0.00)."
+    )
+    assert any(text.endswith(expected) for text in told), told
     assert any(
         "8 users with a relevant item get no recommendations from als" in element.value
         for element in app.markdown

@@ -12,6 +12,7 @@ import numpy as np
 
 from recdash.comparison import Comparison, ComparisonQuery, compare
 from recdash.comparison.replicates import replicate_differences
+from recdash.domain.defaults import is_popular
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
 from recdash.domain.records import OnlineTest, Replicated, Run
@@ -46,6 +47,7 @@ from recdash.stats.replicates import ReplicateDifference
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.comparison.completion import Completion
     from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.result import Compared
     from recdash.comparison.sensitivity import WhatIf
@@ -124,6 +126,21 @@ class Comparisons:
         beyond the longest list.
         """
         return self._changes(query, self.verdict_state(query.baseline), former, named)
+
+    def completion(self, query: ComparisonQuery, run_id: str) -> Completion | None:
+        """Returns what the run would have if users without recommendations from it got popular items.
+
+        It is compared with the experiment's run of popular items, or without one with the query's baseline.
+        None if there is nothing to complete, and for a metric without a value per user.
+        """
+        from recdash.comparison.completion import completion
+
+        experiment = self._store.runs.get(run_id).experiment
+        others = (run for run in self._store.runs.of_experiment(experiment) if run.id != run_id)
+        popular = next((run.id for run in others if is_popular(run.name)), query.baseline)
+        if popular == run_id or not define(query.metric).has_user_values:
+            return None
+        return completion(self._source_of(query), query, run_id, popular)
 
     def verdict_state(self, run_id: str) -> Hashable:
         """Returns a hashable value that changes whenever a verdict may change.

@@ -19,6 +19,7 @@ from recdash.metrics.populations import POPULATION, WHO_COUNTS
 from recdash.metrics.ratings import RatingMetric
 from recdash.ui.app import state
 from recdash.ui.app.state import View, workspace
+from recdash.ui.components import fallback_offer
 
 WITH_LISTS, ANY_LIST = "both", "run"
 DISMISSED = "recdash.dismissed"
@@ -37,12 +38,12 @@ def banner(view: View, run_ids: Sequence[str], *, without: Collection[str] = ())
     for place, problem in enumerate(problems):
         is_hidden = problem.code in without or problem in _dismissed()
         if not is_hidden and (problem.code != LISTS_MISSING or reads_lists(view.metric)):
-            _line(view, problem, f"warning-{place}")
+            _line(view, problem, list(known), f"warning-{place}")
 
 
-def _line(view: View, problem: Problem, key: str) -> None:
-    """Draws a warning, which opens to show what to do, with the button of ``switch_of`` and a button that
-    hides it.
+def _line(view: View, problem: Problem, run_ids: Sequence[str], key: str) -> None:
+    """Draws a warning about the runs, which opens to show what to do, with the button of ``switch_of``, the
+    offer to complete runs, and a button that hides it.
     """
     switch = switch_of(view.metric) if problem.code == LISTS_MISSING else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False, key=key):
@@ -50,6 +51,8 @@ def _line(view: View, problem: Problem, key: str) -> None:
         if switch:
             label, metric = switch
             st.button(label, key=f"{key}-switch", type="tertiary", on_click=_choose, args=(metric,))
+        if problem.code == LISTS_MISSING:
+            fallback_offer.in_popover(run_ids, view.verdict_query, view.candidate_ids, f"{key}-complete")
         st.button(
             "Hide",
             key=f"{key}-hide",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,37 +15,45 @@ from recdash.service import FallbackOffer
 from recdash.ui.app import cached, state
 from recdash.ui.components import widgets
 
+if TYPE_CHECKING:
+    from recdash.comparison import ComparisonQuery
 
-def offer(run_ids: Sequence[str], *, shown: Sequence[str] = (), expected: str = "") -> None:
-    """Draws a button for each of the runs that can be completed with popular items; nothing for viewers.
 
-    ``expected`` says what may come of it. ``shown`` are the candidates that the page compares. A new one is
-    added to them, unless they are already as many as a page can compare.
+def in_popover(run_ids: Sequence[str], query: ComparisonQuery, shown: Sequence[str], key: str) -> None:
+    """Draws the offers in a popover; nothing if there are none, and for viewers."""
+    if offers := _offers(run_ids):
+        with st.popover("Add popular items", type="tertiary", key=key):
+            _choose(offers, query, shown)
+
+
+def offer(run_ids: Sequence[str], query: ComparisonQuery) -> None:
+    """Draws the offers of the runs; nothing if there are none, and for viewers. ``query`` has the metric for
+    which they say what a completed run would have.
     """
-    workspace = state.workspace()
-    if not workspace.person.may("editor"):
-        return
-    for known in workspace.runs.fallback_offer(run_ids):
-        _draw(known, shown, expected)
+    if offers := _offers(run_ids):
+        _choose(offers, query, ())
 
 
-def offer_one(run_ids: Sequence[str]) -> None:
-    """Draws the same for one of the runs, with a choice of it if there are several; nothing for viewers."""
+def _offers(run_ids: Sequence[str]) -> list[FallbackOffer]:
     workspace = state.workspace()
-    offers = workspace.runs.fallback_offer(run_ids) if workspace.person.may("editor") else []
-    if not offers:
-        return
+    return workspace.runs.fallback_offer(run_ids) if workspace.person.may("editor") else []
+
+
+def _choose(offers: Sequence[FallbackOffer], query: ComparisonQuery, shown: Sequence[str]) -> None:
+    """Draws the offer of one run, with a choice of it if there are several.
+
+    ``shown`` are the candidates that the page compares. The new run is added to them, unless they are already
+    as many as a page can compare.
+    """
     names = {known.run_id: known.name for known in offers}
     chosen = offers[0].run_id
     if len(offers) > 1:
         label, key = f"{len(offers)} runs leave out users", "run-to-complete"
         chosen = widgets.pick(label, names, chosen, key, width=widgets.BOX)
-    _draw(next(known for known in offers if known.run_id == chosen), (), "")
-
-
-def _draw(known: FallbackOffer, shown: Sequence[str], expected: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key=f"fallback-{known.run_id}"):
-        st.markdown(markdown(" ".join(filter(None, (sentence(known), expected)))))
+    known = next(known for known in offers if known.run_id == chosen)
+    expected = state.workspace().comparisons.completion(query, chosen)
+    with st.container(key=f"fallback-{known.run_id}", gap="small"):
+        st.markdown(markdown(" ".join([sentence(known), *(expected.sentences if expected else ())])))
         if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):
             _add(known, shown)
         if len(shown) >= MOST_CANDIDATES:

@@ -15,7 +15,6 @@ from recdash.comparison import headlines
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
 from recdash.comparison.wording import differences_note, level, n_tested, short_interval, tiles_note
-from recdash.domain.defaults import is_popular
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -28,7 +27,6 @@ from recdash.ui.app.state import View, workspace
 from recdash.ui.components import (
     comparability_banner,
     decision_links,
-    fallback_offer,
     online_tests,
     reference_offer,
     replicate_spread,
@@ -116,29 +114,10 @@ def show_recommendation(view: View, today: Recommendation) -> None:
     with st.container(border=True, key="headline", gap=None):
         st.html(verdict_card.card(view, today, standing))
         decision_links.offer_to_decide(view, today, standing)
-        if today.evidence.leader is not None and today.action != "not comparable":
-            leader = today.evidence.leader.candidate
-            fallback_offer.offer([leader], shown=view.candidate_ids, expected=expected_of_fallback(today))
         comparability_banner.banner(view, view.verdict_query.shown)
         if today.cases:
             what_would_change(view)
     state.show_below_title()
-
-
-def expected_of_fallback(today: Recommendation) -> str:
-    """Returns what the candidate in question would have if users without recommendations got the baseline's:
-    ``With those of popular for them, its nDCG@10 would be 0.0430; popular has 0.0435.`` Empty if this is
-    unknown, and if the baseline does not recommend popular items, with which the candidate is completed.
-    """
-    evidence = today.evidence
-    case = today.case_of(evidence.leader.candidate) if evidence.leader else None
-    if case is None or case.missing is None or not is_popular(evidence.base):
-        return ""
-    metric, base = evidence.comparison.query.metric, case.pair.base_value
-    value, of_base = (cell.shown for cell in metric_values(metric, [case.missing.completed(case.pair), base]))
-    where = evidence.comparison.query.where
-    begin = f"With those of {evidence.base} for them, its {where} would be {value}"
-    return f"{begin}; {evidence.base} has {of_base}."
 
 
 @st.fragment(parallel=True)
