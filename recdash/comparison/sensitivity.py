@@ -359,11 +359,12 @@ def _within_slice(today: Recommendation, pair: Pair) -> tuple[str, bool]:
     """Returns what a slice with a known finding would change, such as ``Changes: keep Popular (equal for
     every user, n = 110)``, and whether it would.
 
-    Where the candidate is not better there is no reason to leave the baseline.
+    Where the candidate is not better there is no reason to leave the baseline. Where data are too few to
+    recommend anything, any finding changes that.
     """
     base, n_users = today.evidence.base, numbers.count(pair.paired.n)
-    is_better, is_kept = pair.judged.word == "better", today.action == "keep"
-    if is_better == is_kept:
+    is_better = pair.judged.word == "better"
+    if today.action == "collect data" or is_better == (today.action == "keep"):
         change = f"{today.evidence.name} is better than {base}" if is_better else f"keep {base}"
         why = "" if is_better else f"{_WITHIN.get(pair.words, pair.words)}, "
         return f"Changes: {change} ({why}n = {n_users})", True

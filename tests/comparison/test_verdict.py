@@ -654,6 +654,16 @@ def test_a_slice_of_another_mind_is_named() -> None:
     assert questions(result)["Only new users"] == "Changes: keep Popular (worse, n = 64)"
 
 
+def test_where_data_are_too_few_a_slice_with_a_finding_changes_the_answer() -> None:
+    """Nothing can be recommended over all users, so that a better slice is not the same result."""
+    gaining = np.r_[:60, 110:200]
+    source = Table({"Popular": BASE, "ALS": UNSURE}, cuts=[part("New users", gaining)])
+    few = today(source)
+    assert few.action == "collect data"
+    answers = questions(changes(source, few, depth=10, users="truth"))
+    assert answers["Only new users"] == "Changes: ALS is better than Popular (n = 150)"
+
+
 @pytest.mark.parametrize(
     ("table", "words"),
     [
