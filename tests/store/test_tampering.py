@@ -185,10 +185,6 @@ TAMPERINGS = {
         statement("UPDATE experiment SET baseline = (SELECT id FROM run WHERE name = 'als')"), "experiment",
         "experiment 'Films'", "content",
     ),
-    "insert a file without content": (
-        statement("INSERT INTO artifact VALUES (printf('%064d', 0), 5, '2026-03-01 00:00:00')"), "artifact",
-        f"file {'0' * 64}", "missing",
-    ),
     "resize a file": (
         statement("UPDATE artifact SET n_bytes = n_bytes + 1 WHERE sha256 IN (SELECT truth FROM experiment)"),
         "artifact", "experiment 'Films'", "bytes",
