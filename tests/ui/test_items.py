@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from app_pages import MadeOnce, Open, at_once, link, markup, passed, seen, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
+from recdash.ui.components import widgets
 
 open_page = at_once
 TRUTH = pd.DataFrame(
@@ -202,3 +204,8 @@ def test_of_a_table_that_is_too_long_for_a_browser_the_beginning_is_shown() -> N
     long = passed(AppTest.from_function(long_table, kwargs={"n_rows": 10_001}).run())
     assert long.dataframe[0].value["item_id"].tolist() == list(range(10_000))
     assert long.caption[0].value == "The first 10,000 of 10,001 rows; the CSV holds all."
+
+
+def test_narrow_pages_hide_the_blocks_after_those_that_are_said() -> None:
+    css = (Path(widgets.__file__).parents[1] / "app" / "narrow.css").read_text(encoding="utf-8")
+    assert f"tbody tr:nth-child(n + {widgets.FEW_BLOCKS + 1})" in css
