@@ -22,8 +22,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 #   this limit, 32 without.
 # - By default the size from which a block is mapped on its own grows up to 32 MB, so freed arrays stay as
 #   gaps. Arrow's own allocator keeps what was freed, too. Storing a run of 21 million rows grew a process by
-#   260 MiB without the limit and without Arrow's use of malloc, by 207 with both, for some 2 s more processor
-#   time than the 8 s before.
+#   at most 260 MiB without the limit and without Arrow's use of malloc, by 207 with both, for some 2 s more
+#   processor time than the 8 s before.
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 LEAST_MAPPED_BYTES, MOST_ARENAS = 1 << 20, 2
 with suppress(OSError, AttributeError, TypeError):

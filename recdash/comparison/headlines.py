@@ -153,7 +153,7 @@ def named_places(places: Sequence[str], of: int = 0) -> str:
     'EASE'``; if there are many, the first ones and how many more. ``Every run`` if they are all ``of`` them.
     """
     names = [re.sub(r"^run '(.+?)'(?=$|, )", r"\1", place) for place in places]
-    if of > 1 and len(names) == of and all(re.fullmatch("run '.+?'", place) for place in places):
+    if of > 1 and list(places) == [f"run '{name}'" for name in names] and len(names) == of:
         return "Every run"
     more = len(names) - MOST_NAMED
     return listed(names if more <= 1 else [*names[:MOST_NAMED], f"{more} more runs"])

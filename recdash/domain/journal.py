@@ -33,6 +33,13 @@ class Entry:
     text: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def subject_name(self) -> str:
+        """Returns the name of the run or variant that is proposed or decided; "" if it is none."""
+        subject = self.facts.get("subject") or {}
+        named = subject.get("run") or subject.get("variant") or {}
+        return str(named.get("name", ""))
+
 
 @dataclass(frozen=True)
 class Report:

@@ -702,6 +702,7 @@ def test_a_decision_is_about_a_variant_where_no_run_is_stored(shop: tuple[Worksp
     assert (later.headline, space.journal.last_decision(test.experiment)) == ("Don't ship B", later)
     card = next(card for card in space.overview.cards() if card.experiment.id == test.experiment)
     assert card.decision == later
+    assert [change.what for change in card.history[:2]] == ["decided: Don't ship – B", "decided: Ship – B"]
     assert space.overview.today(card).standing is None
 
 

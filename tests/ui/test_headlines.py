@@ -294,3 +294,9 @@ def test_places_of_notices_are_names_on_pages_and_only_the_first_of_many() -> No
         "a, column 'user_id' and table 'truth'"
     )
     assert headlines.named_places(places) == "it's 0, it's 1, it's 2 and 17 more runs"
+
+
+def test_places_that_are_more_than_runs_are_never_every_run() -> None:
+    assert headlines.named_places(["run 'it's a'", "run 'b'"], of=2) == "Every run"
+    columns = ["run 'a', column 'score'", "run 'b', column 'rank'"]
+    assert headlines.named_places(columns, of=2) == "a, column 'score' and b, column 'rank'"

@@ -112,8 +112,7 @@ def _loaded(changes: Sequence[HistoryEvent]) -> Sequence[HistoryEvent]:
 
 
 def _of_entry(entry: Entry) -> HistoryEvent:
-    subject = entry.facts.get("subject") or {}
-    name = (subject.get("run") or {}).get("name", "")
+    name = entry.subject_name
     if entry.kind == "decision":
         label = LABELS[entry.facts["outcome"]]
         return HistoryEvent(entry.created, f"decided: {label}{f' – {name}' if name else ''}", entry.author)

@@ -342,8 +342,8 @@ class Comparisons:
         )
 
     def _longest_list(self, run_ids: Sequence[str], depth: int) -> int:
-        """Returns the length of the runs' longest list: at a larger k, nothing differs. ``depth`` if no run
-        has lists, such as runs with rating predictions only.
+        """Returns the length of the runs' longest list: a larger k counts no further items. ``depth`` if no
+        run has lists, such as runs with rating predictions only.
         """
         runs = [self._data.cached_run(run_id) for run_id in run_ids]
         with_lists = (self._data.replicates_of(run.id) if run.is_mean else (run,) for run in runs)

@@ -107,10 +107,7 @@ def _decided(entry: Entry) -> str:
 
 
 def _about(entry: Entry | None) -> str:
-    if entry is None or "subject" not in entry.facts:
-        return ""
-    about = entry.facts["subject"]["run"] or entry.facts["subject"].get("variant")
-    return str(about["name"]) if about else ""
+    return "" if entry is None else entry.subject_name
 
 
 def _thing(entry: Entry | None) -> str:
