@@ -31,7 +31,7 @@ from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 
 Drawn = Literal["line", "points"]
-HEIGHT, MARGIN, GAP = 300, (54, 12, 34, 34), 0.035
+HEIGHT, MARGIN, GAP = 300, (64, 12, 34, 34), 0.035
 WIDE_RATIO = 3
 """Intervals of days that are this many times as wide as the median one extend beyond the axis."""
 
@@ -85,7 +85,9 @@ def over_time(
     room = 0.04 * (max(known) - min(known)) or 0.5
     first, last = min(known) - room, max(known) + room
     ticks: Trace = {"tickvals": list(days), "ticktext": list(days.values())}
-    layout: dict[str, Any] = {"yaxis": value_axis(palette, ends, 4, sign=True, ticklabelstandoff=6)}
+    layout: dict[str, Any] = {
+        "yaxis": value_axis(palette, ends, 4, sign=True, unit=" %", ticklabelstandoff=6)
+    }
     traces: list[Trace] = []
     for index, (variant, points) in enumerate(series.items()):
         mark, panel, left = marks[variant], panel_number(index), index / beside

@@ -153,12 +153,19 @@ def axis(
 
 
 def value_axis(
-    palette: Palette, ends: tuple[float, float], n_ticks: int, *, sign: bool = False, **options: Any
+    palette: Palette,
+    ends: tuple[float, float],
+    n_ticks: int,
+    *,
+    sign: bool = False,
+    unit: str = "",
+    **options: Any,
 ) -> dict[str, Any]:
-    """Returns an axis with about ``n_ticks`` round numbers between ``ends``; it runs backwards if the first
-    end is the larger one.
+    """Returns an axis with about ``n_ticks`` round numbers between ``ends``, each followed by the ``unit``;
+    it runs backwards if the first end is the larger one.
     """
     ticks = tick_labels(numbers.ticks(min(ends), max(ends), n_ticks), sign=sign)
+    ticks["ticktext"] = [f"{label}{unit}" for label in ticks["ticktext"]]
     return axis(palette, ends[0], ends[1], **ticks, **options)
 
 

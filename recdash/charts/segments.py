@@ -34,7 +34,7 @@ TITLE_ROOM, LONGEST_TITLE = (96, 280), 40
 LETTER = 6.6
 """Approximate width of a title's letter in px."""
 USUAL_WIDTH = 1112
-"""Width of a figure in px, for which the room for words is computed."""
+"""Width of a figure in px on a page that is not narrow."""
 LEAST_ROOM, MOST_ROOM = 0.1, 0.45
 """Smallest and largest share of a panel's width for the words to the right of its marks."""
 NEAR_SIDE = 0.35
@@ -76,16 +76,19 @@ def segment_panels(
     marks: Marks,
     palette: Palette,
     ends: tuple[float, float],
+    *,
+    width: int = USUAL_WIDTH,
 ) -> go.Figure:
     """Returns the figure of ``dots``, {run id: one point per row of ``lines``}; panels are as wide as if
     ``beside`` of them were in a row.
 
-    ``ends`` are the ends of the axis, the same in all figures. If no point has a ``tick``, the axis shows
-    differences from the baseline.
+    ``width`` is that of the figure in px, for which the room for words is computed. ``ends`` are the ends of
+    the axis, the same in all figures. If no point has a ``tick``, the axis shows differences from the
+    baseline.
     """
     right, top, bottom = MARGIN
     left_room = _title_room(lines)
-    words_room = _words_room(dots, beside, USUAL_WIDTH - left_room)
+    words_room = _words_room(dots, beside, width - left_room)
     differences = not any(is_number(dot.tick) for dot in chain.from_iterable(dots.values()))
     size = f'<span style="font-size:12px;color:{palette.muted}">'
     short = shortened([row.title for row in lines], LONGEST_TITLE)

@@ -70,6 +70,15 @@ class OnlineRow:
         return self.plain_lift is not None
 
     @property
+    def judged_interval(self) -> tuple[float | None, float | None]:
+        """Returns the ends of the corrected interval, on which the finding is based; if there is none, of the
+        plain 95 % interval.
+        """
+        if self.corrected_low is None:
+            return self.lift_low, self.lift_high
+        return self.corrected_low, self.corrected_high
+
+    @property
     def narrower(self) -> float | None:
         """Returns the share by which CUPED made the interval narrower; None if the lift is not adjusted."""
         if None in (self.lift_low, self.plain_low):

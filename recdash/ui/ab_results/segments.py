@@ -10,7 +10,7 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
-from recdash.charts.segments import Look, SegmentPoint, SegmentRow, ends_of, segment_panels
+from recdash.charts.segments import USUAL_WIDTH, Look, SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN = "(unknown)"
+NARROW = 400
+"""Width of a figure in px on a phone."""
 MOST_SEGMENTS, MOST_NAMED = 20, 4
 Rows = Mapping[str, Mapping[str, Row]]
 """Variant → segment → row of results."""
@@ -97,7 +99,10 @@ def _draw(ab_test: AbTest, metric: str, rows: Rows) -> None:
     with st.container(key=f"panels-{beside}-segments"):
         for place, line in enumerate(lines):
             dots_of_line = {variant: dots[variant] for variant in line}
-            chart = segment_panels(labels, dots_of_line, beside, ab_test.marks, theme.palette(), ends)
+            width = NARROW if beside == 1 else USUAL_WIDTH  # one panel fits on a phone
+            chart = segment_panels(
+                labels, dots_of_line, beside, ab_test.marks, theme.palette(), ends, width=width
+            )
             widgets.chart(chart, f"ab-segments-{place}", _alt(ab_test, metric, rows, line))
     plain = " Lifts are unadjusted (no CUPED)."
     st.caption(f"{_caption(len(largest), rows)}{plain if ab_test.is_adjusted(metric) else ''}")

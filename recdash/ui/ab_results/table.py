@@ -21,11 +21,11 @@ from recdash.online.analysis.judgement import SIGNS, TONES
 from recdash.online.analysis.next_step import Action, brief, is_out_of_reach
 from recdash.ui.ab_results.definitions import GUIDE, definitions
 from recdash.ui.ab_results.page import ROLES, AbTest
-from recdash.ui.ab_results.wording import SIGNIFICANT, meaning, reading, variant_cell, wanted
+from recdash.ui.ab_results.wording import SIGNIFICANT, marks_of_chart, meaning, reading, variant_cell, wanted
 from recdash.ui.app import links, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
-from recdash.ui.components.lift_words import estimate, interval_of, lift_text
+from recdash.ui.components.lift_words import estimate, lift_text
 from recdash.ui.components.online_tests import SHARE
 from recdash.ui.components.widgets import table_html
 
@@ -67,6 +67,8 @@ def _show_lifts(ab_test: AbTest) -> None:
             st.html(html('<div class="rd-board-head">Lift over {control}, %</div>', control=control))
             chart = lifts(drawn(ab_test), ab_test.marks, theme.palette())
             widgets.chart(chart, "ab-lifts", alt(ab_test), narrowest=0)
+        with st.container(key="ab-lifts-caption"):
+            widgets.chart_caption(marks_of_chart(ab_test))
         hint = "Some columns are hidden in a narrow window; the table below has all."
         st.html(f'<p class="rd-if-narrow">{hint}</p>')
 
@@ -115,7 +117,7 @@ def drawn(ab_test: AbTest) -> list[LiftRow | None]:
 
 
 def _lift(ab_test: AbTest, row: OnlineRow) -> LiftRow:
-    low, high = map(percent, interval_of(row))
+    low, high = map(percent, row.judged_interval)
     return LiftRow(
         variant=row.variant,
         lift=percent(row.lift),
@@ -131,7 +133,7 @@ def _lift(ab_test: AbTest, row: OnlineRow) -> LiftRow:
 
 
 def _hover(ab_test: AbTest, row: OnlineRow) -> str:
-    amount, interval = estimate(row.lift, *interval_of(row))
+    amount, interval = estimate(row.lift, *row.judged_interval)
     _, always_valid = estimate(row.lift, row.sequence_low, row.sequence_high)
     lines = [
         f"{plotly(ab_test.names[row.variant])}, {plotly(row.title)}",
@@ -151,7 +153,7 @@ def _plain(row: OnlineRow) -> str:
 
 def alt(ab_test: AbTest) -> str:
     findings = [
-        f"{row.title}, {ab_test.names[row.variant]} {estimate(row.lift, *interval_of(row))[0]} "
+        f"{row.title}, {ab_test.names[row.variant]} {estimate(row.lift, *row.judged_interval)[0]} "
         f"{shown(row.word)}"
         for row in ab_test.lifted()
     ]
@@ -248,7 +250,7 @@ def counts(row: OnlineRow) -> str:
 
 def _lift_cell(row: OnlineRow) -> Html:
     plain = f"without CUPED {_plain(row)}" if row.plain_lift is not None else ""
-    lift, interval = estimate(row.lift, *interval_of(row), unit="")
+    lift, interval = estimate(row.lift, *row.judged_interval, unit="")
     adjusted = html('<small class="rd-muted">adjusted</small> ') if plain else Html("")
     cell = html('{adjusted}<b title="{plain}">{lift}</b>', adjusted=adjusted, plain=plain, lift=lift)
     return widgets.two_lines(cell, interval)

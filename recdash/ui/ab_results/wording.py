@@ -23,6 +23,7 @@ INTERVALS = (
     "Thick: fixed-horizon 95 % CI. Thin: always-valid CI, safe for early stopping; "
     f"shown from {MANY_LOOKS.users} users per variant on."
 )
+INCONCLUSIVE = "Inconclusive does not prove equality."
 AGGREGATED = "As aggregated before the upload."
 LONGEST_CELL = 34
 
@@ -122,11 +123,15 @@ def reading(ab_test: AbTest) -> list[str]:
     """Returns the notes below the table of lifts."""
     if not ab_test.challengers:
         return [counting(ab_test)]
-    marks = "Filled: significant. Hollow: inconclusive, which does not prove equality."
-    margin = " Dashed line: guardrail margin." if ab_test.rows("guardrail") else ""
-    lines = [f"{INTERVALS} {marks}{margin}", counting(ab_test), monitored(ab_test), _adjusted(ab_test)]
+    lines = [INCONCLUSIVE, counting(ab_test), monitored(ab_test), _adjusted(ab_test)]
     named = [replace(row, variant=ab_test.names[row.variant]) for row in ab_test.lifted()]
     return [line for line in [*lines, *(f"– {note}" for note in validity_notes(named))] if line]
+
+
+def marks_of_chart(ab_test: AbTest) -> str:
+    """Returns what the marks of the chart beside the table mean."""
+    margin = " Dashed line: guardrail margin." if ab_test.rows("guardrail") else ""
+    return f"{INTERVALS} Filled: significant. Hollow: inconclusive.{margin}"
 
 
 def monitored(ab_test: AbTest) -> str:

@@ -7,15 +7,6 @@ from recdash.formatting.numbers import percent
 from recdash.online import OnlineRow
 
 
-def interval_of(row: OnlineRow) -> tuple[float | None, float | None]:
-    """Returns the corrected interval, on which the finding is based; if there is none, the plain 95 %
-    interval.
-    """
-    if row.corrected_low is None:
-        return row.lift_low, row.lift_high
-    return row.corrected_low, row.corrected_high
-
-
 def estimate(lift: float | None, low: float | None, high: float | None, unit: str = " %") -> tuple[str, str]:
     """Returns a lift and its interval in %; the arguments are shares."""
     return numbers.estimate(percent(lift), percent(low), percent(high), unit)
@@ -23,7 +14,7 @@ def estimate(lift: float | None, low: float | None, high: float | None, unit: st
 
 def lift_text(row: OnlineRow) -> str:
     """Returns the lift and its interval, such as ``Engagement rate +4.8 % (95 % CI +1.6 to +8.1 %)``."""
-    amount, interval = estimate(row.lift, *interval_of(row))
+    amount, interval = estimate(row.lift, *row.judged_interval)
     adjusted = ", CUPED-adjusted" if row.plain_lift is not None else ""
     ends = "" if interval == numbers.NONE else f" (95 % CI {interval}{adjusted})"
     return f"{row.title} {amount}{ends}"

@@ -27,7 +27,7 @@ from recdash.online.off_policy.ope import UNIFORM, ope
 from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
 from recdash.ui.components import file_zone, widgets
-from recdash.ui.components.templates import TEMPLATES, template_button
+from recdash.ui.components.templates import template_button
 from recdash.ui.components.widgets import table_html
 from recdash.web.received_files import ReceivedFile
 
@@ -63,7 +63,7 @@ def ask() -> OffPolicyRequest | None:
     get_ready()
     left, right = st.columns(2, gap="large")
     with left:
-        log = _file("bandit", "Log: item shown, its propensity, and whether it was clicked")
+        log = _file("bandit", "Log: item shown, its propensity (the chance to show it), and whether clicked")
     with right:
         chosen = widgets.choice("Target policy", "target", TARGETS, UNIFORM)
         if chosen == UNIFORM:
@@ -90,7 +90,6 @@ def ask() -> OffPolicyRequest | None:
 def _file(kind: str, label: str) -> ReceivedFile | None:
     with st.container(gap="xsmall"):
         files = file_zone.show(label, f"off-policy-{kind}")
-        st.caption(TEMPLATES[kind].purpose)
         template_button(kind, "off-policy")
     return files[-1] if files else None
 
@@ -120,8 +119,8 @@ def explain() -> None:
     """Says what the page is for, while there is no log."""
     widgets.title(
         "What would another recommender have earned?",
-        "An estimate from a log, without a new test (off-policy). It needs a log of a recommender that chose "
-        "items partly at random and recorded each item's propensity, the probability of showing it.",
+        "An estimate from a log, without a new test (off-policy). The recommender in the log must have "
+        "chosen items partly at random.",
     )
 
 
