@@ -17,7 +17,8 @@ def lift_numbers(results: OnlineResults, variant: str) -> list[tuple[str, KeyNum
     goals = [row for row in rows if row.role == "goal"]
     guardrails = sorted((row for row in rows if row.role == "guardrail"), key=_urgency)[:1]
     chosen = [*goals[: MOST - len(guardrails)], *guardrails]
-    return [(row.metric, _number(row, len(goals))) for row in chosen]
+    n_corrected = sum(row.role == "goal" and row.p is not None for row in results.rows if not row.is_control)
+    return [(row.metric, _number(row, n_corrected)) for row in chosen]
 
 
 def _urgency(row: OnlineRow) -> int:
@@ -25,13 +26,16 @@ def _urgency(row: OnlineRow) -> int:
     return {"broken": 0, "holds": 2}.get(row.word, 1)
 
 
-def _number(row: OnlineRow, n_goals: int) -> KeyNumber:
-    """Returns a lift with the interval that judges it, which Holm corrects if there are several goals."""
-    is_corrected = row.role == "goal" and n_goals > 1 and row.corrected_low is not None
-    low, high = (row.corrected_low, row.corrected_high) if is_corrected else (row.lift_low, row.lift_high)
+def _number(row: OnlineRow, n_corrected: int) -> KeyNumber:
+    """Returns a lift with the interval that judges it. ``n_corrected`` is the number of lifts in goals, of
+    all variants, that Holm corrects together.
+    """
+    is_corrected = row.role == "goal" and n_corrected > 1
+    low, high = row.judged_interval
     lift, ends = numbers.estimate(percent(row.lift), percent(low), percent(high), unit=" %")
-    note = f"{LIFT_LEVEL} {ends}" if low is not None and high is not None else row.note or "no interval"
-    corrected = ", Holm" if is_corrected else ""
+    has_interval = low is not None and high is not None
+    note = f"{LIFT_LEVEL} {ends}" if has_interval else row.note or "no interval"
+    corrected = ", Holm" if is_corrected and has_interval else ""
     title = row.title
     if row.role == "guardrail":
         limit = f", margin {100 * row.margin:g} %" if row.margin else ""

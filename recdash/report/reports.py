@@ -162,9 +162,8 @@ class Reports:
         moment, versions = moment or self._workspace.now(), versions or versions_here()
         if head is None:
             head = "" if self._workspace.person.is_guest else store.audit.last()
-        context = ReportContext(
-            self._workspace, question, moment, check_blocks(blocks), versions, home, form, wording, head
-        )
+        names = check_blocks(blocks, has_runs=question.query is not None)
+        context = ReportContext(self._workspace, question, moment, names, versions, home, form, wording, head)
         return content(context, title=title, narrative=narrative, author=author, live=live)
 
     def write(

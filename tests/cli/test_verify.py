@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from decision_worlds import sessions
 
 from recdash.cli import main
+from recdash.service import Workspace
 from recdash.store.checksums import checksum, key_checksum
 
 
@@ -96,3 +98,21 @@ def test_what_was_not_computed_again_is_counted_beyond_what_is_named(monkeypatch
     monkeypatch.setattr("recdash.report.reproduce.verify.SAMPLE", 1)
     facts = json.loads(verified("--format", "json").stdout)
     assert (facts["n_not_recomputed"], facts["n_not_sampled"]) == (1, n_all - 1)
+
+
+def test_an_ab_test_without_runs_and_the_decision_on_it_are_as_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
+    monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
+    space = Workspace.open()
+    experiment = space.experiments.create("shop")
+    tables = {"sessions": sessions({"A": 60, "B": 120})}
+    space.online_tests.add(experiment.id, "checkout", tables, control="A")
+    space.decisions.decide(experiment.id, "ship", variant="B", text="More watch time.")
+    space.online_tests.delete(space.online_tests.add(experiment.id, "again", tables).id, "again")
+    space.store.close()
+    result = verified("--all", "--head", head_of(tmp_path / "recdash.db"), "--format", "json")
+    facts = json.loads(result.stdout)
+    assert (result.exit_code, facts["findings"], facts["not_recomputed"]) == (0, [], [])
+    assert "checkout" in " ".join(facts["recomputed"])

@@ -11,6 +11,7 @@ import pytest
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound
 from recdash.online import OnlineRules
+from recdash.report.document import Command
 from recdash.report.formats.registry import FORMS, write
 from recdash.report.reports import Reports
 from recdash.report.reproduce.reproduce import reproduction
@@ -113,3 +114,13 @@ def test_it_follows_a_purge(workspace: Workspace, shop: OnlineTest) -> None:
 def test_an_unknown_test_is_refused(workspace: Workspace, shop: OnlineTest) -> None:
     with pytest.raises(NotFound):
         Reports(workspace).question(shop.experiment, test="another")
+
+
+def test_its_command_names_its_own_sections(workspace: Workspace, shop: OnlineTest) -> None:
+    reports = Reports(workspace)
+    document = reports.content(reports.question(shop.experiment))
+    assert document.blocks == ("defined", "online", "decisions", "caveats", "reproducing")
+    commands = [part.line for part in document.sections[-1].parts if isinstance(part, Command)]
+    (again,) = [line for line in commands if line.startswith("recdash report")]
+    assert "--block evidence" not in again
+    assert "--block online" in again

@@ -19,9 +19,10 @@ from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
 from recdash.online.rules import OnlineRules
 from recdash.service import Workspace
+from recdash.service.access.maintenance import restore
 from recdash.store import open_store
 
-MARY = Person("Mary", "editor")
+MARY, ADMIN = Person("Mary", "editor"), Person("Ann", "admin")
 BEGIN = datetime(2026, 10, 9, 12, tzinfo=UTC)
 
 
@@ -735,3 +736,30 @@ def test_an_unknown_variant_or_test_is_refused(shop: tuple[Workspace, OnlineTest
         space.decisions.decide(test.experiment, "ship", variant="Z", text="Why not?")
     with pytest.raises(NotFound):
         space.decisions.decide(test.experiment, "ship", variant="B", test="gone", text="Why not?")
+
+
+def test_a_purge_changes_the_test_and_keeps_the_decision_on_its_variant(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More watch time.")
+    admin = Workspace(space.store, person=ADMIN)
+    done = admin.purge.user("B-0")
+    assert (done.mentioned, done.left) == ((), "")
+    kept = space.journal.decision(made.id)
+    assert (kept.headline, kept.online) == ("Ship B", made.online)
+    assert space.decisions.since(made.id), "the numbers are those of one user less"
+    assert admin.audit.check() == []
+
+
+def test_a_decision_on_a_variant_is_in_a_backup(shop: tuple[Workspace, OnlineTest], tmp_path: Path) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More watch time.")
+    done = Workspace(space.store, person=ADMIN).maintenance.back_up(tmp_path / "kept.tar")
+    there = tmp_path / "there"
+    restore(done.path, f"sqlite:///{there}/recdash.db", there / "artifacts", person=ADMIN)
+    restored = open_at(there, ADMIN)
+    kept = restored.journal.decision(made.id)
+    assert (kept.headline, kept.online, kept.author) == ("Ship B", made.online, "Mary")
+    assert restored.decisions.since(made.id) == []
+    assert restored.audit.check() == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from recdash.domain.records import OnlineTest
 from recdash.online import OnlineRules
 from recdash.report.reports import Reports
 from recdash.service import Workspace
+from recdash.ui.components import lift_words
 
 open_page = at_once
 USERS = 800
@@ -141,7 +144,7 @@ def test_home_names_the_last_deed(workspace: Workspace, shop: OnlineTest) -> Non
     assert card.last_change.what == "added the A/B test checkout"
 
 
-def test_the_plan_is_asked_for_on_the_decision(workspace: Workspace, open_page: Open) -> None:
+def small(workspace: Workspace) -> OnlineTest:
     """1.02 orders against 0.85: significant in one look, not under continuous monitoring."""
     rng = np.random.default_rng(5)
     is_new = np.arange(USERS) % 2 == 1
@@ -153,8 +156,99 @@ def test_the_plan_is_asked_for_on_the_decision(workspace: Workspace, open_page: 
         }
     )
     experiment = workspace.experiments.create("Small")
-    test = workspace.online_tests.add(experiment.id, "small", {"sessions": table})
-    app = open_page(e=experiment.id)
+    return workspace.online_tests.add(experiment.id, "small", {"sessions": table})
+
+
+def test_the_plan_is_asked_for_on_the_decision(workspace: Workspace, open_page: Open) -> None:
+    test = small(workspace)
+    app = open_page(e=test.experiment)
     assert "Ship new if this size was planned" in said(app)
     press(app, "Yes")
     assert workspace.online_tests.rules(test.id).planned_users == USERS
+
+
+def three_variants(workspace: Workspace) -> OnlineTest:
+    """One goal, orders, in which two variants differ from the control: Holm corrects over both."""
+    rng = np.random.default_rng(3)
+    kind = np.arange(USERS) % 3
+    table = pd.DataFrame(
+        {
+            "customer": [f"c{n}" for n in range(USERS)],
+            "variant": np.array(["control", "new", "old"])[kind],
+            "orders": rng.poisson(np.array([0.8, 1.2, 0.9])[kind]),
+        }
+    )
+    experiment = workspace.experiments.create("Three")
+    return workspace.online_tests.add(experiment.id, "three", {"sessions": table})
+
+
+def test_the_decision_and_the_results_show_the_same_interval(workspace: Workspace, open_page: Open) -> None:
+    test = three_variants(workspace)
+    row = next(row for row in workspace.online_tests.results(test.id).rows if row.variant == "new")
+    assert row.corrected_low != row.lift_low, "the interval that judges is the corrected one"
+    wanted = lift_words.estimate(row.lift, row.corrected_low, row.corrected_high)
+    for page in ("overview", "ab-results"):
+        text = said(open_page(page, e=test.experiment))
+        assert all(part in text for part in wanted), page
+    assert f"95 % CI {wanted[1]}, Holm" in said(open_page(e=test.experiment))
+
+
+@pytest.mark.usefixtures("shop")
+def test_one_lift_alone_is_not_called_corrected(open_page: Open) -> None:
+    assert "Holm" not in said(open_page())
+
+
+def test_the_owner_is_stored_and_two_people_need_a_run(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
+    app = open_page("settings", e=shop.experiment)
+    (two_people,) = (box for box in app.checkbox if box.label.startswith("Two people"))
+    assert two_people.disabled
+    next(box for box in app.text_input if box.label == "Owner").set_value("Ann").run()
+    press(app, "Save rules")
+    assert workspace.rules.of(shop.experiment).owner == "Ann"
+    assert not workspace.rules.of(shop.experiment).two_people
+    app = open_page("settings", e=shop.experiment)
+    assert next(box for box in app.text_input if box.label == "Owner").value == "Ann"
+
+
+def test_two_people_can_be_turned_off(workspace: Workspace, shop: OnlineTest, open_page: Open) -> None:
+    workspace.rules.change(shop.experiment, lambda rules: replace(rules, two_people=True))
+    app = open_page("settings", e=shop.experiment)
+    next(box for box in app.checkbox if box.label.startswith("Two people")).uncheck().run()
+    press(app, "Save rules")
+    assert not workspace.rules.of(shop.experiment).two_people
+
+
+def test_after_a_decision_the_review_offers_another_one_and_says_why_nothing_is_proposed(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
+    why = "A variant without a run is decided without a review"
+    app = open_page("review", e=shop.experiment)
+    assert any(why in caption.value for caption in app.caption)
+    workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    app = open_page("review", e=shop.experiment)
+    labels = [box.label for box in app.expander]
+    assert "Decide again" in labels
+    assert "Propose or decide again" not in labels
+
+
+def test_the_answer_no_says_what_to_do(workspace: Workspace, open_page: Open) -> None:
+    app = open_page(e=small(workspace).experiment)
+    press(app, "No")
+    (said_no,) = [caption.value for caption in app.caption if "planned" in caption.value.casefold()]
+    assert "not enough to ship" in said_no
+
+
+@pytest.mark.parametrize("page", ["overview", "review", "settings", "reports", "experiments", "ab-results"])
+def test_a_decision_outlives_its_test(
+    workspace: Workspace, shop: OnlineTest, open_page: Open, page: str
+) -> None:
+    workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    workspace.online_tests.delete(shop.id, "checkout")
+    text = said(open_page(page, e=shop.experiment))
+    if page in ("overview", "review", "experiments"):
+        assert "Ship new" in text
+    if page == "review":
+        assert "More orders." in text
+        assert "deleted" in text

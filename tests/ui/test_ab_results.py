@@ -144,7 +144,7 @@ def test_a_gain_at_an_unplanned_end_asks_for_the_plan(workspace: Workspace, show
     assert "Wins engagement rate, but not under continuous monitoring." in said(app)
     assert any("400 users planned" in text.value for text in app.markdown)
     press(app, "No")
-    assert any("keep the test running" in caption.value for caption in app.caption)
+    assert any("not enough to ship" in caption.value for caption in app.caption)
     press(app, "Yes")
     assert "Ship new home page" in said(app)
     assert "Planned sample size, users: off → 400" in said(app)

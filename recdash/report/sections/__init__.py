@@ -73,12 +73,20 @@ BLOCKS: Mapping[str, SectionKind] = {
 """All kinds of sections by name, in their default order."""
 
 
-def check_blocks(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the distinct names of sections; all if none is given. Raises UnknownName for an unknown one."""
+def check_blocks(names: Sequence[str], *, has_runs: bool = True) -> tuple[str, ...]:
+    """Returns the distinct names of sections; if none is given, those of all sections that a report can have.
+
+    ``has_runs`` is False for a report about an A/B test alone. Raises UnknownName for an unknown name.
+    """
     for name in names:
         if name not in BLOCKS:
             raise UnknownName("block", name, list(BLOCKS))
-    return tuple(dict.fromkeys(names)) or tuple(BLOCKS)
+    return tuple(dict.fromkeys(names)) or kinds_of(has_runs=has_runs)
+
+
+def kinds_of(*, has_runs: bool) -> tuple[str, ...]:
+    """Returns the names of all sections that a report can have: without runs, those of an A/B test alone."""
+    return tuple(name for name, kind in BLOCKS.items() if has_runs or kind.of_test)
 
 
 def made(name: str, context: ReportContext) -> Section | None:

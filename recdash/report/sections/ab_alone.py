@@ -38,6 +38,8 @@ RULES = (
     "variants are corrected together (Holm). A guardrail holds if its CI excludes a loss of the margin, and "
     "is broken if its CI excludes every smaller loss. Inconclusive: neither."
 )
+ROLES = ("goal", "guardrail", "other")
+"""The roles of metrics in the order of the table."""
 BETTER = {"up": "more", "down": "less"}
 
 
@@ -188,7 +190,7 @@ def metrics_of_test(context: ReportContext) -> Section:
     test = _test_of(context)
     results = context.workspace.online_tests.results(test.id)
     rows: list[tuple[Cell, ...]] = []
-    for row in (row for row in results.rows if row.is_control):
+    for row in sorted((row for row in results.rows if row.is_control), key=lambda row: ROLES.index(row.role)):
         metric = context.workspace.online_analysis.metric(test.id, row.metric)
         margin = single(metric.margin, unit=PERCENT, scale=100)
         shown = margin if metric.margin else Number(None, why="only guardrails have a margin")

@@ -76,8 +76,8 @@ def no_test(view: View, then: str) -> None:
     second = " It takes a second run to compare with." if len(view.runs) < 2 else ""
     widgets.empty(
         "No A/B test yet",
-        "Upload the sessions, the exposures and events, or the aggregated results of an A/B test, and choose "
-        f"the run that each variant served. {then}{second}",
+        "Upload an A/B test: a table with a row per user, the sessions, the exposures and events, or "
+        f"aggregated results. Then choose the run that each variant served. {then}{second}",
     )
     links.page_button("Upload an A/B test", "upload")
 

@@ -13,8 +13,8 @@ from recdash.online.analysis.next_step import NextStep, size_of
 from recdash.ui.app import state
 
 UNPLANNED = (
-    "Then the gain may come from looking at the results early. Set a planned size under Online: Results, "
-    "Counting rules, and keep the test running until then."
+    "Without a planned size, the gain may come from looking at the results early, so it is not enough to "
+    "ship. Plan a larger size (Results, Counting rules) and run the test until it is reached."
 )
 
 

@@ -28,6 +28,7 @@ SAME = "same"
 """The value of a choice for the earlier decision about the run that is chosen in the same form."""
 WITHOUT_RUNS = "A decision is about a run or a variant of an A/B test. Add either under Add data."
 """What it takes to decide in an experiment without runs and variants."""
+NO_REVIEW = "A variant without a run is decided without a review: a review compares a run with the baseline."
 OUTCOME_BY_STEP: Mapping[str, Outcome] = {
     "ship": "ship",
     "roll back": "do not ship",
@@ -197,6 +198,7 @@ def _decide_on_variant(view: View) -> None:
         st.caption(WITHOUT_RUNS)
         return
     widgets.section("Record a decision", "It keeps the results of the A/B test as they stand now.")
+    st.caption(NO_REVIEW)
     if workspace().rules.of(view.experiment.id).two_people:
         st.caption("By the decision rules, *Ship* needs a review, and so a run.")
     form = f"decide-{view.experiment.id}"

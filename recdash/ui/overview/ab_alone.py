@@ -17,26 +17,29 @@ from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import decision_links, plan_question, verdict_card, widgets
 
+GONE = "Its A/B test was deleted; the decision keeps its numbers."
 NEXT = "This experiment has no test set yet. Add one to compare candidates before users see them."
 
 
 def show(view: View) -> bool:
     """Draws the decision by the newest A/B test with a link to its numbers, and returns True.
 
-    Returns False for an experiment that has a test set or no A/B test.
+    Returns False for an experiment that has a test set, or neither an A/B test nor a decision.
     """
     tests = workspace().online_tests.all(view.experiment.id)
-    if view.experiment.truth is not None or not tests:
+    decision = decision_on_top(workspace().journal.entries(view.experiment.id)[::-1])
+    if view.experiment.truth is not None:
         return False
+    if not tests:
+        return _decision_alone(decision)
     newest = max(tests, key=lambda test: test.created)
     headline, steps = workspace().online_tests.next_steps(newest.id)
     others = f", the newest of {many(len(tests), 'test')}" if len(tests) > 1 else ""
-    decision = decision_on_top(workspace().journal.entries(view.experiment.id)[::-1])
     if decision is None:
         widgets.title(headline, f"By the A/B test {newest.name}{others}.")
     else:
-        decided = f"Decided by {decision.author}, {day(decision.created)}."
-        widgets.title(decision.headline, f"{decided} Today's results of {newest.name}{others}: {headline}.")
+        today = f"Today's results of {newest.name}{others}: {headline}."
+        widgets.title(decision.headline, f"{_decided(decision)} {today}")
     template = (
         '<li><b class="rd-{tone}">{sign}</b><span><b>{title}: <bdi>{variant}</bdi></b>. {reason}</span></li>'
     )
@@ -58,10 +61,29 @@ def show(view: View) -> bool:
         if st.button("View A/B results", type="primary", key="view-ab-results"):
             state.choose(t=newest.id)
             links.go("ab-results")
+    _offer_to_add()
+    return True
+
+
+def _decision_alone(decision: Decision | None) -> bool:
+    """Draws the decision of an experiment whose A/B test was deleted; returns False without a decision."""
+    if decision is None:
+        return False
+    widgets.title(decision.headline, f"{_decided(decision)} {GONE}")
+    _offer_to_decide(decision)
+    _offer_to_add()
+    return True
+
+
+def _decided(decision: Decision) -> str:
+    return f"Decided by {decision.author}, {day(decision.created)}."
+
+
+def _offer_to_add() -> None:
+    """Says that there is no test set, with a button to add one."""
     st.caption(NEXT)
     if links.is_there("upload") and st.button("Add data", key="go-upload"):
         links.go("upload")
-    return True
 
 
 def _save_plan(test_id: str, rules: OnlineRules) -> None:
@@ -96,7 +118,7 @@ def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_plann
     if not any(row.role == "guardrail" for row in results.rows):
         facts.append("no guardrail is set")
     return html(
-        '<p class="rd-muted">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
+        '<p class="rd-quiet">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
         facts=" · ".join(facts),
         figures=join(figures),
     )

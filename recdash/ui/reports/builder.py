@@ -12,7 +12,7 @@ from recdash.formatting.html import markdown
 from recdash.formatting.wording import listed, many
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
-from recdash.report.sections import BLOCKS
+from recdash.report.sections import BLOCKS, kinds_of
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, online_tests, widgets
@@ -70,8 +70,8 @@ def _fields(view: View) -> dict[str, Any]:
         height=120,
         help="Shown on the first page. An empty line begins a new paragraph.",
     )
-    kinds = {name: block for name, block in BLOCKS.items() if view.runs or block.of_test}
-    titles = widgets.titled({name: block.title for name, block in kinds.items()})
+    kinds = kinds_of(has_runs=bool(view.runs))
+    titles = widgets.titled({name: BLOCKS[name].title for name in kinds})
     label, blocks_key = "What to show, in this order", f"report-blocks-{key}"
     source, experiment_id = workspace(), view.experiment.id
     empty = {

@@ -75,22 +75,8 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
             width=120,
             help="Smaller differences do not matter: 1 % of the baseline's value, or 0.002 of the metric.",
         )
-        owner = st.text_input(
-            "Owner",
-            rules.owner,
-            **box,
-            key=f"{key}-owner",
-            max_chars=LONGEST_OWNER,
-            placeholder="Who answers for the decision",
-        )
-    two_people = st.checkbox(
-        TWO_PEOPLE,
-        rules.two_people,
-        key=f"{key}-two-people",
-        disabled=not workspace().person.may("admin"),
-        help="Ship then needs a review, and the person who proposed a candidate cannot decide on it. Only an "
-        "admin changes this.",
-    )
+        owner = owner_box(rules, key)
+    two_people = two_people_box(rules, key)
     if view.experiment.baseline is None and view.shown:
         st.caption(
             f"No baseline is chosen yet; {markdown(baselines[suggested])} is suggested. Save the rules to "
@@ -101,10 +87,40 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
         limits(key, rules),
         chosen_metric if rules.metric or chosen_metric != metric else None,
         int(k) if rules.k or k != stored_k else None,
-        owner.strip(),
+        owner,
         two_people,
     )
     return Choice(wanted, baseline, is_new=wanted != rules or baseline != view.experiment.baseline)
+
+
+def owner_box(rules: DecisionRules, key: str) -> str:
+    """Draws the box for the owner, and returns the name in it."""
+    owner: str = st.text_input(
+        "Owner",
+        rules.owner,
+        width=BOX,
+        key=f"{key}-owner",
+        max_chars=LONGEST_OWNER,
+        placeholder="Who answers for the decision",
+    )
+    return owner.strip()
+
+
+def two_people_box(rules: DecisionRules, key: str, *, impossible: str = "") -> bool:
+    """Draws the box for two people, which only an admin changes, and returns whether it is checked.
+
+    ``impossible`` says why it cannot be checked here; a checked box can always be unchecked.
+    """
+    may_change = workspace().person.may("admin") and (rules.two_people or not impossible)
+    return st.checkbox(
+        TWO_PEOPLE,
+        rules.two_people,
+        key=f"{key}-two-people",
+        disabled=not may_change,
+        help=impossible
+        or "Ship then needs a review, and the person who proposed a candidate cannot decide on it. Only an "
+        "admin changes this.",
+    )
 
 
 def in_words(view: View, choice: Choice) -> list[tuple[str, str]]:

@@ -35,6 +35,7 @@ HOW_TO_CHANGE = (
 )
 ONLY_EDITORS = "Only editors can change these rules."
 RAILS = "What a gain in accuracy may cost, as a share of the baseline's value."
+NEEDS_RUN = "It needs a review, and a review is about a run. This experiment has none."
 ONE_RUN = "They are checked once there is a second run."
 
 
@@ -68,7 +69,7 @@ def _form(view: View, rules: DecisionRules, suggested: str) -> None:
     if today.where:
         st.caption(_by_preset(view, choice))
     form.guardrails(rules, key, today.findings, form.NOT_MEASURED if today.where else "")
-    _save(view, rules, choice, key)
+    _save(view, rules, choice.rules, choice.baseline, key)
 
 
 def _read(view: View, choice: Choice) -> None:
@@ -109,6 +110,25 @@ def _without_runs(view: View) -> None:
         state.choose(t=newest.id)
         st.session_state["recdash.ab-change-metrics"] = True
         links.go("ab-results")
+    _people(view)
+
+
+def _people(view: View) -> None:
+    """Shows who answers for the decision; editors can change it."""
+    workspace, experiment = state.workspace(), view.experiment
+    rules = workspace.rules.of(experiment.id)
+    if not workspace.person.may("editor"):
+        people = [("Owner", rules.owner), ("Review", form.TWO_PEOPLE if rules.two_people else "")]
+        known = [(rule, value) for rule, value in people if value]
+        if known:
+            widgets.table(text_columns("Rule", "Value"), known)
+        return
+    widgets.section("Who decides")
+    key = form.key_of(view, rules)
+    owner = form.owner_box(rules, key)
+    two_people = form.two_people_box(rules, key, impossible=NEEDS_RUN)
+    wanted = replace(rules, owner=owner, two_people=two_people)
+    _save(view, rules, wanted, experiment.baseline, key)
 
 
 def _metrics(results: OnlineResults, role: str) -> str:
@@ -211,7 +231,8 @@ def _also_broken(verdict: Recommendation) -> dict[str, list[str]]:
     return broken
 
 
-def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
+def _save(view: View, rules: DecisionRules, wanted: DecisionRules, baseline: str | None, key: str) -> None:
+    """Draws the button that stores the rules ``wanted``, and the baseline, in place of ``rules``."""
     workspace, experiment = state.workspace(), view.experiment
 
     def write(wanted: DecisionRules, baseline: str | None) -> None:
@@ -219,12 +240,13 @@ def _save(view: View, rules: DecisionRules, choice: Choice, key: str) -> None:
         state.choose(b=None, c=None, m=None, k=None)
 
     def save() -> None:
-        write(choice.rules, choice.baseline)
+        write(wanted, baseline)
         actions.offer_undo(
             f"Changed the decision rules of {experiment.name}.", lambda: write(rules, experiment.baseline)
         )
 
-    if st.button("Save rules", type="primary", key=f"{key}-save", disabled=not choice.is_new):
+    is_new = wanted != rules or baseline != experiment.baseline
+    if st.button("Save rules", type="primary", key=f"{key}-save", disabled=not is_new):
         actions.attempt(save, "Saved. Pages, reports and the terminal follow.", keeps_undo=True)
 
 
