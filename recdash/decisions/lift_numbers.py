@@ -5,7 +5,7 @@ from __future__ import annotations
 from recdash.comparison.key_numbers import LIFT_LEVEL, MOST, KeyNumber
 from recdash.formatting import numbers
 from recdash.formatting.numbers import percent
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import many, shown
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 
 
@@ -19,6 +19,15 @@ def lift_numbers(results: OnlineResults, variant: str) -> list[tuple[str, KeyNum
     chosen = [*goals[: MOST - len(guardrails)], *guardrails]
     n_corrected = sum(row.role == "goal" and row.p is not None for row in results.rows if not row.is_control)
     return [(row.metric, _number(row, n_corrected)) for row in chosen]
+
+
+def users_of(results: OnlineResults) -> str:
+    """Returns the users of all variants, such as ``900 users in 3 variants``; empty if they are unknown."""
+    if not results.users:
+        return ""
+    n_variants = len(results.variants)
+    where = "in all" if n_variants <= 2 else f"in {many(n_variants, 'variant')}"
+    return f"{numbers.users(sum(results.users.values()))} {where}"
 
 
 def _urgency(row: OnlineRow) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from recdash.online import OnlineResults, OnlineRow, OnlineRules
 from recdash.online.analysis.health import Health
-from recdash.online.analysis.next_step import NextStep, brief, days_for, headline, next_steps
+from recdash.online.analysis.next_step import NextStep, brief, days_for, headline, leading_step, next_steps
 from recdash.online.analysis.sample import SampleSummary
 
 UNMONITORED = {"sequence_low": -0.01, "sequence_high": 0.1}
@@ -219,3 +219,16 @@ def test_forecasts_are_as_precise_as_they_are() -> None:
     assert days_for(1, sample(7), "control", "new") == 1
     assert days_for(21, sample(7), "control", "new") == 11  # two a day
     assert days_for(21, None, "control", "new") is None
+
+
+def test_the_leading_step_is_the_one_with_which_the_headline_begins() -> None:
+    lost, won = row("a", "clicks", "worse"), row("b", "clicks", "better")
+    running = row("c", "clicks", "not settled", more_users=50)
+    for rows, variant in (((lost, won, running), "b"), ((lost, running), "c"), ((lost,), "a")):
+        of_test = results(*rows)
+        steps = next_steps(of_test)
+        leading = leading_step(steps)
+        assert leading is not None
+        assert leading.variant == variant
+        assert headline(of_test, steps).startswith((leading.title, f"{leading.title} {variant}"))
+    assert leading_step(()) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,21 @@ def shop(workspace: Workspace) -> OnlineTest:
     )
     experiment = workspace.experiments.create("Shop")
     return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table})
+
+
+def orders_of(means: Mapping[str, float], users: int = 400) -> pd.DataFrame:
+    """A table with so many users a variant, who have as many orders on average."""
+    rng = np.random.default_rng(1)
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "customer": [f"{variant}{n}" for n in range(users)],
+                "variant": variant,
+                "orders": rng.poisson(mean, users),
+            }
+        )
+        for variant, mean in means.items()
+    )
 
 
 def test_it_opens_with_what_the_results_say_to_do(workspace: Workspace, shop: OnlineTest) -> None:
@@ -124,3 +140,16 @@ def test_its_command_names_its_own_sections(workspace: Workspace, shop: OnlineTe
     (again,) = [line for line in commands if line.startswith("recdash report")]
     assert "--block evidence" not in again
     assert "--block online" in again
+
+
+def test_of_three_variants_the_one_to_ship_comes_first(workspace: Workspace) -> None:
+    experiment = workspace.experiments.create("Three")
+    tables = {"sessions": orders_of({"control": 1.0, "a_bad": 0.6, "b_good": 1.5})}
+    workspace.online_tests.add(experiment.id, "three", tables)
+    reports = Reports(workspace)
+    lead = reports.content(reports.question(experiment.id)).lead
+    assert lead.headline == "Ship b_good; roll back a_bad"
+    assert (lead.sign, lead.tone) == ("▲", "better")
+    number = lead.numbers[0]
+    assert number.finding == "better"
+    assert lead.sentences[-1] == "b_good against control, 1,200 users in 3 variants."

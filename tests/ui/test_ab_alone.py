@@ -252,3 +252,19 @@ def test_a_decision_outlives_its_test(
     if page == "review":
         assert "More orders." in text
         assert "deleted" in text
+
+
+def test_page_and_form_begin_with_the_variant_to_ship(workspace: Workspace, open_page: Open) -> None:
+    rng = np.random.default_rng(1)
+    names = np.repeat(["control", "a_bad", "b_good"], 400)
+    orders = rng.poisson(np.repeat([1.0, 0.6, 1.5], 400))
+    table = pd.DataFrame({"user": [f"c{n}" for n in range(1200)], "variant": names, "orders": orders})
+    experiment = workspace.experiments.create("Three")
+    workspace.online_tests.add(experiment.id, "three", {"sessions": table})
+    text = said(open_page(e=experiment.id))
+    assert "Ship b_good; roll back a_bad" in text
+    assert "b_good against control · 1,200 users in 3 variants" in text
+    app = open_page("review", e=experiment.id)
+    (outcome,) = app.radio
+    (variant,) = [box for box in app.selectbox if box.label == "Variant"]
+    assert (outcome.value, variant.value) == ("ship", "0~b_good")

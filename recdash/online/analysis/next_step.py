@@ -43,6 +43,10 @@ CLAUSES: Mapping[Action, str] = {
     "check the split": "check the split of users before you ship {}",
     "roll back": "roll back {}",
 }
+LEADING: tuple[Action, ...] = (
+    "ship", "check the plan", "check the split", "keep running", "roll back", "inconclusive",
+)  # fmt: skip
+"""The actions, the one with which a headline begins first."""
 MOST_TIMES_MORE = 10
 """A lift that needs more than this many times the users of a test is too small for it."""
 LONGEST_DAYS = 365
@@ -96,6 +100,11 @@ def next_steps(
         if lifts:
             steps.append(_step(results, rules, sample, rows, lifts[0]))
     return tuple(steps)
+
+
+def leading_step(steps: Sequence[NextStep]) -> NextStep | None:
+    """Returns the step with which the headline begins; None without steps."""
+    return min(steps, key=lambda step: (LEADING.index(step.action), step.days or math.inf), default=None)
 
 
 def _step(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from recdash.decisions.lift_numbers import lift_numbers
+from recdash.decisions.lift_numbers import lift_numbers, users_of
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound
 from recdash.formatting import numbers
@@ -25,7 +25,7 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import day, long_day, lowered, many
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
 from recdash.online.analysis.caveats import caveats
-from recdash.online.analysis.next_step import STEP_SIGNS, NextStep
+from recdash.online.analysis.next_step import STEP_SIGNS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
@@ -62,7 +62,8 @@ def lead_of_test(context: ReportContext) -> Lead:
     today, steps = source.next_steps(test.id)
     results = source.results(test.id)
     variant = _variant(context, test, results, steps)
-    sign, tone = STEP_SIGNS.get(steps[0].action, ("–", "same")) if steps else ("!", "worse")
+    leading = leading_step(steps)
+    sign, tone = STEP_SIGNS.get(leading.action, ("–", "same")) if leading else ("!", "worse")
     badge = steps[0].title if len(steps) == 1 else "By the A/B test"
     unknown = caveats(results, _sample(context, test))
     return Lead(
@@ -81,11 +82,12 @@ def lead_of_test(context: ReportContext) -> Lead:
 def _variant(
     context: ReportContext, test: OnlineTest, results: OnlineResults, steps: tuple[NextStep, ...]
 ) -> str:
-    """Returns the variant in question: the decided one, else that of the first step; empty without one."""
+    """Returns the variant in question: the decided one, else that of the leading step; empty without one."""
     decided = context.decision.subject.variant if context.decision else None
     if decided and decided.test.id == test.id and decided.name in results.variants and steps:
         return decided.name
-    return steps[0].variant if steps else ""
+    leading = leading_step(steps)
+    return leading.variant if leading else ""
 
 
 def _reasons(steps: tuple[NextStep, ...]) -> list[str]:
@@ -96,8 +98,8 @@ def _reasons(steps: tuple[NextStep, ...]) -> list[str]:
 
 def _against(results: OnlineResults, variant: str) -> str:
     """Returns a sentence on the users of the test."""
-    of = f", {numbers.users(sum(results.users.values()))} in all" if results.users else ""
-    return f"{variant} against {results.control}{of}."
+    users = users_of(results)
+    return f"{variant} against {results.control}{f', {users}' if users else ''}."
 
 
 def _decided(context: ReportContext, today: str) -> Decided | None:

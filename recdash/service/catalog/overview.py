@@ -21,7 +21,7 @@ from recdash.errors import InputError, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.wording import many
 from recdash.metrics import define
-from recdash.online.analysis.next_step import Action
+from recdash.online.analysis.next_step import Action, leading_step
 from recdash.service.catalog.history import ExperimentContents, HistoryEvent, history_of
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 5_000
 """How many of the newest lines of the audit log are searched for authors."""
-LEADING: tuple[Action, ...] = (
-    "ship", "check the plan", "check the split", "roll back", "keep running", "inconclusive",
-)  # fmt: skip
-"""Next steps after an A/B test, the one that its headline prefers first."""
 
 
 @dataclass(frozen=True)
@@ -232,9 +228,8 @@ class ExperimentCards:
             text, steps = self._online_tests.next_steps_of(test, names)
         except RecdashError as error:  # one damaged test must not hide the others
             return TestStatus(test.id, test.name, str(error).rstrip("."), None)
-        actions = {step.action for step in steps}
-        action = next((action for action in LEADING if action in actions), None)
-        return TestStatus(test.id, test.name, text, action)
+        leading = leading_step(steps)
+        return TestStatus(test.id, test.name, text, leading.action if leading else None)
 
     def _without_runs(self, experiment_id: str) -> str:
         """Returns why an experiment without runs has no verdict: the newest A/B test's headline, or what is

@@ -14,6 +14,7 @@ from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
+from recdash.online.analysis.next_step import leading_step
 from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
@@ -187,7 +188,6 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
 def _decide_on_variant(view: View) -> None:
     """Draws the form to decide on a variant of an A/B test in an experiment without runs."""
     tests = sorted(workspace().online_tests.all(view.experiment.id), key=lambda test: test.created)[::-1]
-    steps = {test.id: workspace().online_tests.next_steps(test.id)[1] for test in tests}
     variants = {
         f"{place}~{variant}": variant if len(tests) == 1 else f"{test.name}: {variant}"
         for place, test in enumerate(tests)
@@ -204,10 +204,12 @@ def _decide_on_variant(view: View) -> None:
     form = f"decide-{view.experiment.id}"
     outcomes = {outcome: label for outcome, label in OUTCOME_NAMES.items() if outcome != "needs A/B"}
     outcomes["do not ship"] += f" (keep {tests[0].control})" if len(tests) == 1 else " (keep the control)"
-    advised = next((OUTCOME_BY_STEP.get(step.action) for step in steps[tests[0].id]), None)
+    leading = leading_step(workspace().online_tests.next_steps(tests[0].id)[1])
+    advised = OUTCOME_BY_STEP.get(leading.action) if leading else None
+    first = f"0~{leading.variant}" if leading else None
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, outcomes, advised)
-        place, _, variant = idempotent_form.pick(form, "Variant", variants).partition("~")
+        place, _, variant = idempotent_form.pick(form, "Variant", variants, first).partition("~")
         text = idempotent_form.text_area(form, "Why?")
 
         def decide(sent: idempotent_form.Sent) -> None:

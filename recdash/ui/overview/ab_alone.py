@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.decisions import Decision
-from recdash.decisions.lift_numbers import lift_numbers
+from recdash.decisions.lift_numbers import lift_numbers, users_of
 from recdash.decisions.standing import decision_on_top
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many
 from recdash.online import OnlineResults, OnlineRules
 from recdash.online.analysis.caveats import caveats
-from recdash.online.analysis.next_step import STEP_SIGNS, NextStep
+from recdash.online.analysis.next_step import STEP_SIGNS, NextStep, leading_step
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import decision_links, plan_question, verdict_card, widgets
@@ -51,8 +51,8 @@ def show(view: View) -> bool:
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
     results = workspace().online_tests.results(newest.id)
     sample = None if newest.kind == "aggregates" else workspace().online_tests.sample(newest.id)
-    if steps:
-        st.html(numbers_html(view, results, steps[0], is_planned=bool(newest.rules.get("split"))))
+    if leading := leading_step(steps):
+        st.html(numbers_html(view, results, leading, is_planned=bool(newest.rules.get("split"))))
     widgets.note(caveats(results, sample))
     rules = workspace().online_tests.rules(newest.id)
     plan_question.show(newest.id, rules, results, steps, lambda wanted: _save_plan(newest.id, wanted))
@@ -102,7 +102,7 @@ def _offer_to_decide(decision: Decision | None) -> None:
 
 
 def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_planned: bool) -> Html:
-    """Returns the key numbers of the variant that the first step is about, over how many users, and what the
+    """Returns the key numbers of the variant that the step is about, over how many users, and what the
     test does not show. ``is_planned`` is whether a planned split is given.
     """
     figures = [
@@ -110,8 +110,8 @@ def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_plann
         for metric, number in lift_numbers(results, step.variant)
     ]
     facts = [f"{step.variant} against {results.control}"]
-    if results.users:
-        facts.append(numbers.users(sum(results.users.values())))
+    if users := users_of(results):
+        facts.append(users)
     if (p := results.health.srm_p) is not None and not results.health.blocked:
         matches = "split as planned" if is_planned else "split even, no planned split is given"
         facts.append(f"{matches} (SRM p {numbers.p_value(p) if p < 0.001 else f'= {numbers.p_value(p)}'})")
