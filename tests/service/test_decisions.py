@@ -717,6 +717,17 @@ def test_what_happens_to_the_test_of_a_decided_variant_is_said(shop: tuple[Works
     assert space.journal.decision(made.id).headline == "Ship B"
 
 
+def test_a_decision_on_a_variant_that_is_the_control_now_can_be_withdrawn(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
+    space.online_tests.count_again(test.id, control="B")
+    assert space.decisions.since(made.id) == [Changed("checkout", "control A", "B is now the control")]
+    later = space.decisions.decide(test.experiment, "do not ship", text="No.", supersedes=made.id)
+    assert (later.headline, space.journal.last_decision(test.experiment)) == ("Don't ship B", later)
+
+
 @pytest.mark.parametrize(
     ("how", "code"),
     [({"variant": "A"}, "is-control"), ({"variant": "B", "run_id": "x"}, "run-and-variant")],

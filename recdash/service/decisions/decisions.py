@@ -94,13 +94,14 @@ class Decisions:
             return self._journal.decision(written.id)
         superseded = self._to_supersede(experiment_id, supersedes)
         if not about and superseded is not None:
-            before = superseded.subject.run.id if superseded.subject.run else None
-            about = superseded.review if run_id in {None, before} else None
+            run = superseded.subject.run.id if superseded.subject.run else None
+            about = superseded.review if run_id in {None, run} else None
         review = self._to_answer(experiment_id, about, superseded)
-        if variant is None and superseded is not None and superseded.subject.variant and run_id is None:
-            variant, test = superseded.subject.variant.name, superseded.subject.variant.test.id
+        before = superseded.subject.variant if superseded is not None else None
+        if variant is None and before is not None and run_id is None:
+            variant, test = before.name, before.test.id
         if variant is not None:
-            numbers = self._numbers_of_variant(experiment_id, variant, test, run_id, review)
+            numbers = self._numbers_of_variant(experiment_id, variant, test, run_id, review, before)
         else:
             numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
         _check(outcome, review, numbers, run_id, reason)
@@ -164,10 +165,12 @@ class Decisions:
         return Numbers(subject, offline, online, items, provenance)
 
     def _numbers_of_variant(
-        self, experiment_id: str, variant: str, test_id: str | None, run_id: str | None, review: Review | None
-    ) -> Numbers:
+        self, experiment_id: str, variant: str, test_id: str | None, run_id: str | None,
+        review: Review | None, before: Variant | None,
+    ) -> Numbers:  # fmt: skip
         """Returns the numbers on which a decision about a variant is based: the results of its A/B test.
 
+        ``before`` is the variant of the decision that this one replaces, which may be the control by now.
         Raises UnknownName for an unknown variant, InputError for the control or if a run or review is given.
         """
         if run_id is not None or review is not None:
@@ -177,7 +180,8 @@ class Decisions:
         results = self._online_tests.results(test.id)
         if variant not in results.variants:
             raise UnknownName("variant", variant, list(results.variants))
-        if variant == results.control:
+        is_replaced = before is not None and (before.test.id, before.name) == (test.id, variant)
+        if variant == results.control and not is_replaced:
             problem = f"'{variant}' is the control, so there is no lift"
             fix = "Name another variant; 'do not ship' keeps the control."
             raise InputError(Problem("is-control", f"test '{test.name}'", problem, fix))
@@ -241,8 +245,11 @@ class Decisions:
         return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
     def _variant_since(self, test: OnlineTest, then: Online) -> list[Changed]:
-        if then.variant not in self._online_tests.results(test.id).variants:
+        results = self._online_tests.results(test.id)
+        if then.variant not in results.variants:
             return [Changed(then.test.name, f"has the variant {then.variant}", "without it")]
+        if results.control == then.variant != then.control:
+            return [Changed(then.test.name, f"control {then.control}", f"{then.variant} is now the control")]
         return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
 
