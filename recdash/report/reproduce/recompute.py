@@ -35,6 +35,8 @@ from recdash.store.memory import MemoryStore
 
 ALL_METRICS = "scores"
 """The name of the section with a row for every metric."""
+TABLES = ("truth", "train", "catalogue", "tables")
+"""The fields of an experiment that name its tables."""
 Facts = Mapping[str, Any]
 Stored = TypeVar("Stored", Experiment, Run, OnlineTest)
 
@@ -45,8 +47,10 @@ def recomputed(workspace: Workspace, document: Document) -> Document:
     Raises NotFound for a table or run that is not stored, EvidenceDamaged for one that is damaged.
     """
     known = document.provenance
-    facts, stored = known["experiment"], experiment_of(workspace, known["experiment"])
-    reported = replace(stored, id=facts["id"], name=facts["name"], baseline=facts["baseline"])
+    facts, stored = known["experiment"], experiment_of(workspace, document)
+    reported = replace(stored, **{name: facts[name] for name in ("id", "name", "baseline", *TABLES)})
+    rules = {name: facts["settings"].get(name, value) for name, value in stored.settings.items()}
+    reported = replace(reported, settings=rules)
     memory = MemoryStore(workspace.store, reported, workspace.store.journal.of_experiment(stored.id))
     moment = datetime.fromisoformat(document.moment)
     admin = replace(workspace.person, role="admin")
@@ -80,7 +84,7 @@ def without_new_metrics(reported: Document, again: Document) -> tuple[Document, 
     The table of all metrics has a row for each metric that recdash scores today. The rows of core metrics,
     guardrails and the report's own metric are never removed, so that a report without one of these differs.
     """
-    if "k" not in reported.question:  # a report of an A/B test alone
+    if not _is_about_runs(reported):
         return again, []
     listed, k = _metrics_listed(reported), reported.question["k"]
     may_lack = {
@@ -188,17 +192,22 @@ def _renamed(notice: Problem, stored: str, reported: str) -> Problem:
 # ── stored records by hash ───────────────────────────────────────────────────────────────────
 
 
-def experiment_of(workspace: Workspace, facts: Facts) -> Experiment:
+def _is_about_runs(document: Document) -> bool:
+    """Returns whether the report compares runs; False for one about an A/B test alone."""
+    return "k" in document.question
+
+
+def experiment_of(workspace: Workspace, document: Document) -> Experiment:
     """Returns the stored experiment with exactly the same tables and rules.
 
-    Raises NotFound if there is none.
+    For a report about an A/B test alone it is the one with this test: a test set, which may have been added
+    since, changes nothing in it. Raises NotFound if there is none.
     """
-    tables = (facts["truth"], facts["train"], facts["catalogue"], dict(facts["tables"]))
-    same_tables = [
-        stored
-        for stored in workspace.experiments.all(archived=True)
-        if (stored.truth, stored.train, stored.catalogue, dict(stored.tables)) == tables
-    ]
+    facts, known = document.provenance["experiment"], workspace.experiments.all(archived=True)
+    if not _is_about_runs(document):
+        return _experiment_with_test(workspace, known, document)
+    tables = _tables_of(facts)
+    same_tables = [stored for stored in known if _tables_of(vars(stored)) == tables]
     if not same_tables:
         raise NotFound(
             f"No stored experiment has the tables of '{facts['name']}' (truth {str(facts['truth'])[:12]}…): "
@@ -210,6 +219,21 @@ def experiment_of(workspace: Workspace, facts: Facts) -> Experiment:
         name = facts["name"]
         raise NotFound(f"The rules of '{name}' (depth, users, relevance) are not those that are stored.")
     return _by_id(same, facts)
+
+
+def _experiment_with_test(
+    workspace: Workspace, known: Sequence[Experiment], document: Document
+) -> Experiment:
+    """Returns the experiment with the A/B test that the report is about. Raises NotFound if there is none."""
+    (test,) = [test for test in document.provenance["tests"] if test["id"] == document.question["test"]]
+    having = [stored for stored in known if _same_tests(workspace, stored, test)]
+    if not having:
+        raise _not_stored("A/B test", test)
+    return _by_id(having, document.provenance["experiment"])
+
+
+def _tables_of(facts: Facts) -> dict[str, Any]:
+    return {name: dict(facts[name]) if name == "tables" else facts[name] for name in TABLES}
 
 
 def _rules_of(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,12 +256,15 @@ def _run_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Run:
 
 def _test_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> OnlineTest:
     """Returns the stored A/B test of the same logs. Raises NotFound if there is none."""
-    known = [
+    return _by_id(_same_tests(workspace, experiment, facts), facts, "A/B test")
+
+
+def _same_tests(workspace: Workspace, experiment: Experiment, facts: Facts) -> list[OnlineTest]:
+    return [
         test
         for test in workspace.online_tests.all(experiment.id, archived=True)
         if test.upload == facts["upload"] and dict(test.tables) == dict(facts["tables"])
     ]
-    return _by_id(known, facts, "A/B test")
 
 
 def _by_id(known: Sequence[Stored], facts: Facts, kind: str = "") -> Stored:
@@ -246,11 +273,15 @@ def _by_id(known: Sequence[Stored], facts: Facts, kind: str = "") -> Stored:
     Raises NotFound if there is none.
     """
     if not known:
-        raise NotFound(
-            f"The {kind} '{facts['name']}' of the report (upload {str(facts['upload'])[:12]}…) is not stored "
-            "here: it was deleted, it is kept in another store, or the report was changed."
-        )
+        raise _not_stored(kind, facts)
     return next((stored for stored in known if stored.id == facts["id"]), known[0])
+
+
+def _not_stored(kind: str, facts: Facts) -> NotFound:
+    return NotFound(
+        f"The {kind} '{facts['name']}' of the report (upload {str(facts['upload'])[:12]}…) is not stored "
+        "here: it was deleted, it is kept in another store, or the report was changed."
+    )
 
 
 @dataclass(frozen=True)
@@ -276,7 +307,7 @@ def changed_settings(workspace: Workspace, document: Document) -> list[tuple[str
     Links, rules and metrics may have changed since the report; the control never changes.
     """
     known = document.provenance
-    experiment = experiment_of(workspace, known["experiment"])
+    experiment = experiment_of(workspace, document)
     changed = []
     for facts in known["tests"]:
         stored = _test_of(workspace, experiment, facts)
@@ -294,7 +325,7 @@ def _plain(value: Any) -> Any:
 
 def renamed(workspace: Workspace, document: Document) -> list[Renamed]:
     known = document.provenance
-    experiment = experiment_of(workspace, known["experiment"])
+    experiment = experiment_of(workspace, document)
     names = {run.name for run in workspace.runs.all(experiment.id, archived=True)}
     pairs = [(facts["name"], _run_of(workspace, experiment, facts).name) for facts in known["runs"]]
     return [Renamed(then, now, then in names) for then, now in pairs if then != now]

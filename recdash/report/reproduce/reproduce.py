@@ -119,7 +119,7 @@ def reproduction(workspace: Workspace, file: Path) -> Reproduction:
 
 def _reproduction(workspace: Workspace, document: Document, text: str) -> Reproduction:
     again, new_metrics = without_new_metrics(document, recomputed(workspace, document))
-    journal = workspace.journal.entries(experiment_of(workspace, document.provenance["experiment"]).id)
+    journal = workspace.journal.entries(experiment_of(workspace, document).id)
     checked = check(document, again, {entry.author for entry in journal})
     page = page_of(text, document) if text else None
     runs, snapshot = renamed(workspace, document), snapshot_match(workspace, document)

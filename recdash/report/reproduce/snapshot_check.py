@@ -50,7 +50,7 @@ def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
     Raises ValueError for an invalid moment.
     """
     against: list[str] = []
-    experiment = experiment_of(workspace, document.provenance["experiment"])
+    experiment = experiment_of(workspace, document)
     moment = datetime.fromisoformat(document.moment)
     for report in Reports(workspace).all(experiment.id, archived=True):
         if report.document is None or report.created != moment:
