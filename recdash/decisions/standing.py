@@ -48,19 +48,29 @@ class DecisionStanding:
         return f"Evidence today: {differs if self.agrees is False else 'not known'}, because {self.because}."
 
 
-def decision_on_top(entries: Sequence[Entry]) -> Decision | None:
+def decision_on_top(entries: Sequence[Entry], test: str | None = None) -> Decision | None:
     """Returns the decision that currently applies; None if there is none. ``entries`` must begin with the
     oldest.
 
     Of the newest decisions on each run, the newest to ship a run comes first; if no run is to be shipped, the
-    newest decision of all.
+    newest decision of all. With the id of an A/B test, decisions on variants of other tests are left out.
     """
     current = [decision for decision in decisions(entries) if decision.is_current]
+    if test is not None:
+        current = [decision for decision in current if _tested(decision) in (None, test)]
     newest: dict[tuple[str, ...], Decision] = {}
     for decision in current:
         newest.setdefault(decision.subject.key, decision)
     shipped = [decision for decision in newest.values() if decision.outcome == "ship"]
     return next(iter(shipped or current), None)
+
+
+def _tested(decision: Decision) -> str | None:
+    """Returns the id of the A/B test of the variant that the decision is about; None if it is about no
+    variant.
+    """
+    variant = decision.subject.variant
+    return variant.test.id if variant else None
 
 
 def standing(decision: Decision, today: Recommendation | None) -> DecisionStanding:

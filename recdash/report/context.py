@@ -259,8 +259,11 @@ class ReportContext:
 
     @cached_property
     def decision(self) -> Decision | None:
-        """Returns the decision that applied at the report's moment; None if there was none."""
-        return decision_on_top(self._journal)
+        """Returns the decision that applied at the report's moment; None if there was none.
+
+        In a report about an A/B test alone, it is none on a variant of another test.
+        """
+        return decision_on_top(self._journal, None if self.is_about_runs else self.question.test)
 
     @property
     def decisions(self) -> list[Decision]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from app_pages import TRUTH, lists
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound
@@ -153,3 +154,61 @@ def test_of_three_variants_the_one_to_ship_comes_first(workspace: Workspace) -> 
     number = lead.numbers[0]
     assert number.finding == "better"
     assert lead.sentences[-1] == "b_good against control, 1,200 users in 3 variants."
+
+
+def test_a_decision_on_a_variant_of_another_test_is_not_on_top(
+    workspace: Workspace, shop: OnlineTest
+) -> None:
+    tables = {"sessions": orders_of({"control": 1.0, "z": 1.6})}
+    second = workspace.online_tests.add(shop.experiment, "second", tables)
+    workspace.decisions.decide(shop.experiment, "do not ship", variant="new", test=shop.id, text="No.")
+    reports = Reports(workspace)
+    report = reports.make(reports.question(shop.experiment, test=second.id))
+    document = reports.document(report.id)
+    assert document.lead.headline == reports.headline(report) == "Ship z"
+    assert document.lead.decision is None
+    assert "decisions" in [section.name for section in document.sections]
+    of_first = reports.content(reports.question(shop.experiment, test=shop.id))
+    assert of_first.lead.headline == "Don't ship new"
+
+
+def test_a_decided_variant_that_is_the_control_now_has_no_numbers(
+    workspace: Workspace, shop: OnlineTest
+) -> None:
+    workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    workspace.online_tests.count_again(shop.id, control="new")
+    reports = Reports(workspace)
+    lead = reports.content(reports.question(shop.experiment)).lead
+    assert lead.headline == "Ship new"
+    assert lead.sentences[-1] == "control against new, 800 users in all."
+    assert lead.numbers
+
+
+def test_it_is_confirmed_once_a_test_set_and_runs_are_added(
+    workspace: Workspace, shop: OnlineTest, tmp_path: Path
+) -> None:
+    workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    reports = Reports(workspace)
+    report = reports.make(reports.question(shop.experiment))
+    file = tmp_path / "report.json"
+    file.write_bytes(reports.file(report.id, "json").content)
+    workspace.experiments.add_test_set(shop.experiment, TRUTH)
+    found = reproduction(workspace, file)
+    assert (found.outcome, found.snapshot.report) == ("confirmed", report.id), found.text
+    ids = [workspace.runs.add(shop.experiment, lists(hit), name=f"r{hit}")[0].run.id for hit in (1, 2)]
+    workspace.online_tests.link_variants(shop.id, dict(zip(("control", "new"), ids, strict=True)))
+    found = reproduction(workspace, file)
+    assert (found.outcome, found.snapshot.report) == ("confirmed", report.id), found.text
+
+
+def test_it_is_not_confirmed_where_its_test_is_not_stored(
+    workspace: Workspace, shop: OnlineTest, tmp_path: Path
+) -> None:
+    reports = Reports(workspace)
+    report = reports.make(reports.question(shop.experiment))
+    file = tmp_path / "report.json"
+    file.write_bytes(reports.file(report.id, "json").content)
+    workspace.experiments.create("Empty")
+    workspace.online_tests.delete(shop.id, "checkout")
+    with pytest.raises(NotFound, match=r"'checkout' of the report .* is not stored here"):
+        reproduction(workspace, file)

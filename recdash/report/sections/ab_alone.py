@@ -61,7 +61,7 @@ def lead_of_test(context: ReportContext) -> Lead:
     test, source = _test_of(context), context.workspace.online_tests
     today, steps = source.next_steps(test.id)
     results = source.results(test.id)
-    variant = _variant(context, test, results, steps)
+    variant = _variant(context, results, steps)
     leading = leading_step(steps)
     sign, tone = STEP_SIGNS.get(leading.action, ("–", "same")) if leading else ("!", "worse")
     badge = steps[0].title if len(steps) == 1 else "By the A/B test"
@@ -79,12 +79,12 @@ def lead_of_test(context: ReportContext) -> Lead:
     )
 
 
-def _variant(
-    context: ReportContext, test: OnlineTest, results: OnlineResults, steps: tuple[NextStep, ...]
-) -> str:
-    """Returns the variant in question: the decided one, else that of the leading step; empty without one."""
+def _variant(context: ReportContext, results: OnlineResults, steps: tuple[NextStep, ...]) -> str:
+    """Returns the variant in question: the decided one unless it is the control now, else that of the leading
+    step; empty without one.
+    """
     decided = context.decision.subject.variant if context.decision else None
-    if decided and decided.test.id == test.id and decided.name in results.variants and steps:
+    if decided and decided.name in results.variants and decided.name != results.control and steps:
         return decided.name
     leading = leading_step(steps)
     return leading.variant if leading else ""
