@@ -65,7 +65,7 @@ def sentences_of(state: State, evidence: VerdictEvidence, *, former: bool = Fals
         *_other_metrics(evidence, former=former),
         *_online(evidence),
         *_rails(evidence),
-        *_rivals(evidence),
+        *_rivals(evidence, former=former),
         *_slices(evidence),
         *_one_training_run(evidence),
     )
@@ -485,7 +485,7 @@ def _from_to(rail: GuardrailResult) -> str:
     return f"from {from_to(rail.metric, rail.base_value, rail.value)}"
 
 
-def _rivals(evidence: VerdictEvidence) -> list[RichText]:
+def _rivals(evidence: VerdictEvidence, *, former: bool) -> list[RichText]:
     """Returns a sentence on candidates that do not differ significantly from the leader: ``Not separable from
     EASE (difference +0.0017, 95 % CI −0.0009 to +0.0043).``
     """
@@ -500,6 +500,8 @@ def _rivals(evidence: VerdictEvidence) -> list[RichText]:
         text = listed([names[other] for _, other in others], MOST_NAMED)
         return [(Piece("Not separable from "), Piece(text, "leaderboard"), Piece("."))]
     ((pair, other),) = others
+    if pair.is_identical and not former:
+        return [(Piece(f"{names[other]} has the same value for every user.", "leaderboard"),)]
     sign = 1 if pair.candidate == leader.candidate else -1
     low, high = sorted((sign * pair.judged.corrected.low, sign * pair.judged.corrected.high))
     mean = sign * pair.paired.mean

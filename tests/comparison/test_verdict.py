@@ -654,6 +654,11 @@ def test_a_slice_of_another_mind_is_named() -> None:
     assert questions(result)["Only new users"] == "Changes: keep Popular (worse, n = 64)"
 
 
+def test_a_rival_with_the_same_values_is_called_equal() -> None:
+    twins = verdict(Table({"Popular": BASE, "ALS": CLEAR, "EASE": CLEAR.copy()}))
+    assert "EASE has the same value for every user." in said(twins)
+
+
 def test_where_data_are_too_few_a_slice_with_a_finding_changes_the_answer() -> None:
     """Nothing can be recommended over all users, so that a better slice is not the same result."""
     gaining = np.r_[:60, 110:200]

@@ -100,7 +100,7 @@ def show(view: View) -> None:
     with beside:
         widgets.section("Data and comparability")
         st.html(notes(view))
-        if today is not None and today.evidence.leader is not None:
+        if today is not None and today.evidence.leader is not None and view.scope == WHOLE:
             widgets.note([population(view, today.evidence.leader.candidate)])
     if today is not None and today.cases:
         show_numbers(view, today)
