@@ -211,6 +211,10 @@ class Offline:
 # ── online ───────────────────────────────────────────────────────────────────────────────────
 
 
+AGGREGATED = "Aggregated before the upload."
+"""What a metric means of which only aggregated data are known."""
+
+
 @dataclass(frozen=True)
 class OnlineDefinition:
     """The definition of an online metric when the snapshot was made; ``formula`` names the sums that are

@@ -80,6 +80,17 @@ def test_it_opens_with_the_decision_on_a_variant(workspace: Workspace, shop: Onl
     assert "decisions" in [section.name for section in document.sections]
 
 
+def test_a_test_of_aggregated_data_has_a_report(workspace: Workspace) -> None:
+    sums = {"variant": ["control", "b"], "metric": "orders", "n": 1000, "mean": [1.0, 1.3], "variance": 1.0}
+    experiment = workspace.experiments.create("Sums")
+    workspace.online_tests.add(experiment.id, "sums", {"aggregates": pd.DataFrame(sums)})
+    reports = Reports(workspace)
+    document = reports.content(reports.question(experiment.id))
+    assert document.lead.headline.startswith("Ship b")
+    (defined,) = [section for section in document.sections if section.name == "defined"]
+    assert "Aggregated before the upload." in str(defined)
+
+
 def test_its_numbers_are_confirmed(workspace: Workspace, shop: OnlineTest, tmp_path: Path) -> None:
     reports = Reports(workspace)
     report = reports.make(reports.question(shop.experiment), title="Checkout")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from recdash.decisions.lift_numbers import lift_numbers, users_of
+from recdash.decisions.snapshot import AGGREGATED
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound
 from recdash.formatting import numbers
@@ -191,12 +192,13 @@ def metrics_of_test(context: ReportContext) -> Section:
     """Returns the section with the definitions of the test's metrics and the rules of judgement."""
     test = _test_of(context)
     results = context.workspace.online_tests.results(test.id)
+    meanings = {metric.name: metric.meaning for metric in context.workspace.online_analysis.metrics(test.id)}
     rows: list[tuple[Cell, ...]] = []
     for row in sorted((row for row in results.rows if row.is_control), key=lambda row: ROLES.index(row.role)):
-        metric = context.workspace.online_analysis.metric(test.id, row.metric)
-        margin = single(metric.margin, unit=PERCENT, scale=100)
-        shown = margin if metric.margin else Number(None, why="only guardrails have a margin")
-        rows.append((row.title, row.role, BETTER[row.direction], shown, metric.meaning))
+        margin = single(row.margin, unit=PERCENT, scale=100)
+        shown = margin if row.margin else Number(None, why="only guardrails have a margin")
+        meaning = meanings.get(row.metric, AGGREGATED)
+        rows.append((row.title, row.role, BETTER[row.direction], shown, meaning))
     columns = (Column("Metric"), Column("Role"), Column("Better"), *number_columns("Margin"))
     table = Table("Metrics of the test", (*columns, Column("Definition")), tuple(rows))
     title = f"{many(len(rows), 'metric')} of {test.name}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.comparison.wording import guardrails_text, plain, slice_title
 from recdash.decisions.snapshot import (
+    AGGREGATED,
     DefinitionSnapshot,
     Difference,
     Guardrail,
@@ -167,10 +168,9 @@ class Snapshots:
                 yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)
 
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
-        metrics = [] if test.kind == "aggregates" else self._online_analysis.metrics(test.id)
-        known = {metric.name: metric for metric in metrics}
+        known = {metric.name: metric for metric in self._online_analysis.metrics(test.id)}
         for row in rows:
-            meaning, formula = "Aggregated before the upload.", ""
+            meaning, formula = AGGREGATED, ""
             if row.metric in known:
                 metric = known[row.metric]
                 meaning, formula = metric.meaning, f"{metric.numerator} / {metric.denominator or 'users'}"
