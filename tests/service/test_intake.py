@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import bookshop
 import pytest
@@ -14,6 +15,8 @@ from recdash.errors import InputError, NameTaken
 from recdash.ingest import Limits
 from recdash.service import Workspace
 from recdash.service.catalog.intake import IntakeCancelled, IntakeFile, IntakePlan
+from recdash.service.online import tests
+from recdash.store import Store
 
 
 @pytest.fixture
@@ -413,3 +416,45 @@ def test_a_test_whose_variant_is_linked_to_the_baseline_is_stored_with_it_as_con
     assert (test.control, "guessed-control" in {notice.code for notice in test.notices}) == ("shelf", False)
     chosen = workspace.online_tests.add(done.experiment.id, "own", tables, control="als", links=links)
     assert chosen.control == "als"
+
+
+def test_a_test_is_found_again_whether_its_control_came_from_its_links_or_not(workspace: Workspace) -> None:
+    done = workspace.intake.commit(planned(workspace, bookshop.files()))
+    ids = {added.run.name: added.run.id for added in done.runs}
+    home, tables = done.experiment.id, {"sessions": SHELF_TEST}
+    links = {"shelf": ids["popular"], "als": ids["als"]}
+    linked = workspace.online_tests.add(home, "linked", tables, links=links)
+    for given in ({"links": links}, {}, {"control": "shelf"}):
+        again = workspace.online_tests.add(home, "linked", tables, **given)
+        assert (again.id, again.control, again.links) == (linked.id, "shelf", links)
+    with pytest.raises(NameTaken):
+        workspace.online_tests.add(home, "linked", tables, control="als")
+    guessed = workspace.online_tests.add(home, "guessed", tables)
+    later = workspace.online_tests.add(home, "guessed", tables, links=links)
+    assert (later.id, later.control, later.links) == (guessed.id, "als", links)
+
+
+def test_the_control_that_links_show_is_counted_before_the_transaction(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = workspace.intake.commit(planned(workspace, bookshop.files()))
+    ids = {added.run.name: added.run.id for added in done.runs}
+    links = {"shelf": ids["popular"], "als": ids["als"]}
+
+    with monkeypatch.context() as patch:
+
+        def refuse(*_: Any, **__: Any) -> None:
+            pytest.fail("counted in the transaction")
+
+        def storing(store: Store, stage: Callable[[], Any], rows: Callable[[Any], Any]) -> Any:
+            staged = stage()
+            for counting in ("results_of", "of_users", "users_of"):
+                patch.setattr(tests, counting, refuse)
+            with store.transaction():
+                return rows(staged)
+
+        patch.setattr(tests, "store_with_files", storing)
+        tables = {"sessions": SHELF_TEST}
+        stored = workspace.online_tests.add(done.experiment.id, "shop", tables, links=links)
+    assert stored.control == "shelf"
+    assert list(stored.results) == workspace.online_tests.results(stored.id).records()

@@ -13,7 +13,7 @@ from recdash.evaluation.candidates import PreparedRun
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import AddedRun, Runs, StagedRun
 from recdash.service.context import ServiceContext
-from recdash.service.online.tests import NewTest, OnlineTests
+from recdash.service.online.tests import NewTest, OnlineTests, StagedTest
 from recdash.service.staging import store_with_files
 from recdash.service.validation import Progress, quiet
 
@@ -60,7 +60,7 @@ class Staged:
 
     files: Mapping[TableKind, str]
     runs: Sequence[StagedRun]
-    tests: Sequence[tuple[OnlineTest, Mapping[str, str]]]
+    tests: Sequence[tuple[StagedTest, Mapping[str, str]]]
     completed: Sequence[StagedRun] = ()
 
 
@@ -89,7 +89,7 @@ class Additions:
         tell = progress or quiet
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
-        tests = [(self._online_tests.stage(test), test.links) for test in addition.tests]
+        tests = [(self._online_tests.stage(test, test.links), test.links) for test in addition.tests]
         runs: list[StagedRun] = []
         completed: list[StagedRun] = []
         if where is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +54,22 @@ class NewTest:
     mappings: Mapping[str, Mapping[str, str]] | None = None
     columns: ColumnsGiven | None = None
     links: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StagedTest:
+    """An A/B test with its results, whose files are stored, and whose row is not.
+
+    ``by_control`` is {variant: the test with this control}, of the variants that served a run, where the
+    test's own control is only the first variant by name.
+    """
+
+    test: OnlineTest
+    by_control: Mapping[str, OnlineTest]
+
+    @property
+    def is_control_guessed(self) -> bool:
+        return GUESSED_CONTROL in {notice.code for notice in self.test.notices}
 
 
 class ServedRuns(NamedTuple):
@@ -116,27 +132,33 @@ class OnlineTests:
 
         ``tables`` are {kind: table}: sessions; or exposures, events and optionally served; or aggregates.
         ``links`` are {variant: run id}. If the same test is stored already, it gets the links, and is
-        unarchived if it was archived. ``columns`` maps roles to columns as in ``recdash.ab_test``. Raises
-        InputError for unusable tables, NameTaken if another test has the name.
+        unarchived if it was archived; it keeps its control. ``columns`` maps roles to columns as in
+        ``recdash.ab_test``. Raises InputError for unusable tables, NameTaken if another test has the name.
         """
         new = NewTest(name, tables, control, rules, metrics, mappings, columns)
         return store_with_files(
             self._context.writable_store(),
-            lambda: self.stage(new),
+            lambda: self.stage(new, links or ()),
             lambda staged: self.store_staged(experiment_id, staged, links),
         )
 
-    def stage(self, new: NewTest) -> OnlineTest:
+    def stage(self, new: NewTest, served: Collection[str] = ()) -> StagedTest:
         """Returns an A/B test with its results, whose files are stored already, and whose row is not.
 
-        It belongs to no experiment and is linked to no run until ``store_staged``.
+        It belongs to no experiment and is linked to no run until ``store_staged``. ``served`` are the
+        variants that served a run: only the transaction knows which of the runs is the baseline, so the
+        results are computed here with each of them as control.
         """
         self._context.must_be_editor()
         rules = new.rules
         logs, users = self._read_logs(new.tables, rules, new.mappings, new.columns)
-        results = results_of(logs, new.control, rules, new.metrics, users=users)
         metrics = new.metrics or (propose(users) if users is not None else ())
-        rows = results.records()
+
+        def counted(control: str | None) -> dict[str, Any]:
+            results = results_of(logs, control, rules, new.metrics, users=users)
+            notices = (*logs.notices, *results.notices)
+            return {"control": results.control, "results": results.records(), "notices": notices}
+
         test = OnlineTest(
             id=new_id(),
             experiment="",
@@ -148,58 +170,55 @@ class OnlineTests:
             rules=rules.as_dict(),
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(removed) for removed in logs.removed],
-            control=results.control,
             links={},
-            results=rows,
-            notices=(*logs.notices, *results.notices),
+            **counted(new.control),
         )
+        staged = StagedTest(test, {})
+        if staged.is_control_guessed:
+            controls = [variant for variant in test.variants if variant in served]
+            staged = StagedTest(test, {control: replace(test, **counted(control)) for control in controls})
         release_freed_memory()
         if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
-        return test
+        return staged
 
     def store_staged(
-        self, experiment_id: str, staged: OnlineTest, links: Mapping[str, str] | None = None
+        self, experiment_id: str, staged: StagedTest, links: Mapping[str, str] | None = None
     ) -> OnlineTest:
         """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run
         id}.
+
+        A guessed control gives way to the variant that served the baseline. If the same test is stored
+        already, it is linked and unarchived.
         """
         self._context.must_be_editor()
-        test = replace(staged, experiment=experiment_id, links=dict(links or {}))
-        self._check_links(experiment_id, test.links, test.variants)
-        return self._store_or_find(self._with_served_control(test))
-
-    def _with_served_control(self, test: OnlineTest) -> OnlineTest:
-        """Returns the test with the variant that served the baseline as its control, if the control was only
-        the first variant by name.
-        """
-        baseline = self._store.experiments.get(test.experiment).baseline
-        served = next((variant for variant, run_id in test.links.items() if run_id == baseline), None)
-        if served is None or GUESSED_CONTROL not in {notice.code for notice in test.notices}:
-            return test
-        certain = tuple(notice for notice in test.notices if notice.code != GUESSED_CONTROL)
-        return replace(test, **self.recounted(replace(test, notices=certain), control=served))
-
-    def _store_or_find(self, test: OnlineTest) -> OnlineTest:
-        """Stores the test and returns it; if the same test is stored already, links and unarchives it."""
-        same = self._same_test(test)
+        links = dict(links or {})
+        self._check_links(experiment_id, links, staged.test.variants)
+        same = self._same_test(experiment_id, staged)
         if same is None:
-            return self._store.online_tests.add(test)
+            baseline = self._store.experiments.get(experiment_id).baseline
+            served = next((variant for variant, run_id in links.items() if run_id == baseline), "")
+            test = staged.by_control.get(served, staged.test)
+            return self._store.online_tests.add(replace(test, experiment=experiment_id, links=links))
         if same.archived is not None:
             same = self.unarchive(same.id)
-        return self.link_variants(same.id, test.links) if test.links else same
+        return self.link_variants(same.id, links) if links else same
 
-    def _same_test(self, test: OnlineTest) -> OnlineTest | None:
+    def _same_test(self, experiment_id: str, staged: StagedTest) -> OnlineTest | None:
         """Returns the stored test with the same name, tables, rules, metrics and control; None if there is
         none.
+
+        A guessed control does not count: it was not asked for, and links may have given the stored test
+        another one.
         """
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = OnlineRules(**test.rules)
-            return test.name, test.upload, dict(test.tables), rules, list(test.metrics), test.control
+            control = None if staged.is_control_guessed else test.control
+            return test.name, test.upload, dict(test.tables), rules, list(test.metrics), control
 
-        known = self.all(test.experiment, archived=True)
-        return next((stored for stored in known if identity(stored) == identity(test)), None)
+        known = self.all(experiment_id, archived=True)
+        return next((stored for stored in known if identity(stored) == identity(staged.test)), None)
 
     def preview(
         self,
