@@ -63,6 +63,7 @@ def decide(
     author: str,
 ) -> None:
     """Record a decision with the current numbers. It can be replaced later but never edited."""
+    _refuse_unused(outcome, variant, {"--test": test, "--baseline": baseline, "--metric": metric})
     workspace, stored = open_experiment(experiment)
     review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
     by_name = run_ids(workspace, stored.id, archived=True)
@@ -85,6 +86,23 @@ def decide(
     say(f"{decision.label}{f': {decision.about}' if decision.about else ''} ({decision.id})")
     for line in unmet(decision.checklist):
         say(f"note: {line}", err=True)
+
+
+def _refuse_unused(outcome: str, variant: str | None, given: Mapping[str, str | None]) -> None:
+    """Raises UsageError for an option that the decision would not use, and for a variant that "needs" an A/B
+    test.
+
+    ``given`` is {option: value}.
+    """
+    if variant is None:
+        if given["--test"] is not None:
+            raise click.UsageError("--test needs --variant: it says in which A/B test the variant is.")
+        return
+    for option in ("--baseline", "--metric"):
+        if given[option] is not None:
+            raise click.UsageError(f"{option} is of a decision on a run; leave it out with --variant.")
+    if OUTCOMES[outcome] == "needs A/B":
+        raise click.UsageError(f"'{variant}' is in an A/B test already. Choose another outcome.")
 
 
 @click.command()

@@ -127,6 +127,22 @@ def test_an_experiment_without_decisions_says_so(output: Any) -> None:
         (("decide", "--outcome", "ship", "--run", "als", "--text", " "), "the text is empty"),
         (("decide", "--outcome", "ship", "--review", "als", "--text", "Yes."), "No review is called 'als'"),
         (("decide", "--outcome", "ship", "--supersedes", "last", "--text", "Y"), "no decision to replace"),
+        (
+            ("decide", "--outcome", "ship", "--run", "als", "--test", "t", "--text", "Yes."),
+            "--test needs --variant",
+        ),
+        (
+            ("decide", "--outcome", "ship", "--variant", "B", "--metric", "ndcg@10", "--text", "Yes."),
+            "--metric is of a decision on a run",
+        ),
+        (
+            ("decide", "--outcome", "ship", "--variant", "B", "--baseline", "als", "--text", "Yes."),
+            "--baseline is of a decision on a run",
+        ),
+        (
+            ("decide", "--outcome", "needs-ab", "--variant", "B", "--text", "Yes."),
+            "'B' is in an A/B test already",
+        ),
         (("review", "offline"), "No review is open"),
         (("review", "propose", "--run", "popular"), "it is the baseline itself"),
     ],
