@@ -21,12 +21,12 @@ test, correction = page.choose(tests)
 ab_test = page.gather(view, test, correction)
 with title:
     widgets.title(wording.finding(ab_test), wording.subtitle(ab_test))
+    if view.runs and not test.served:
+        offline_online.no_link(view, test)
     settings.show_change(ab_test)
     table.show_steps(ab_test)
     settings.ask_for_plan(ab_test)
     links.offer_to_reviews(view, test)
-    if view.runs and not test.served:
-        offline_online.no_link(view, test)
 health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")

@@ -270,23 +270,32 @@ def test_a_metric_that_shall_fall_is_better_when_it_does(workspace: Workspace, s
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_the_metric_in_depth_is_the_one_of_the_link(shown: Open) -> None:
-    app = shown(om="session_watch_time", over="daily", seg="country", eff="5")
+    app = shown(om="session_watch_time", over="daily", seg="country")
     text = said(app)
     assert "Session watch time: trend" in text
     assert "Session watch time: segments" in text
-    assert "To detect +5 % in session watch time, this test needs about" in text
+    assert "To detect" not in text, "a significant loss needs no more users"
     assert link(app)["om"] == "session_watch_time"
     assert app.segmented_control(key="choice-over").value == "daily"
+
+
+def test_an_open_metric_says_how_many_users_the_chosen_effect_needs(
+    workspace: Workspace, shown: Open
+) -> None:
+    added(workspace, sessions({"control": 100, "new": 101}))
+    text = said(shown(eff="5"))
+    assert "? inconclusive" in text
+    assert "To detect +5 % in engagement rate, this test needs about" in text
+    assert 'Effect "moon" isn\'t between 0.01 and 500 %; showing 2 %.' in warned(shown(eff="moon"))
 
 
 @pytest.mark.usefixtures("won_and_lost")
 def test_what_a_link_names_and_is_not_here_is_told(shown: Open) -> None:
     names = {"corr": "Correction", "over": "Trend", "seg": "Segment", "om": "Online metric"}
-    told = warned(shown(**dict.fromkeys([*names, "eff", "t"], "moon"))).replace("\\", "")
+    told = warned(shown(**dict.fromkeys([*names, "t"], "moon"))).replace("\\", "")
     for noun in names.values():
         assert f'{noun} "moon" isn\'t available here; showing another.' in told
     assert 'A/B test "moon" isn\'t available here; showing the newest.' in told
-    assert 'Effect "moon" isn\'t between 0.01 and 500 %; showing 2 %.' in told
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1", "0", "501", "moon"])

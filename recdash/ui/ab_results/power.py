@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -10,6 +10,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import html, join, markdown
 from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import lowered, many
+from recdash.online import OnlineRow
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import variant_cell
@@ -27,27 +28,36 @@ def show(ab_test: AbTest, metric: str) -> None:
     if ab_test.sample is None:
         st.caption("Not available for aggregated data.")
         return
-    effect = _effect()
-    analysis = state.workspace().online_analysis
+    analysis, open_ = state.workspace().online_analysis, open_variants(ab_test.results.rows, metric)
     smallest = cached.ask(analysis.detectable, ab_test.test, metric)
-    missing = {
-        variant: cached.ask(analysis.more_users, ab_test.test, metric, variant, effect / 100)
-        for variant in ab_test.challengers
-    }
-    texts = (can_detect(ab_test.titles[metric], smallest), sentence(ab_test.titles[metric], effect, missing))
-    lines = join([html('<p class="rd-lead">{text}</p>', text=text) for text in texts if text])
-    st.html(lines)
+    texts, missing, more = [can_detect(ab_test.titles[metric], smallest)], {}, []
+    if open_:
+        effect = _effect()
+        missing = {
+            variant: cached.ask(analysis.more_users, ab_test.test, metric, variant, effect / 100)
+            for variant in open_
+        }
+        texts.append(sentence(ab_test.titles[metric], effect, missing))
+        more = [f"More users to\ndetect {_signed(effect)}"]
+    st.html(join([html('<p class="rd-lead">{text}</p>', text=text) for text in texts if text]))
     now, least = "Users now,\ncontrol included", "Minimum\ndetectable effect"
-    more = f"More users to\ndetect {_signed(effect)}"
-    columns = [*text_columns("Variant"), *number_columns(now, least, more)]
+    columns = [*text_columns("Variant"), *number_columns(now, least, *more)]
     users = ab_test.results.users
     rows = []
     for variant in ab_test.challengers:
         lift, n_now = smallest.get(variant), users[variant] + users[ab_test.control]
         lift_text = numbers.NONE if lift is None else f"±{numbers.three(numbers.percent(lift))} %"
-        more = _missing_text(missing[variant])
-        rows.append([variant_cell(ab_test, variant), numbers.count(n_now), lift_text, more])
+        needed = [_missing_text(missing[variant]) if variant in missing else "not needed"] if open_ else []
+        rows.append([variant_cell(ab_test, variant), numbers.count(n_now), lift_text, *needed])
     widgets.table(columns, rows)
+
+
+def open_variants(rows: Sequence[OnlineRow], metric: str) -> list[str]:
+    """Returns the variants whose change in the metric is not significant: only these need more users."""
+    words = ("better", "worse", "holds", "broken")
+    return [
+        row.variant for row in rows if row.metric == metric and not row.is_control and row.word not in words
+    ]
 
 
 def effect_of(text: str) -> float | None:
