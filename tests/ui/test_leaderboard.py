@@ -43,6 +43,7 @@ def test_the_chosen_correction_decides_who_shares_a_rank(
     text = said(open_page("leaderboard", **link))
     assert ("als is first on Recall@1" in text) == (ranks == [1, 2, 2])
     assert ("share first place" in text) == (ranks == [1, 1, 1])
+    assert "= equal for every user" in text, "twin has the value of bpr for each user"
     assert ("Holm-corrected: ranks over all pairs" in text) == (rule == "holm")
 
 
@@ -53,6 +54,15 @@ def test_runs_are_in_the_order_of_the_metric_whatever_the_order_of_the_link(
     text = said(open_page("precision_recall", m="recall", k="1", **link))
     table = text[text.index("At k = 1") :]
     assert table.index("bpr") < table.index("als") < table.index("twin")
+
+
+def test_the_buttons_of_the_decision_have_short_names(workspace: Workspace, open_page: Open) -> None:
+    long = "als with side information of items and a long description of its training in 2026"
+    made = store(workspace, {"popular": hits(range(10)), long: hits(range(90))}, truth=TRUTH, depth=1)
+    app = open_page(e=made["films"], b=made["popular"], m="recall", k="1")
+    (label,) = [button.label for button in app.button if button.key == "to-decide"]
+    assert label.startswith("Propose als")
+    assert "…" in label
 
 
 def test_rows_are_in_order_of_rank_even_if_values_are_not() -> None:

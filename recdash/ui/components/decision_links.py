@@ -31,7 +31,8 @@ def offer_to_decide(view: View, today: Recommendation, standing: DecisionStandin
     step = next_step(today, standing, workspace().journal.reviews(view.experiment.id))
     if step is None or not workspace().person.may("editor") or not links.is_there(REVIEWS):
         return
-    if st.button(step.label, key="to-decide", type="primary" if step.is_due else "secondary"):
+    label = view.with_short_names(step.label)
+    if st.button(label, key="to-decide", type="primary" if step.is_due else "secondary"):
         state.choose(**step.params)
         links.go(REVIEWS)
 

@@ -129,7 +129,8 @@ def what_would_change(view: View) -> None:
     st.html(verdict_card.changes(view, cached.changes(view)))
     effect = cached.population_effect(view, view.verdict_query.shown)
     if effect and effect.changes:
-        st.html(html('<p class="rd-aside">{effect}</p>', effect=effect.sentence))
+        sentence = view.with_short_names(effect.sentence)
+        st.html(html('<p class="rd-aside">{effect}</p>', effect=sentence))
 
 
 def no_verdict(view: View) -> None:
