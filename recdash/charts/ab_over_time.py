@@ -135,7 +135,7 @@ def _points(points: Sequence[LiftPoint], mark: Mark, palette: Palette) -> Iterat
     y = [end for point in sure for end in (point.low, point.high, None)]
     yield line(x, y, "95 % interval", mark.colour, 2.2)
     for hollow in (True, False):
-        some = [point for point in known if (numbers.glyph(point.low, point.high) == "=") == hollow]
+        some = [point for point in known if numbers.excludes_zero(point.low, point.high) != hollow]
         yield _lifts(some, mark, marker=marker(mark, palette, size=SMALL_MARKER + 1, hollow=hollow))
 
 

@@ -31,8 +31,8 @@ from recdash.charts.traces import Trace, dots, line, margin_note, rectangle, row
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
+from recdash.formatting.signs import sign_of
 from recdash.formatting.wording import shown
-from recdash.stats.family import SIGNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,4 +140,5 @@ def _of_row(row: Row, y: int, mark: Mark, palette: Palette, decimals: int, unit:
 def _numbers(row: Row, palette: Palette, decimals: int, unit: str) -> str:
     difference = f"{numbers.signed(row['mean_diff'], decimals)}{unit}"
     bounds = numbers.interval(row["ci_low"], row["ci_high"], decimals, unit)
-    return f"{SIGNS[row['word']]}  {difference}  {muted(palette, f'[{bounds}]')}"
+    sign = row["sign"] if "sign" in row else sign_of(row["word"])
+    return f"{sign}  {difference}  {muted(palette, f'[{bounds}]')}"

@@ -91,7 +91,7 @@ def _placed(bar: Bar, picture: Picture, along: Axis, decimals: int) -> Placed:
         text=_written(value, picture, decimals),
         ends=numbers.interval(low, high, decimals) if between else "",
         note=bar.note,
-        hollow=between and numbers.glyph(low or 0.0, high or 0.0) == "=",
+        hollow=between and not numbers.excludes_zero(low, high),
     )
 
 

@@ -4,7 +4,7 @@ quadrants.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,10 @@ from recdash.charts.marks import Mark, Marks, Palette
 from recdash.charts.traces import CLEAR, Trace, cross, dots, end_label, line, note, rectangle, zero_line
 from recdash.charts.traces import bars as bar_trace
 from recdash.formatting import numbers
-from recdash.formatting.numbers import glyph, is_number
+from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
+from recdash.formatting.signs import sign_of
+from recdash.formatting.wording import finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +54,7 @@ class Side:
 
     ``judged`` False: bars are hollow and have no sign, even if their interval excludes zero.
     ``own_decimals``: each row has the decimals that its own numbers need, as lifts have in the tables of
-    pages; else all rows have those of the largest.
+    pages; else all rows have those of the largest. ``sign`` returns the sign of a finding.
     """
 
     value: str
@@ -61,6 +63,7 @@ class Side:
     unit: str = ""
     judged: bool = True
     own_decimals: bool = False
+    sign: Callable[[str], str] = sign_of
 
 
 def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
@@ -96,9 +99,9 @@ def _bar(
 ) -> tuple[list[Trace], str]:
     """Returns the traces of the bar and its interval, and the text next to it."""
     value, low, high = row[side.value], row[side.low], row[side.high]
-    sign, bounds = glyph(low, high), numbers.interval(low, high, decimals)
+    word, bounds = finding(low, high), numbers.interval(low, high, decimals)
     amount = f"{numbers.signed(value, decimals)}{side.unit}"
-    hollow = sign == "=" or not side.judged
+    hollow = word == "not settled" or not side.judged
     look = {
         "color": palette.background if hollow else mark.colour,
         "line": {"color": mark.colour, "width": 2 if hollow else 0},
@@ -108,7 +111,7 @@ def _bar(
     bar = bar_trace([value], [y], name, look, hover, orientation="h", width=0.52)
     caps = {"symbol": "line-ns", "size": 11, "line": {"color": palette.ink, "width": 1.6}}
     whisker = line([low, high], [y, y], "95 % CI", palette.ink, 1.6, mode="lines+markers", marker=caps)
-    written = f"{sign} {amount}" if side.judged else amount
+    written = f"{side.sign(word)} {amount}" if side.judged else amount
     return [bar, whisker], f"<b>{written}</b><br>{muted(palette, bounds)}"
 
 
@@ -171,7 +174,7 @@ def _cross(row: Row, mark: Mark, palette: Palette, *, judged: bool) -> list[Trac
     x, y, name = row["offline_delta"], row["online_lift"], escape(mark.name)
     offline = (row["offline_low"], row["offline_high"])
     online = (row["online_low"], row["online_high"])
-    hollow = not judged or "=" in (glyph(*offline), glyph(*online))
+    hollow = not (judged and numbers.excludes_zero(*offline) and numbers.excludes_zero(*online))
     hover = f"{name}<br>offline {numbers.three(x)}, online {numbers.three(y)}"
     return [
         *cross((x, y), offline, online, name, mark.colour, INTERVAL - 0.6),

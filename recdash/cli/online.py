@@ -309,8 +309,7 @@ def _lines(results: OnlineResults) -> Iterator[str]:
     yield f"Users: {users or 'unknown'}. Control: {results.control}."
     split = f"cannot be checked: {health.unchecked}"
     if health.srm_p is not None:
-        p = numbers.p_value(health.srm_p)
-        split = f"p {p}" if "<" in p else f"p = {p}"
+        split = numbers.p_equals(health.srm_p)
         split += f" {health.unchecked}" if health.unchecked else ""
     yield f"Split of users: {split}. Multiple exposures, excluded: {health.crossover:,}."
     for part in results.removed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.formatting.tables import PERCENT, Number, Word, aligned, finding
@@ -48,4 +47,4 @@ def from_to(metric: str, before: float, after: float) -> str:
 
 def finding_of(pair: Pair) -> Word:
     """Returns the cell of a difference's finding; ``equal for every user`` if no user has another value."""
-    return replace(finding(pair.judged.word, pair.judged.sign), word=pair.words)
+    return finding(pair.words)

@@ -74,7 +74,7 @@ def measured_numbers(
 
     Empty without a candidate and if the runs cannot be compared. ``lift_level`` names the interval of the
     lift; older reports give it the level of the offline intervals. ``former`` gives a difference in which no
-    user has another value an interval, as older reports do.
+    user has another value an interval, and a lift other decimals than its interval, as older reports do.
     """
     pair, k = evidence.leader, evidence.comparison.query.k
     if pair is None or evidence.blocking:
@@ -85,7 +85,10 @@ def measured_numbers(
     chosen = [MeasuredNumber(first, "offline", primary)]
     goals = [lift for lift in evidence.lifts if lift.is_goal]
     telling = [*evidence.lost_online, *evidence.won_online, *goals]
-    chosen += [MeasuredNumber(_of_lift(lift, lift_level), "online", lift.metric) for lift in telling[:1]]
+    chosen += [
+        MeasuredNumber(_of_lift(lift, lift_level, former=former), "online", lift.metric)
+        for lift in telling[:1]
+    ]
     if not telling:
         n_others = len(evidence.metrics)
         chosen += [
@@ -123,14 +126,17 @@ def _of_pair(
     return KeyNumber(title, relative.change(pair), shown(pair.judged.word), note)
 
 
-def _of_lift(lift: OnlineLift, lift_level: str) -> KeyNumber:
+def _of_lift(lift: OnlineLift, lift_level: str, *, former: bool) -> KeyNumber:
     word = "worse" if lift.is_lost else "better" if lift.is_won else "inconclusive"
-    low, high = (100 * end for end in lift.interval)
-    note = "no valid interval before the planned end"
-    if isfinite(low) and isfinite(high):
-        corrected = ", Holm-corrected" if lift.is_corrected else ""
-        note = f"{lift_level} {numbers.interval(low, high, numbers.places([low, high]), ' %')}{corrected}"
-    return KeyNumber(f"{lift.title}, A/B test", numbers.change(100 * lift.change, " %"), word, note)
+    change, low, high = (100 * share for share in (lift.change, *lift.interval))
+    amount, ends = numbers.estimate(change, low, high, " %")
+    if former:
+        amount = numbers.change(change, " %")
+        ends = numbers.interval(low, high, numbers.places([low, high]), " %")
+    corrected = ", Holm-corrected" if lift.is_corrected else ""
+    is_known = isfinite(low) and isfinite(high)
+    note = f"{lift_level} {ends}{corrected}" if is_known else "no valid interval before the planned end"
+    return KeyNumber(f"{lift.title}, A/B test", amount, word, note)
 
 
 def _of_users(pair: Pair) -> KeyNumber:
@@ -140,12 +146,11 @@ def _of_users(pair: Pair) -> KeyNumber:
     paired = pair.paired
     of, (better, same, worse) = user_split(paired.wins, paired.ties, paired.losses)
     p = _sign_test(paired.wins, paired.losses)
-    shown_p = numbers.p_value(p)
-    test = f"p {shown_p}" if "<" in shown_p else f"p = {shown_p}"
-    note = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}; sign test {test}"
+    shares = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}"
     word = "better" if paired.wins > paired.losses else "worse"
     if p > SIGNIFICANT:
         word = "inconclusive"
+    note = f"{shares}; sign test {numbers.p_equals(p)}"
     return KeyNumber("Users who gain and lose", f"{better.share} of {of} gain", word, note)
 
 

@@ -20,6 +20,7 @@ from recdash.metrics import define
 from recdash.stats import LEVEL, JudgedDifference, Paired, judge, paired_difference
 
 Key = TypeVar("Key")
+EQUAL_FOR_ALL = "equal for every user"
 
 
 @dataclass(frozen=True)
@@ -66,18 +67,23 @@ class Pair:
     @property
     def is_identical(self) -> bool:
         """Returns whether every user has the same value with both runs, so that more users would not help."""
-        return self.paired.n > 0 and not self.paired.wins and not self.paired.losses
+        return are_identical(self.paired.n, self.paired.wins, self.paired.losses)
 
     @property
     def words(self) -> str:
         """Returns the finding as shown to people: ``equal for every user`` if no user has another value."""
-        return "equal for every user" if self.is_identical else shown(self.judged.word)
+        return EQUAL_FOR_ALL if self.is_identical else shown(self.judged.word)
 
     def percent(self, amount: float) -> float:
         """Returns ``amount``, in units of the metric, as % of the baseline's value; NaN if that value is
         0.
         """
         return 100 * amount / abs(self.base_value) if self.base_value else float("nan")
+
+
+def are_identical(n_users: int, wins: int, losses: int) -> bool:
+    """Returns whether runs that share users have the same value for each of them."""
+    return n_users > 0 and not wins and not losses
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,6 @@ def _judged(
 
 
 def _side(pair: Pair | None, is_level: bool) -> Side:
-    if is_level:
+    if is_level or (pair is not None and pair.is_identical):
         return "level"
     return pair.judged.word if pair else "by value"

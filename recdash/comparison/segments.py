@@ -12,6 +12,7 @@ from typing import Literal
 from recdash.comparison.pairs import Pair, UnjudgedPair, judge_family, pair_of
 from recdash.comparison.query import ComparisonQuery
 from recdash.domain.results import UserValues
+from recdash.formatting.signs import sign_of
 from recdash.metrics import define
 from recdash.stats import Finding
 
@@ -54,7 +55,7 @@ class Cell:
 
     @property
     def sign(self) -> str:
-        return self.pair.judged.sign if self.pair else "–"
+        return sign_of(self.words)
 
 
 @dataclass(frozen=True)

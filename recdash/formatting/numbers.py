@@ -21,11 +21,9 @@ def none_if_nan(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
-def glyph(low: float, high: float) -> str:
-    """Returns ▲ if the interval is above zero, ▼ if it is below, = if it includes zero or is unknown."""
-    if not (is_number(low) and is_number(high)):
-        return "="
-    return "▲" if low > 0 else "▼" if high < 0 else "="
+def excludes_zero(low: float | None, high: float | None) -> bool:
+    """Returns whether both ends of an interval are known, and above or below zero."""
+    return is_number(low) and is_number(high) and (low > 0 or high < 0)
 
 
 def places(values: Iterable[float | None]) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from recdash.formatting import numbers, wording
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.signs import sign_of
 
 Tone = Literal["better", "same", "worse", "muted", "plain"]
 PERCENT = " %"
@@ -224,9 +225,9 @@ def _decimals_off_zero(cell: Interval) -> int:
     return next((places for places in range(numbers.MOST_DECIMALS) if round(smallest, places)), 0)
 
 
-def finding(word: str, sign: str) -> Word:
-    """Returns the cell of a finding with its sign (▲, ▼ or =), in the finding's colour."""
-    return Word(sign, wording.shown(word), cast("Tone", wording.tone(word)))
+def finding(word: str, sign: str | None = None) -> Word:
+    """Returns the cell of a finding in its colour, with the given sign or its own."""
+    return Word(sign or sign_of(word), wording.shown(word), cast("Tone", wording.tone(word)))
 
 
 def muted(text: str) -> Word:

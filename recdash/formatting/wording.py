@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from recdash.formatting import numbers
-from recdash.formatting.numbers import glyph
 
 CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
 """{method of correction for multiple tests: its name}; ``off`` is not included."""
@@ -16,10 +15,9 @@ _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "E
 
 def finding(low: float, high: float) -> str:
     """Returns *better* or *worse* if the interval excludes zero, else the stored word for inconclusive."""
-    sign = glyph(low, high)
-    if sign == "=":
+    if not numbers.excludes_zero(low, high):
         return "not settled"
-    return "better" if sign == "▲" else "worse"
+    return "better" if low > 0 else "worse"
 
 
 def shown(word: str) -> str:

@@ -16,6 +16,7 @@ from recdash.decisions.standing import decision_on_top
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
+from recdash.formatting.signs import former_sign, sign_of
 from recdash.formatting.tables import Word, finding
 from recdash.metrics import define
 from recdash.report.document import (
@@ -203,6 +204,12 @@ class ReportContext:
         """
         return self.wording > EQUAL_USERS_WORDING
 
+    def sign_of(self, finding: str) -> str:
+        """Returns the sign of a finding; = also for an inconclusive one in reports of
+        ``EQUAL_USERS_WORDING`` and older.
+        """
+        return sign_of(finding) if self.tells_equal_users else former_sign(finding)
+
     def interval_of(self, pair: Pair) -> tuple[float, float]:
         """Returns the ends of a difference's interval as the report shows it, NaN without one."""
         if self.former_answers:
@@ -222,7 +229,9 @@ class ReportContext:
 
     def finding_of(self, pair: Pair) -> Word:
         """Returns the cell of a difference's finding."""
-        return finding_of(pair) if self.tells_equal_users else finding(pair.judged.word, pair.judged.sign)
+        if self.tells_equal_users:
+            return finding_of(pair)
+        return finding(pair.judged.word, former_sign(pair.judged.word))
 
     @cached_property
     def evidence(self) -> VerdictEvidence | None:

@@ -72,6 +72,8 @@ EQUAL_USERS_WORDING = 9
 - *Ship*: the reasons do not say how many metrics, segments and guardrails were examined, nor name the
   candidate from which another does not differ.
 - Data: tied scores are noted however few they are, also beside runs without scores.
+- Signs: = stands for inconclusive too, and an A/B test that is to run on or is inconclusive has –.
+- Digits: a lift may have other decimals than its interval, and each end of an interval three digits.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

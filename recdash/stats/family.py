@@ -22,7 +22,6 @@ from recdash.stats.sample_size import required_users
 Correction = Literal["holm", "bh", "off"]
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
 Finding = Literal["better", "worse", "tie", "not settled"]
-SIGNS: dict[Finding, str] = {"better": "▲", "worse": "▼", "tie": "=", "not settled": "="}
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,6 @@ class JudgedDifference:
         if not self.corrected.excludes_zero:
             return "not settled"
         return "better" if (low > 0) != self.lower_is_better else "worse"
-
-    @property
-    def sign(self) -> str:
-        return SIGNS[self.word]
 
     @property
     def more_users(self) -> int | None:

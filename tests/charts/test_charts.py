@@ -24,6 +24,8 @@ from recdash.charts.offline_online import Side, bars, quadrants
 from recdash.charts.precision_recall import interpolated, path, precision_recall
 from recdash.domain.records import Run
 from recdash.formatting import numbers
+from recdash.formatting.signs import SIGNS, sign_of
+from recdash.formatting.wording import finding
 
 HOSTILE = '<a href="http://evil.example">x</a><b>%{x}</b>'
 
@@ -113,10 +115,22 @@ def test_a_difference_that_rounds_to_zero_has_no_sign() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "sign"), [(0.1, 0.2, "▲"), (-0.2, -0.1, "▼"), (-0.1, 0.1, "="), (0, 1, "=")]
+    ("low", "high", "sign"),
+    [(0.1, 0.2, "▲"), (-0.2, -0.1, "▼"), (-0.1, 0.1, "?"), (0, 1, "?"), (float("nan"), 1, "?")],
 )
-def test_a_sign_is_given_only_when_the_interval_excludes_zero(low: float, high: float, sign: str) -> None:
-    assert numbers.glyph(low, high) == sign
+def test_a_finding_is_open_unless_the_interval_excludes_zero(low: float, high: float, sign: str) -> None:
+    assert sign_of(finding(low, high)) == sign
+
+
+def test_only_what_is_equal_has_the_sign_of_equality() -> None:
+    assert [word for word, sign in SIGNS.items() if sign == "="] == ["tie", "equal for every user"]
+
+
+def test_the_chart_of_an_older_report_keeps_its_sign() -> None:
+    open_ = pd.DataFrame([difference("a", 0.002, -0.001, 0.003, word="not settled")])
+    today, former = (forest(rows, ["a"], looks("a"), LIGHT) for rows in (open_, open_.assign(sign="=")))
+    assert today.layout.annotations[0].text.startswith("?")
+    assert former.layout.annotations[0].text.startswith("=")
 
 
 def test_ticks_are_round_and_inside_the_range() -> None:

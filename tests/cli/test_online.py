@@ -304,7 +304,7 @@ def test_the_split_of_the_users_of_a_rate_blocks_and_trials_are_said_to_be_no_us
     (folder / "trials.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1010\n")
     (folder / "uneven.csv").write_text(f"{head}a,bought,,100,1000\nb,bought,,140,1300\n")
     broken = run("online", "--aggregates", "users.csv").stdout
-    assert "Split of users: p <0.001." in broken
+    assert "Split of users: p < 0.001." in broken
     assert "no metric is judged" in broken
     unknown = run("online", "--aggregates", "trials.csv").stdout
     assert (
@@ -312,7 +312,7 @@ def test_the_split_of_the_users_of_a_rate_blocks_and_trials_are_said_to_be_no_us
         in unknown
     )
     uneven = run("online", "--aggregates", "uneven.csv").stdout
-    assert "Split of users: p <0.001 assuming that each trial is a user" in uneven
+    assert "Split of users: p < 0.001 assuming that each trial is a user" in uneven
     assert "no metric is judged" in uneven
 
 

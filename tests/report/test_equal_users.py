@@ -55,6 +55,17 @@ def test_what_changes_the_recommendation_comes_first_and_says_to_what(reports: d
     )  # fmt: skip
 
 
+def signs(document: Document, word: str) -> set[str]:
+    cells = [cell for _, table in document.tables() for row in table.rows for cell in row]
+    return {cell.sign for cell in cells if isinstance(cell, Word) and cell.word == word}
+
+
+def test_only_what_is_equal_has_the_sign_of_equality(reports: dict[int, Document]) -> None:
+    assert signs(reports[WORDING], "equal for every user") == {"="}
+    assert signs(reports[WORDING], "inconclusive") <= {"?"}
+    assert signs(reports[EQUAL_USERS_WORDING], "inconclusive") == {"="}
+
+
 @pytest.mark.parametrize("form", ["html", "md", "csv", "tex"])
 def test_every_format_shows_it(reports: dict[int, Document], form: str) -> None:
     assert b"equal for every user" in FORMS[form].write(reports[WORDING])

@@ -147,7 +147,7 @@ def test_a_tile_says_value_change_and_corrected_interval() -> None:
 
 def test_a_tile_that_decides_nothing_is_hollow() -> None:
     tile = of_pair("nDCG@10", "ndcg", pair(0.01, 0.02), "")
-    assert (tile.sign, tile.word) == ("=", "not settled")
+    assert (tile.sign, tile.word) == ("?", "not settled")
     assert tile.strip is not None
     assert tile.strip.hollow
 

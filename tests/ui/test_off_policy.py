@@ -46,7 +46,7 @@ def test_before_a_log_is_there_the_page_says_what_it_is_for(shown: Open) -> None
 
 def test_a_log_that_is_the_target_itself_is_usable_and_inconclusive(shown: Open) -> None:
     text = said(given(shown(), LOG))
-    assert "= Inconclusive All checks pass" in text
+    assert "? Inconclusive All checks pass" in text
     assert "Uniform over 2 items is inconclusive: 30.0 % estimated, 30.0 % observed" in text
     assert "Effective rows (ESS) 600 ✓ at least 200" in text
     assert "Mean weight 1.00 ± 0.000 ✓ 1, within 3 standard errors" in text

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import Problem
+from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.wording import capital, small
 from recdash.online.agreement.agreement import UNDECIDED, quadrant
@@ -88,11 +89,8 @@ def _row(
         if online.get("direction") == "down":
             low, high = (None if end is None else -end for end in (high, low))
         corner = quadrant(offline[1], offline[2], low, high)
-        title = small(online["title"])
-        sentence = (
-            f"{run} {'is inconclusive' if corner == UNDECIDED else corner}: {offline_title} "
-            f"{_in_words(offline)} offline, {title} {_in_words(lift, 100, ' %')} online."
-        )
+        results = SideResults(run, corner, offline, lift)
+        sentence = results.sentence(offline_title, online["title"])
     return {
         "variant": online["variant"],
         "run_id": online["run_id"],
@@ -123,9 +121,39 @@ def offline_intervals(rows: pd.DataFrame) -> list[tuple[float | None, float | No
     return list(zip(*ends, strict=True))
 
 
-def _in_words(estimate: list[float | None], scale: int = 1, unit: str = "") -> str:
-    """Returns an estimate with its interval as text, with three significant digits each."""
-    value, low, high = (None if x is None else f"{scale * x:+.3g}{unit}".replace("-", "−") for x in estimate)
+@dataclass(frozen=True)
+class SideResults:
+    """A run's quadrant, and its offline difference and online lift: value, low and high; None if missing."""
+
+    run: str
+    quadrant: str
+    offline: Sequence[float | None]
+    lift: Sequence[float | None]
+
+    def sentence(self, offline_title: str, online_title: str, *, former: bool = False) -> str:
+        """Returns both results in words; ``former``: each number has three significant digits, so that the
+        ends of an interval may have other numbers of decimals, as older reports write them.
+        """
+        in_words = _in_former_words if former else _in_words
+        percents = [None if end is None else 100 * end for end in self.lift]
+        finding = "is inconclusive" if self.quadrant == UNDECIDED else self.quadrant
+        return (
+            f"{self.run} {finding}: {offline_title} {in_words(self.offline)} offline, "
+            f"{small(online_title)} {in_words(percents, ' %')} online."
+        )
+
+
+def _in_words(estimate: Sequence[float | None], unit: str = "") -> str:
+    """Returns an estimate with its interval as text."""
+    value, low, high = estimate
+    amount, ends = numbers.estimate(value, low, high, unit)
+    if amount == numbers.NONE:
+        return "not comparable"
+    return f"{amount} (no interval)" if ends == numbers.NONE else f"{amount} (95 % CI {ends})"
+
+
+def _in_former_words(estimate: Sequence[float | None], unit: str = "") -> str:
+    value, low, high = (None if x is None else f"{x:+.3g}{unit}".replace("-", "−") for x in estimate)
     if value is None:
         return "not comparable"
     if low is None or high is None:

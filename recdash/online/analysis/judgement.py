@@ -19,7 +19,6 @@ from recdash.stats import Correction, corrected
 from recdash.stats.family import levels
 
 Word = Literal["better", "worse", "not settled", "holds", "broken", "not judged", ""]
-SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓", "not settled": "=", "not judged": "–"}
 TONES = {"better": "better", "worse": "worse", "broken": "worse", "holds": "better"}
 """Finding → the tone in which pages and reports show it; every other finding has the tone "same"."""
 SIGNIFICANCE_LEVEL = 0.05

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from recdash.formatting import numbers
+from recdash.formatting.signs import OPEN
 from recdash.formatting.wording import capital, cut, cut_inside, listed, lowered, many, small
 from recdash.online.analysis.caveats import open_loss
 from recdash.online.analysis.results import OnlineResults, OnlineRow
@@ -30,13 +31,15 @@ TITLES: Mapping[Action, str] = {
     "check the split": "Check the split",
     "check the plan": "Ship if this size was planned",
 }
-STEP_SIGNS: Mapping[Action, tuple[str, str]] = {
+STEP_LOOKS: Mapping[Action, tuple[str, Literal["better", "worse", "same"]]] = {
     "ship": ("▲", "better"),
     "roll back": ("▼", "worse"),
+    "keep running": ("…", "same"),
+    "inconclusive": (OPEN, "same"),
     "check the split": ("!", "worse"),
-    "check the plan": ("?", "same"),
+    "check the plan": (OPEN, "same"),
 }
-"""Action → its sign, and the tone in which pages and reports show it; other actions have none."""
+"""Action → its sign, and the tone in which pages and reports show it."""
 CLAUSES: Mapping[Action, str] = {
     "ship": "ship {}",
     "check the plan": "ship {} if this size was planned",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.charts.mark_html import ROLES
 from recdash.charts.marks import CONTEXT_GREY, Mark, Marks, Palette, colour, shape
 from recdash.formatting import numbers
+from recdash.formatting.signs import former_sign, sign_of
 from recdash.formatting.wording import count_range, shown
 from recdash.report.document import Document, Figure, FigureKind
 
@@ -94,7 +95,8 @@ def _numeric(values: Sequence[Any]) -> list[Any]:
 def _forest(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     from recdash.charts.forest import forest
 
-    return forest(_frame(data), list(data["run_id"]), marks, palette)
+    signs = data.get("sign") or [former_sign(word) for word in data["word"]]
+    return forest(_frame({**data, "sign": signs}), list(data["run_id"]), marks, palette)
 
 
 def _curve(data: Data, marks: Marks, palette: Palette) -> go.Figure:
@@ -125,7 +127,9 @@ def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 
     names = [name for name in data["rows"] if name != "run_id"]
     rows = _in_percent(data["rows"], names) if data["lifts"] else _frame(data["rows"])
-    side = Side(names[0], names[1], names[2], unit=" %" if data["lifts"] else "", judged=data["judged"])
+    sign = sign_of if "open" in data else former_sign
+    unit = " %" if data["lifts"] else ""
+    side = Side(names[0], names[1], names[2], unit=unit, judged=data["judged"], sign=sign)
     # Charts are measured for the font of the dashboard; fonts of readers may be wider.
     return bars(rows, marks, palette, side).update_layout(margin_l=BAR_NAMES)
 

@@ -22,9 +22,10 @@ from recdash.charts.marks import DARK, LIGHT, Mark
 from recdash.comparison.wording import user_split
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import CONTROL
+from recdash.formatting.signs import EQUAL, former_sign, sign_of
 from recdash.formatting.tables import table_html
 from recdash.formatting.wording import cut_inside, long_day, tone
-from recdash.report.document import FIRST_FORMAT, Document, Split
+from recdash.report.document import EQUAL_USERS_WORDING, FIRST_FORMAT, Document, Split
 from recdash.report.formats.figures import drawn, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "page"
 LONGEST_CHIP = 44
-FINDING_SIGNS = {"better": "▲", "worse": "▼", "broken": "▼", "holds": "✓"}
 WIDE, HALF = 960, 470
 """The widths of wide and other figures in pixels; a browser scales them to the page."""
 POLICY = (
@@ -93,7 +93,7 @@ def to_html(document: Document, version: str = __version__) -> str:
         "policy": POLICY.format(script=_hash(_file("report.js"))),
         "names": layout.titles,
         "tone": tone,
-        "sign": lambda word: FINDING_SIGNS.get(word, "="),
+        "sign": sign_of if document.wording > EQUAL_USERS_WORDING else _former_sign,
         "table": lambda table: table_html(table, runs),
         "chips": _chips(document),
         "link": document.link if document.link.startswith(("http://", "https://")) else "",
@@ -103,6 +103,12 @@ def to_html(document: Document, version: str = __version__) -> str:
         "data": _data(to_json(document)),
     }
     return _environment().get_template(layout.template).render(facts)
+
+
+def _former_sign(word: str) -> str:
+    """Returns the sign of a key number's finding in older reports: also = for one that is not judged."""
+    sign = former_sign(word)
+    return EQUAL if sign == numbers.NONE else sign
 
 
 # ── the parts of the file ────────────────────────────────────────────────────────────────────

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
 from recdash.decisions.lift_numbers import lift_numbers, users_of
 from recdash.decisions.snapshot import AGGREGATED
@@ -26,7 +25,7 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import day, long_day, lowered, many
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
 from recdash.online.analysis.caveats import caveats
-from recdash.online.analysis.next_step import STEP_SIGNS, NextStep, leading_step
+from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
@@ -63,14 +62,13 @@ def lead_of_test(context: ReportContext) -> Lead:
     today, steps = source.next_steps(test.id)
     results = source.results(test.id)
     variant = _variant(context, results, steps)
-    leading = leading_step(steps)
-    sign, tone = STEP_SIGNS.get(leading.action, ("–", "same")) if leading else ("!", "worse")
+    sign, tone = _look(context, steps)
     badge = steps[0].title if len(steps) == 1 else "By the A/B test"
     unknown = caveats(results, _sample(context, test))
     return Lead(
         sign,
         badge,
-        cast("Tone", tone),
+        tone,
         test.name,
         headline_of_test(context),
         (*_reasons(steps), *([_against(results, variant)] if variant else [])),
@@ -78,6 +76,16 @@ def lead_of_test(context: ReportContext) -> Lead:
         numbers=tuple(number for _, number in lift_numbers(results, variant)) if variant else (),
         risks=tuple(unknown),
     )
+
+
+def _look(context: ReportContext, steps: tuple[NextStep, ...]) -> tuple[str, Tone]:
+    """Returns the sign and the tone of the leading step; those of a broken split without one."""
+    leading = leading_step(steps)
+    if leading is None:
+        return "!", "worse"
+    if not context.tells_equal_users and leading.action in ("keep running", "inconclusive"):
+        return numbers.NONE, "same"
+    return STEP_LOOKS[leading.action]
 
 
 def _variant(context: ReportContext, results: OnlineResults, steps: tuple[NextStep, ...]) -> str:
@@ -131,7 +139,7 @@ def results_of_test(context: ReportContext) -> Section:
     parts.append(all_lifts(context, test, frame))
     if results.users:
         parts.append(_split(results, test.rules.get("split") or {}))
-    parts += [Paragraph(text) for text in (_checked(test, results), _size(context, test, results))]
+    parts += [Paragraph(text) for text in (_checked(context, test, results), _size(context, test, results))]
     parts += validity(test, frame, str(context.question.online_metric))
     note = f"{test.name}, uploaded on {long_day(test.created)}: each variant against {results.control}."
     return Section("online", headline, note, tuple(parts))
@@ -151,17 +159,16 @@ def _split(results: OnlineResults, planned: Mapping[str, float]) -> Table:
     return Table("Users by variant", columns, tuple(rows))
 
 
-def _checked(test: OnlineTest, results: OnlineResults) -> str:
+def _checked(context: ReportContext, test: OnlineTest, results: OnlineResults) -> str:
     """Returns a sentence on the check of the split."""
     p = results.health.srm_p
     if p is None:
         return f"The split of users was not checked: {results.health.unchecked or 'it is unknown'}."
     against = "the planned split" if test.rules.get("split") else "an even split; no planned split is given"
-    return f"Sample ratio mismatch (SRM): p {_equals(p)} against {against}."
-
-
-def _equals(p: float) -> str:
-    return numbers.p_value(p) if p < 0.001 else f"= {numbers.p_value(p)}"
+    is_former = p < 0.001 and not context.tells_equal_users
+    return (
+        f"Sample ratio mismatch (SRM): {'p <0.001' if is_former else numbers.p_equals(p)} against {against}."
+    )
 
 
 def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> str:

@@ -64,6 +64,8 @@ def _forest(context: ReportContext, comparison: Comparison) -> Figure:
         "word": [pair.judged.word for pair in pairs],
         "margin": [pair.judged.margin for pair in pairs],
     }
+    if context.tells_equal_users:
+        data["sign"] = [context.finding_of(pair).sign for pair in pairs]
     title = f"Difference from {context.base} in {context.query.where}"
     alt = f"Paired difference in {context.query.where} from {context.base}: {listed(outcomes)}."
     return Figure("forest", title, note="", alt=alt, data=data, table=_table(context, comparison))

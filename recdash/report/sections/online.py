@@ -4,6 +4,7 @@ differ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -13,8 +14,9 @@ from recdash.domain.records import OnlineTest
 from recdash.domain.results import WHOLE
 from recdash.errors import RecdashError
 from recdash.formatting import numbers
-from recdash.formatting.numbers import is_number
+from recdash.formatting.numbers import is_number, none_if_nan
 from recdash.formatting.records import Row, plain_columns, records
+from recdash.formatting.signs import OPEN, sign_of
 from recdash.formatting.tables import (
     PERCENT,
     Cell,
@@ -34,12 +36,13 @@ from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import (
     SPLIT_BROKEN,
     SRM_BLOCKS,
+    SideResults,
     judged_by,
     offline_intervals,
     split_counts,
     split_is_broken,
 )
-from recdash.online.analysis.judgement import SIGNS, TONES
+from recdash.online.analysis.judgement import TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
 from recdash.report.document import AGREEMENT_WORDING, THRESHOLD_WORDING, Figure, Paragraph, Part, Section
@@ -106,7 +109,7 @@ def online(context: ReportContext) -> Section | None:
         if notice.code == SPLIT_BROKEN
     ]
     parts += _figures(context, sides)
-    parts += [Paragraph(text) for text in rows["sentence"]]
+    parts += [Paragraph(text) for text in _sentences(context, sides)]
     if context.wording > THRESHOLD_WORDING:
         parts += _other_disagreements(context, sides)
     agreed = context.workspace.agreement.of(test.id, query.metric, query.k, metric)
@@ -117,6 +120,21 @@ def online(context: ReportContext) -> Section | None:
     parts += validity(test, results, metric)
     offline = offline_intervals(rows) if context.wording > AGREEMENT_WORDING else ()
     return Section("online", agreement(list(rows["quadrant"]), offline), note, tuple(parts))
+
+
+def _sentences(context: ReportContext, sides: OfflineOnlineResults) -> list[str]:
+    """Returns a sentence for each run; one of ``EQUAL_USERS_WORDING`` and older has its former digits."""
+    if context.tells_equal_users or not sides.is_judged:
+        return list(sides.rows["sentence"])
+    results = [
+        SideResults(
+            row["run"], row["quadrant"], [none_if_nan(row[name]) for name in SIDES],
+            [none_if_nan(row[name]) for name in LIFTS],
+        )
+        for row in records(sides.rows)
+    ]  # fmt: skip
+    where = context.query.where
+    return [of_run.sentence(where, sides.title, former=True) for of_run in results]
 
 
 # ── offline and online results ───────────────────────────────────────────────────────────────
@@ -164,6 +182,8 @@ def _side(
     table = Table(heading, columns, lines)
     alt = f"{heading}. {listed(values_in_words)}."
     data = {"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": sides.is_judged}
+    if context.tells_equal_users:
+        data["open"] = OPEN
     return Figure("bars", heading, "95 % CIs", alt, data, table, wide=False)
 
 
@@ -256,7 +276,8 @@ def all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -
     n_variants = max(1, len({row["variant"] for row in rows}))
     listed_metrics = metrics[: max(1, MOST_ROWS // n_variants)]
     rows = [row for metric in listed_metrics for row in rows if row["metric"] == metric]
-    lines = [lift_row(row, judged=not split_is_broken(test.notices)) for row in rows]
+    judged = not split_is_broken(test.notices)
+    lines = [lift_row(row, judged=judged, sign=context.sign_of) for row in rows]
     names = (Column("Online metric"), Column("Variant"))
     values = number_columns("Value", "Lift", "95 % CI")
     columns = (*names, *values, Column("Finding"), *number_columns("n"))
@@ -280,16 +301,16 @@ def validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Parag
     return [Paragraph(text, "muted") for text in notes]
 
 
-def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
+def lift_row(row: Row, *, judged: bool, sign: Callable[[str], str] = sign_of) -> tuple[Cell, ...]:
     """Returns metric, variant, value, lift, its interval, finding and n for a row of an A/B test's
-    results.
+    results. ``sign`` returns the sign of a finding.
     """
     none = Number(None, why="control itself")
     change: tuple[Cell, ...] = (none, none, Word("", "control", "muted"))
     if not row["is_control"]:
         low, high = judged_by(row)
         lift, bounds = with_intervals([row["lift"]], [(low, high)], unit=PERCENT, scale=100)
-        change = (lift[0], bounds[0], _finding(row, judged=judged))
+        change = (lift[0], bounds[0], _finding(row, judged=judged, sign=sign))
     # shares are shown in %
     scale, unit = (100, PERCENT) if row["unit"] == "0..1" else (1, f" {row['unit']}" if row["unit"] else "")
     value = single(row["value"], unit=unit, scale=scale)
@@ -298,7 +319,7 @@ def lift_row(row: Row, *, judged: bool) -> tuple[Cell, ...]:
     return row["title"], row["variant"], value, *change, count(int(row["n_users"]))
 
 
-def _finding(row: Row, *, judged: bool) -> Word:
+def _finding(row: Row, *, judged: bool, sign: Callable[[str], str] = sign_of) -> Word:
     """Returns the finding of the A/B test's row, in which guardrails and metrics of which less is better have
     their own rules.
     """
@@ -307,4 +328,4 @@ def _finding(row: Row, *, judged: bool) -> Word:
     word = str(row["word"] or "")
     if not word:
         return Word("", "–", "muted")
-    return Word(SIGNS[word], shown(word), cast("Tone", TONES.get(word, "same")))
+    return Word(sign(word), shown(word), cast("Tone", TONES.get(word, "same")))

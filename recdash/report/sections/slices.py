@@ -95,7 +95,7 @@ def _dot(
         "low": number_of(low),
         "high": number_of(high),
         "word": cell.word or "",
-        "sign": cell.sign,
+        "sign": context.finding_of(cell.pair).sign if cell.pair else numbers.NONE,
         "why": cell.why,
         "n": cell.n_shared or cell.n,
     }

@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import Cell, count, number_columns, text_columns
 from recdash.formatting.wording import capital, cut, cut_inside, many, span
 from recdash.online import OnlineRules
@@ -25,7 +26,7 @@ from recdash.ui.components.online_rules import RULE_TITLES
 
 State = Literal["good", "bad", "open", "unknown"]
 SPLIT = "Split (SRM)"
-LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "open": ("=", "muted"), "unknown": ("–", "muted")}
+LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "open": (OPEN, "muted"), "unknown": ("–", "muted")}
 ENTRIES = {SPLIT: "srm", "Novelty effect": "novelty-effect"}
 """The titles of checks whose name is a term → its entry in the guide."""
 AGGREGATED = "not available for aggregated data"

@@ -14,8 +14,9 @@ from recdash.charts.segments import USUAL_WIDTH, Look, SegmentPoint, SegmentRow,
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
+from recdash.formatting.signs import sign_of
 from recdash.formatting.wording import CORRECTIONS, cut, listed, lowered, shown
-from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL, SIGNS
+from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL
 from recdash.online.analysis.segments import Reversal
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
@@ -146,9 +147,9 @@ def _dot(ab_test: AbTest, metric: str, row: Row | None, beside: int) -> SegmentP
         f"n = {numbers.count(row['n_control'])} and {numbers.count(row['n_variant'])}"
     )
     if beside > 3:  # narrow panels have no room for all words, which the table shows
-        text = SIGNS[word]
+        text = sign_of(word)
     else:
-        text = f"{SIGNS[word]} {shown(word)}" if beside == 3 else f"{SIGNS[word]} {amount}"
+        text = f"{sign_of(word)} {shown(word)}" if beside == 3 else f"{sign_of(word)} {amount}"
     look: Look = "filled" if word in ("better", "worse") else "hollow"
     return SegmentPoint(x, text, hover, low, high, look=look)
 

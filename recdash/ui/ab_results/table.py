@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from math import nan
 
@@ -13,12 +13,13 @@ from recdash.charts.layout import escape as plotly
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import percent
+from recdash.formatting.signs import sign_of
 from recdash.formatting.tables import Cell, number_columns, p_value, text_columns
 from recdash.formatting.wording import cut_inside, listed, shown
 from recdash.online import OnlineRow
 from recdash.online.analysis.caveats import open_loss
-from recdash.online.analysis.judgement import SIGNS, TONES
-from recdash.online.analysis.next_step import Action, brief, is_out_of_reach
+from recdash.online.analysis.judgement import TONES
+from recdash.online.analysis.next_step import STEP_LOOKS, brief, is_out_of_reach
 from recdash.ui.ab_results.definitions import GUIDE, definitions
 from recdash.ui.ab_results.page import ROLES, AbTest
 from recdash.ui.ab_results.wording import SIGNIFICANT, marks_of_chart, meaning, reading, variant_cell, wanted
@@ -35,14 +36,6 @@ SUBTITLES = {
     "other": "for information",
 }
 LONGEST_HEAD = 22
-LOOKS: Mapping[Action, tuple[str, str]] = {
-    "ship": ("▲", "better"),
-    "roll back": ("▼", "worse"),
-    "keep running": ("…", "same"),
-    "inconclusive": ("=", "same"),
-    "check the split": ("!", "worse"),
-    "check the plan": ("?", "same"),
-}
 
 
 def show(view: View, ab_test: AbTest) -> None:
@@ -96,7 +89,7 @@ def steps_html(ab_test: AbTest) -> Html:
     )
     rows = []
     for step in ab_test.steps:
-        sign, tone = LOOKS[step.action]
+        sign, tone = STEP_LOOKS[step.action]
         cell, lift = variant_cell(ab_test, step.variant), lift_text(step.lift)
         fields = {"title": step.title, "variant": cell, "lift": lift, "reason": step.reason}
         rows.append(html(row, sign=sign, tone=tone, **fields))
@@ -262,7 +255,7 @@ def finding_cell(row: OnlineRow, users: int) -> Html:
         return html('<span class="rd-muted" title="{note}">–</span>', note=row.note)
     more = _open_question(row, users) if row.word == "not settled" else ""
     tone = TONES.get(row.word, "same")
-    return widgets.two_lines(widgets.toned(f"{SIGNS[row.word]} {shown(row.word)}", tone), more)
+    return widgets.two_lines(widgets.toned(f"{sign_of(row.word)} {shown(row.word)}", tone), more)
 
 
 def _open_question(row: OnlineRow, users: int) -> str:

@@ -16,6 +16,7 @@ from recdash.errors import Problem
 from recdash.evaluation.comparability import LISTED
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html
+from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import (
     RunName,
     Word,
@@ -178,7 +179,7 @@ def _word(view: View, difference: ReplicateDifference) -> Word:
     if difference.significant is None:
         return muted("not tested")
     if not difference.significant:
-        return Word("=", "not significant")
+        return Word(OPEN, "not significant")
     is_gain = difference.mean > 0
     word = "better" if is_gain != lower_is_better(view.metric) else "worse"
     return tables.finding(word, "▲" if is_gain else "▼")

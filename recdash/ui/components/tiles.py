@@ -13,6 +13,7 @@ from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.pairs import Pair
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.signs import sign_of
 from recdash.formatting.wording import shown, tone
 
 
@@ -50,14 +51,14 @@ def of_pair(title: str, metric: str, pair: Pair, note: str) -> Tile:
     """
     if pair.is_identical:
         value = metric_value(metric, pair.value).shown
-        return Tile(title, value, pair.judged.sign, "", pair.words, f"n = {numbers.count(pair.paired.n)}")
+        return Tile(title, value, sign_of(pair.words), "", pair.words, f"n = {numbers.count(pair.paired.n)}")
     (low, high), word = relative.percent_interval(pair, metric), pair.judged.word
     share = pair.percent(pair.paired.mean)
     strip = Strip(low, share, high, hollow=word in ("tie", "not settled"))
     known = all(map(isfinite, (low, share, high)))
     drawn = known and not relative.is_from_zero(pair)
-    value = metric_value(metric, pair.value).shown
-    return Tile(title, value, pair.judged.sign, relative.change(pair), word, note, strip if drawn else None)
+    value, change = metric_value(metric, pair.value).shown, relative.change(pair)
+    return Tile(title, value, sign_of(word), change, word, note, strip if drawn else None)
 
 
 def of_rail(title: str, rail: GuardrailResult, level: str) -> Tile:

@@ -10,6 +10,7 @@ from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_n
 from recdash.comparison.recommendation import open_guardrails, untested_rivals
 from recdash.comparison.sensitivity import TITLE, summary_of
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.signs import sign_of
 from recdash.formatting.wording import CORRECTIONS, day, tone
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.online.metrics import METRICS, SERVED_METRICS
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from recdash.decisions.standing import DecisionStanding
     from recdash.stats import Correction
     from recdash.ui.app.state import View
-
-SIGNS = {"better": "▲", "worse": "▼"}
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
@@ -147,7 +146,7 @@ def figure_html(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO
         metric=metric,
         correction=correction,
         tone=tone(figure.finding),
-        sign=SIGNS.get(figure.finding, "="),
+        sign=sign_of(figure.finding),
     )
 
 

@@ -19,6 +19,7 @@ from recdash.formatting.tables import (
     Cell,
     count,
     finding,
+    muted,
     number_columns,
     p_value,
     text_columns,
@@ -26,10 +27,9 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import capital, many, nested
 from recdash.metrics.naming import less_is_wanted
-from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import table_html
-from recdash.ui.decisions.tiles import online_value, rail_interval, sign_of
+from recdash.ui.decisions.tiles import online_value, rail_interval
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
 
@@ -81,7 +81,7 @@ def _table(first: str, rows: Sequence[tuple[str, Difference]]) -> Html:
 def _row(name: str, pair: Difference) -> list[Cell]:
     value, base = (metric_value(pair.metric, value) for value in (pair.value, pair.base_value))
     differences, bounds = with_intervals([pair.difference], [(pair.low, pair.high)])
-    word = finding(pair.word, sign_of(pair.word))
+    word = finding(pair.word)
     return [name, value, base, *differences, *bounds, p_value(pair.p_corrected), count(pair.n), word]
 
 
@@ -105,12 +105,15 @@ def _guardrails(offline: Offline) -> None:
 
 def _online(online: Online) -> None:
     users = ", ".join(f"{name} {numbers.count(n)}" for name, n in online.users.items()) or "not known"
-    p = numbers.p_value(online.srm_p)
-    split = "broken: nothing is judged" if online.blocked else "as planned" if online.srm_p else "not known"
+    split = "The split of users was not checked"
+    if online.srm_p is not None:
+        broken = "Sample ratio mismatch: nothing is judged"
+        split = (
+            f"{broken if online.blocked else 'No sample ratio mismatch'} ({numbers.p_equals(online.srm_p)})"
+        )
     widgets.section(
         f"Online: {online.test.name}",
-        f"Variant {online.variant} against {online.control}. Users: {users}. Split of users {split} "
-        f"(SRM p {p if '<' in p else f'= {p}'}).",
+        f"Variant {online.variant} against {online.control}. Users: {users}. {split}.",
     )
     columns = [
         *text_columns("Metric", "Role"),
@@ -133,7 +136,7 @@ def _lift_row(lift: Lift) -> list[Cell]:
         *bounds,
         p_value(lift.p_corrected),
         f"{numbers.count(lift.n)} / {numbers.count(lift.control_n)}",
-        finding(lift.word or lift.note or "–", ONLINE_SIGNS.get(lift.word, "=")),
+        finding(lift.word) if lift.word else muted(lift.note or numbers.NONE),
     ]
 
 

@@ -14,10 +14,9 @@ from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
 from recdash.formatting import numbers
 from recdash.formatting.html import Html
 from recdash.formatting.numbers import is_number, percent
+from recdash.formatting.signs import sign_of, sign_of_change
 from recdash.formatting.wording import small
 from recdash.metrics.naming import less_is_wanted
-from recdash.online.analysis.judgement import SIGNS as ONLINE_SIGNS
-from recdash.stats.family import SIGNS
 from recdash.ui.app.state import View
 from recdash.ui.components import tiles as cards
 from recdash.ui.components.online_tests import SHARE
@@ -93,11 +92,12 @@ def _of_difference(pair: Difference) -> Tile:
 def _of_lift(row: Lift) -> Tile:
     """Returns the tile of a lift, in % of the control's value."""
     percents = [percent(amount) for amount in (row.lift, row.low, row.high)]
-    note = f"{_interval(percents, ' %')}, n = {numbers.count(row.n)}" if row.lift is not None else row.note
+    change, ends = numbers.estimate(percents[0], percents[1], percents[2], " %")
+    interval = "no interval" if ends == numbers.NONE else f"95 % CI {ends}"
+    note = f"{interval}, n = {numbers.count(row.n)}" if row.lift is not None else row.note
     strip = _strip(percents, hollow=row.word not in ("better", "worse"))
     title, value = f"Online: {small(row.title)}", online_value(row, row.value)
-    sign, change = ONLINE_SIGNS.get(row.word, "="), numbers.change(percents[0], " %")
-    return Tile(title, value, sign, change, row.word or "not judged", note, strip)
+    return Tile(title, value, sign_of(row.word), change, row.word or "not judged", note, strip)
 
 
 def online_value(lift: Lift, value: float | None) -> str:
@@ -110,14 +110,9 @@ def online_value(lift: Lift, value: float | None) -> str:
     return f"{numbers.three(value)}{unit}"
 
 
-def sign_of(word: str) -> str:
-    """Returns the sign of an offline finding: ▲, ▼ or =."""
-    return next((sign for finding, sign in SIGNS.items() if finding == word), "=")
-
-
 def _of_rail(rail: Guardrail) -> Tile:
     gain = gain_of(rail)
-    sign = "=" if gain is None else numbers.glyph(gain, gain)
+    sign = sign_of_change(gain)
     word = EXCEEDS if rail.broken else WITHIN if gain is None or gain < 0 else NO_LOSS
     value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
     note = f"from {base}; {rail_interval(rail)}"

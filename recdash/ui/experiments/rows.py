@@ -12,7 +12,7 @@ import streamlit as st
 from recdash.comparison.badges import badge_of
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many
-from recdash.online.analysis.next_step import Action
+from recdash.online.analysis.next_step import STEP_LOOKS
 from recdash.service.catalog.overview import Card, CardVerdict, TestStatus, Today
 from recdash.ui.app import links, state
 from recdash.ui.components import widgets
@@ -24,12 +24,6 @@ MOST_TESTS = 2
 SECONDS_BETWEEN = 0.5
 """The minimum time in seconds between two updates of the list while recommendations are computed."""
 _KNOWN = "recdash.home-known"
-SIGNS: Mapping[Action, tuple[str, str]] = {
-    "ship": ("▲", "better"),
-    "roll back": ("▼", "worse"),
-    "check the split": ("!", "worse"),
-    "check the plan": ("?", "same"),
-}
 
 
 @st.fragment(parallel=True)
@@ -154,7 +148,7 @@ def _tests(card: Card, tests: Sequence[TestStatus]) -> Html:
 
 
 def _test(card: Card, test: TestStatus) -> Html:
-    sign, tone = SIGNS.get(test.action, ("–", "muted")) if test.action else ("–", "muted")
+    sign, tone = STEP_LOOKS[test.action] if test.action else ("–", "muted")
     name = html("<bdi>{name}</bdi>", name=test.name)
     if card.experiment.archived is None:
         name = html('<a href="{to}">{name}</a>', to=_address("ab-results", card, t=test.id), name=name)

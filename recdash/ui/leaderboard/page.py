@@ -13,7 +13,7 @@ from recdash.comparison import ComparisonQuery, headlines
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.records import records
-from recdash.formatting.wording import CORRECTIONS, listed, shown, users
+from recdash.formatting.wording import CORRECTIONS, listed, users
 from recdash.metrics import define
 from recdash.metrics.naming import BEYOND, base, metric_at
 from recdash.stats import Correction
@@ -23,7 +23,7 @@ from recdash.ui.components import corrections, widgets
 from recdash.ui.components.absences import reasons
 from recdash.ui.components.metric_sets import metrics_of_set
 from recdash.ui.leaderboard import table as cells
-from recdash.ui.leaderboard.table import PAGE, SETS, Board
+from recdash.ui.leaderboard.table import PAGE, SETS, Board, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -299,13 +299,13 @@ def population_note(view: View) -> None:
         return
     effect = cached.population_effect(view, view.own_ids)
     if effect and effect.changes:
-        widgets.note([effect.sentence])
+        widgets.note([view.with_short_names(effect.sentence)])
 
 
 def alt(view: View, board: Board) -> str:
     parts = [
         f"{view.name(run)} {numbers.three(board.pairs[run]['mean_diff'])}{board.unit} "
-        f"({shown(board.pairs[run]['word'])})"
+        f"({words(board.pairs[run])})"
         for run in board.order
         if run in board.pairs
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.cells import metric_values
 from recdash.comparison.headlines import EQUAL, values
+from recdash.comparison.pairs import EQUAL_FOR_ALL, are_identical
 from recdash.comparison.relative import largest_loss
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
@@ -31,7 +32,6 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import shown
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.stats import Correction
-from recdash.stats.family import SIGNS
 from recdash.ui.components import corrections
 
 if TYPE_CHECKING:
@@ -267,8 +267,13 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
             return [muted("no shared users"), numbers.NONE, ""]
         return [html('<span title="catalogue-level metric, no CI">–</span>'), numbers.NONE, ""]
     difference, bounds = judged
-    word = board.pairs[run_id]["word"]
-    return [bold(difference), muted(bounds.shown), finding(shown(word), SIGNS[word])]
+    return [bold(difference), muted(bounds.shown), finding(words(board.pairs[run_id]))]
+
+
+def words(pair: Row) -> str:
+    """Returns the finding of a difference as shown to people."""
+    is_equal = are_identical(pair["n_users"], pair["wins"], pair["losses"])
+    return EQUAL_FOR_ALL if is_equal else shown(pair["word"])
 
 
 def export(view: View, board: Board) -> pd.DataFrame:

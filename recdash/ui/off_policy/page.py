@@ -11,6 +11,7 @@ from recdash.charts.off_policy import EstimateLine, estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import Cell, count, number_columns, single, text_columns
 from recdash.formatting.wording import capital
 from recdash.ingest import get_ready
@@ -186,7 +187,7 @@ def verdict_badges(result: OffPolicy) -> Html:
         tones = {
             "better": ("better", "▲ Better"),
             "worse": ("worse", "▼ Worse"),
-            "not settled": ("same", "= Inconclusive"),
+            "not settled": ("same", f"{OPEN} Inconclusive"),
         }
         badges = [tones[result.against_log], ("", "All checks pass")]
     cells = join([widgets.badge(text, tone) for tone, text in badges])

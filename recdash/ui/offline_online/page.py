@@ -12,13 +12,12 @@ from recdash.comparison import headlines
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, markdown
-from recdash.formatting.numbers import glyph, is_number
+from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
 from recdash.formatting.tables import (
     Cell,
     Number,
     RunName,
-    Tone,
     Word,
     aligned,
     number_columns,
@@ -151,13 +150,12 @@ def reading(view: View, sides: OfflineOnline) -> None:
     disagreements.
     """
     widgets.section("Run by run")
-    tones: dict[str, Tone] = {"▲": "better", "▼": "worse", "=": "same", numbers.NONE: "muted"}
     rows: list[list[Cell]] = []
     for row in records(sides.rows):
-        online = numbers.NONE if sides.broken_split else glyph(row["online_low"], row["online_high"])
-        offline = glyph(row["offline_low"], row["offline_high"])
-        signs = [Word(sign, "", tones[sign]) for sign in (offline, online)]
-        rows.append([RunName(row["run_id"]), *signs, in_words(row["quadrant"])])
+        offline = _sign(row["offline_low"], row["offline_high"])
+        online = _sign(row["online_low"], row["online_high"])
+        judged = tables.muted(numbers.NONE) if sides.broken_split else online
+        rows.append([RunName(row["run_id"]), offline, judged, in_words(row["quadrant"])])
     widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
     if without := untested(view, sides.test):
         st.html(html('<p class="rd-quiet">{text}</p>', text=without))
@@ -165,6 +163,11 @@ def reading(view: View, sides: OfflineOnline) -> None:
     ways = [_why(view, sides, row) for row in odd]
     if ways:
         widgets.note(ways)
+
+
+def _sign(low: float, high: float) -> Word:
+    """Returns the sign of an interval's finding alone, for a narrow column."""
+    return replace(tables.finding(by_interval(low, high)), word="")
 
 
 def untested(view: View, test: OnlineTest) -> str:
@@ -208,7 +211,7 @@ def _result_row(sides: OfflineOnline, row: Row) -> list[Cell]:
     title, variant, *values, word, n_users = lift_row(row, judged=not sides.broken_split)
     low, high = judged_by(row)
     if is_number(low) and is_number(high) and not (row["word"] or row["is_control"] or sides.broken_split):
-        word = tables.finding(by_interval(low, high), glyph(low, high))  # an older release stored no findings
+        word = tables.finding(by_interval(low, high))  # an older release stored no findings
     if row["is_control"]:  # it has no lift over itself
         values[1:] = ["", ""]
     run = RunName(row["run_id"]) if row["run_id"] in sides.marks else Number(None, why="not linked to a run")

@@ -12,7 +12,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import day, many
 from recdash.online import OnlineResults, OnlineRules
 from recdash.online.analysis.caveats import caveats
-from recdash.online.analysis.next_step import STEP_SIGNS, NextStep, leading_step
+from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import decision_links, plan_question, verdict_card, widgets
@@ -45,7 +45,7 @@ def show(view: View) -> bool:
     )
     rows = []
     for step in steps:
-        sign, tone = STEP_SIGNS.get(step.action, ("–", "muted"))
+        sign, tone = STEP_LOOKS[step.action]
         row = {"title": step.title, "variant": step.variant, "reason": step.reason}
         rows.append(html(template, sign=sign, tone=tone, **row))
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
@@ -114,7 +114,7 @@ def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_plann
         facts.append(users)
     if (p := results.health.srm_p) is not None and not results.health.blocked:
         matches = "split as planned" if is_planned else "split even, no planned split is given"
-        facts.append(f"{matches} (SRM p {numbers.p_value(p) if p < 0.001 else f'= {numbers.p_value(p)}'})")
+        facts.append(f"{matches} (SRM {numbers.p_equals(p)})")
     if not any(row.role == "guardrail" for row in results.rows):
         facts.append("no guardrail is set")
     return html(

@@ -13,7 +13,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
-from recdash.stats.family import SIGNS
+from recdash.formatting.signs import sign_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +81,7 @@ def _row(row: Row, mark: Mark, short: str, ends: tuple[float, float], decimals: 
         colour=mark.colour,
         drawn=join(drawn),
         tone=row["word"] if row["word"] in DECIDED else "same",
-        sign=SIGNS.get(row["word"], "="),
+        sign=sign_of(row["words"]),
         value=numbers.signed(row["mean_diff"], decimals),
         interval="" if interval == numbers.NONE else f"[{interval}]",
         word=row["words"],

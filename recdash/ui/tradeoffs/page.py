@@ -15,6 +15,7 @@ from recdash.charts.tradeoff import Direction, TradeOffPoint, trade_off
 from recdash.comparison.cells import metric_value
 from recdash.comparison.pareto import TradeOff, goal
 from recdash.formatting.html import Html, html, join, markdown
+from recdash.formatting.signs import OPEN
 from recdash.formatting.wording import unavailable
 from recdash.metrics.naming import GUARDRAILS, metric_and_unit, metric_at, metric_title, scale_of
 from recdash.stats import NORMAL_95
@@ -149,7 +150,7 @@ def say(view: View, tradeoff: TradeOff) -> None:
     if len(tradeoff.places) > 1:
         rows.append(_line("✓", "better", members(view, tradeoff)))
         for beaten in sorted(tradeoff.beaten, key=lambda beaten: not beaten.settled):
-            sign, tone = ("▼", "worse") if beaten.settled else ("=", "same")
+            sign, tone = ("▼", "worse") if beaten.settled else (OPEN, "same")
             rows.append(_line(sign, tone, sentence(view, tradeoff, beaten)))
     why = why_absent(view, _metrics(tradeoff))
     st.html(html('<ul class="rd-list">{rows}</ul>{why}', rows=join(rows), why=why))
