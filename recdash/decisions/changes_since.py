@@ -45,8 +45,7 @@ def online_changes(then: Online, now: Online) -> list[Changed]:
     today = {lift.metric: lift for lift in now.lifts}
     changes = [changed for old in then.lifts for changed in _lift(old, today.get(old.metric))]
     if then.blocked != now.blocked:
-        words = {True: "broken", False: "as planned"}
-        changes.insert(0, Changed("Split of users", words[then.blocked], words[now.blocked]))
+        changes.insert(0, Changed("Split of users", then.split, now.split))
     return changes
 
 

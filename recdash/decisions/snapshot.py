@@ -293,6 +293,15 @@ class Online:
     definitions: tuple[OnlineDefinition, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def split(self) -> str:
+        """Returns how users were split, as the end of a sentence that begins with the split of users."""
+        if self.blocked:
+            return "broken"
+        if self.srm_p is None:
+            return "not known"
+        return "as planned" if self.rules.get("split") else "even, no planned split is given"
+
     def of_role(self, role: str) -> list[Lift]:
         return [lift for lift in self.lifts if lift.role == role]
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recdash.comparison.recommendation import Action, Recommendation, against
 from recdash.comparison.wording import plain
 from recdash.decisions.review import Decision, decisions
 from recdash.domain.journal import Entry, Outcome
+from recdash.domain.records import OnlineTest
 from recdash.formatting.wording import small
 
+RunOfVariant = Mapping[tuple[str, ...], str]
+"""{(id of an A/B test, variant): id of the run that it served}."""
+NO_LINKS: RunOfVariant = {}
 OUTCOMES_OF: Mapping[Action, Outcome] = {
     "ship": "ship",
     "keep": "do not ship",
@@ -48,19 +52,33 @@ class DecisionStanding:
         return f"Evidence today: {differs if self.agrees is False else 'not known'}, because {self.because}."
 
 
-def decision_on_top(entries: Sequence[Entry], test: str | None = None) -> Decision | None:
+def runs_of_variants(tests: Iterable[OnlineTest]) -> RunOfVariant:
+    """Returns the runs that the variants of A/B tests served, as far as they are linked."""
+    return {(test.id, variant): run for test in tests for variant, run in test.links.items()}
+
+
+def run_of(decision: Decision, links: RunOfVariant) -> str | None:
+    """Returns the id of the run that a decision is about, or that its variant served; None without a run."""
+    return decision.subject.run.id if decision.subject.run else links.get(decision.subject.key)
+
+
+def decision_on_top(
+    entries: Sequence[Entry], test: str | None = None, *, links: RunOfVariant = NO_LINKS
+) -> Decision | None:
     """Returns the decision that currently applies; None if there is none. ``entries`` must begin with the
     oldest.
 
     Of the newest decisions on each run, the newest to ship a run comes first; if no run is to be shipped, the
     newest decision of all. With the id of an A/B test, decisions on variants of other tests are left out.
+    A decision on a variant that served a run, by ``links``, is one on that run.
     """
     current = [decision for decision in decisions(entries) if decision.is_current]
     if test is not None:
         current = [decision for decision in current if _tested(decision) in (None, test)]
     newest: dict[tuple[str, ...], Decision] = {}
     for decision in current:
-        newest.setdefault(decision.subject.key, decision)
+        run = run_of(decision, links)
+        newest.setdefault((run,) if run else decision.subject.key, decision)
     shipped = [decision for decision in newest.values() if decision.outcome == "ship"]
     return next(iter(shipped or current), None)
 
@@ -73,11 +91,16 @@ def _tested(decision: Decision) -> str | None:
     return variant.test.id if variant else None
 
 
-def standing(decision: Decision, today: Recommendation | None) -> DecisionStanding:
+def standing(
+    decision: Decision, today: Recommendation | None, links: RunOfVariant = NO_LINKS
+) -> DecisionStanding:
     """Returns whether a decision agrees with the current recommendation; ``today`` is None if no runs can be
     compared.
+
+    ``links`` are the runs that variants of A/B tests served.
     """
-    if decision.subject.variant is not None:
+    run = run_of(decision, links)
+    if decision.subject.variant is not None and run is None:
         return DecisionStanding(decision, None, "offline evidence says nothing of a variant without a run")
     if today is None:
         return DecisionStanding(decision, None, "there is nothing to compare")
@@ -85,7 +108,6 @@ def standing(decision: Decision, today: Recommendation | None) -> DecisionStandi
         return DecisionStanding(
             decision, None, f"the runs {small(today.headline.replace('Cannot', 'cannot'))}"
         )
-    run = decision.subject.run.id if decision.subject.run else None
     known = {today.evidence.comparison.query.baseline, *(case.pair.candidate for case in today.cases)}
     if run is not None and run not in known:
         return DecisionStanding(decision, None, f"{decision.about} is not among the candidates")

@@ -12,7 +12,7 @@ from recdash.comparison import Comparison, ComparisonQuery, Source, compare, gat
 from recdash.comparison.cells import finding_of
 from recdash.comparison.evidence import with_harm, with_intervals, without_blocked
 from recdash.decisions import decisions
-from recdash.decisions.standing import decision_on_top
+from recdash.decisions.standing import RunOfVariant, decision_on_top, run_of, runs_of_variants
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import WHOLE
 from recdash.errors import NotFound
@@ -260,7 +260,7 @@ class ReportContext:
         """
         if self.recommendation is None:
             return None
-        decided = self.decision.subject.run.id if self.decision and self.decision.subject.run else None
+        decided = run_of(self.decision, self.links) if self.decision else None
         if decided and self.recommendation.case_of(decided):
             return decided
         leader = self.recommendation.evidence.leader
@@ -272,7 +272,13 @@ class ReportContext:
 
         In a report about an A/B test alone, it is none on a variant of another test.
         """
-        return decision_on_top(self._journal, None if self.is_about_runs else self.question.test)
+        test = None if self.is_about_runs else self.question.test
+        return decision_on_top(self._journal, test, links=self.links)
+
+    @cached_property
+    def links(self) -> RunOfVariant:
+        """Returns the runs that the variants of the experiment's A/B tests served."""
+        return runs_of_variants(self.workspace.online_tests.all(self.experiment.id))
 
     @property
     def decisions(self) -> list[Decision]:

@@ -364,7 +364,7 @@ def test_changed_numbers_are_told_then_and_now() -> None:
 def test_a_test_that_is_counted_otherwise_is_told() -> None:
     now = online(lift("not settled", value=10.1, lift=0.01), p=0.0001)
     assert online_changes(online(), now) == [
-        Changed("Split of users", "as planned", "broken"),
+        Changed("Split of users", "even, no planned split is given", "broken"),
         Changed("Watch time", "11.0 (+10.0 %, better)", "10.1 (+1.00 %, inconclusive)"),
         Changed("Sessions per user", "11.0 (+10.0 %, holds)", "no longer counted"),
     ]

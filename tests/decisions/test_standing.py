@@ -29,6 +29,13 @@ def entry(number: int, outcome: str, run: str | None, supersedes: str | None = N
     return Entry(f"e{number}", "films", when, "Mary", "decision", None, "Because.", facts)
 
 
+def on_variant(number: int, outcome: str) -> Entry:
+    """A decision on variant b of the A/B test t."""
+    made = entry(number, outcome, None)
+    subject = {**made.facts["subject"], "variant": {"test": {"id": "t", "name": "Checkout"}, "name": "b"}}
+    return replace(made, facts={**made.facts, "subject": subject})
+
+
 def today(table: Table) -> Recommendation:
     runs = tuple(name for name in table.of if name != "Popular")
     return recommend(table, compare(table, ComparisonQuery(runs, "Popular", "ndcg", 10)))
@@ -147,3 +154,19 @@ def test_the_form_to_decide_begins_with_the_outcome_that_is_recommended(
     assert outcome_for("ALS", today(table)) == outcome
     assert outcome_for("BPR", today(table)) is None
     assert outcome_for("ALS", None) is None
+
+
+def test_a_decision_on_a_variant_that_served_a_run_is_one_on_that_run() -> None:
+    shipped, stopped = on_variant(1, "ship"), entry(2, "do not ship", "ALS")
+    served = {("t", "b"): "ALS"}
+    top = decision_on_top([shipped, stopped], links=served)
+    assert top is not None
+    assert top.id == "e2"
+    decision = Decision(shipped)
+    assert standing(decision, today(SHIP), served).agrees
+    assert standing(decision, today(KEEP), served).agrees is False
+    without = standing(decision, today(SHIP))
+    assert (without.agrees, without.because) == (
+        None,
+        "offline evidence says nothing of a variant without a run",
+    )

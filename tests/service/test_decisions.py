@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from app_pages import TRUTH, lists
 from decision_worlds import RUNS, films, home_page, sessions
 
 from recdash.decisions import Decision
@@ -18,6 +19,7 @@ from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
 from recdash.online.rules import OnlineRules
+from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.access.maintenance import restore
 from recdash.store import open_store
@@ -303,7 +305,7 @@ def test_evidence_says_how_it_differs_from_today(
     assert space.decisions.since(entry.id) == []
     space.online_tests.set_rules(test.id, OnlineRules(split={"control": 2, "new": 1}))
     found = space.decisions.since(entry.id)
-    assert found[0] == Changed("Split of users", "as planned", "broken")
+    assert found[0] == Changed("Split of users", "even, no planned split is given", "broken")
     assert found[1] == Changed("Engagement rate", "0.697 (+75.0 %, better)", "0.697 (+75.0 %, not judged)")
     space.online_tests.link_variants(test.id, {"control": ids["popular"], "new": ids["ease"]})
     assert space.decisions.since(entry.id) == [
@@ -726,6 +728,33 @@ def test_a_decision_on_a_variant_that_is_the_control_now_can_be_withdrawn(
     assert space.decisions.since(made.id) == [Changed("checkout", "control A", "B is now the control")]
     later = space.decisions.decide(test.experiment, "do not ship", text="No.", supersedes=made.id)
     assert (later.headline, space.journal.last_decision(test.experiment)) == ("Don't ship B", later)
+
+
+def test_a_later_decision_on_the_run_of_a_decided_variant_stands_on_top(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
+    space.experiments.add_test_set(test.experiment, TRUTH)
+    pop, als = (space.runs.add(test.experiment, lists(hit), name=f"r{hit}")[0].run.id for hit in (2, 1))
+    space.online_tests.link_variants(test.id, {"A": pop, "B": als})
+    found = space.overview.standing(test.experiment)
+    assert found is not None
+    assert (found.decision.id, found.agrees) != (made.id, None), found.because
+    later = space.decisions.decide(test.experiment, "do not ship", run_id=als, text="It costs too much.")
+    card = space.overview.card(test.experiment)
+    assert card.decision == later
+    reports = Reports(space)
+    lead = reports.content(reports.question(test.experiment)).lead
+    assert lead.headline == later.headline
+
+
+def test_where_two_people_decide_a_variant_needs_a_run(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    admin = Workspace(space.store, person=ADMIN)
+    admin.rules.change(test.experiment, lambda rules: replace(rules, two_people=True))
+    with pytest.raises(InputError, match="Add the run that it served, and propose that run"):
+        space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
 
 
 @pytest.mark.parametrize(

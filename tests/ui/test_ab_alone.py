@@ -268,3 +268,11 @@ def test_page_and_form_begin_with_the_variant_to_ship(workspace: Workspace, open
     (outcome,) = app.radio
     (variant,) = [box for box in app.selectbox if box.label == "Variant"]
     assert (outcome.value, variant.value) == ("ship", "0~b_good")
+
+
+def test_where_two_people_decide_no_variant_is_chosen_to_ship(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
+    workspace.rules.change(shop.experiment, lambda rules: replace(rules, two_people=True))
+    (outcome,) = open_page("review", e=shop.experiment).radio
+    assert outcome.value is None

@@ -107,7 +107,7 @@ def _with_decision(opening: Lead, context: ReportContext) -> Lead:
     decision = context.decision
     if decision is None:
         return opening
-    today = standing(decision, context.recommendation)
+    today = standing(decision, context.recommendation, context.links)
     moment = decision.created.isoformat()
     decided = Decided(decision.author, moment, decision.text, today.text, today.agrees)
     why = () if today.agrees is False else opening.sentences  # they explain another outcome

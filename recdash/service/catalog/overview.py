@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from recdash.comparison import ComparisonQuery
 from recdash.comparison.rules import DecisionRules
 from recdash.decisions import Decision, Review, reviews
-from recdash.decisions.standing import DecisionStanding, decision_on_top, standing
+from recdash.decisions.standing import (
+    DecisionStanding,
+    RunOfVariant,
+    decision_on_top,
+    run_of,
+    runs_of_variants,
+    standing,
+)
 from recdash.definitions.conventions import users_words
 from recdash.domain.journal import AuditEvent, Entry
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -80,7 +87,12 @@ class Card:
     @cached_property
     def decision(self) -> Decision | None:
         """Returns the decision that applies now, as ``decision_on_top`` chooses it; None if there is none."""
-        return decision_on_top(self.entries)
+        return decision_on_top(self.entries, links=self.links)
+
+    @cached_property
+    def links(self) -> RunOfVariant:
+        """Returns the runs that the variants of its A/B tests served."""
+        return runs_of_variants(self.tests)
 
     @cached_property
     def review(self) -> Review | None:
@@ -204,8 +216,10 @@ class ExperimentCards:
         stored.
         """
         verdict = self._current_verdict(card.experiment.id)
-        is_offline = card.decision is not None and card.decision.subject.variant is None
-        state = standing(card.decision, verdict.verdict) if card.decision and is_offline else None
+        state = None
+        if (decision := card.decision) is not None:
+            is_of_run = decision.subject.variant is None or run_of(decision, card.links) is not None
+            state = standing(decision, verdict.verdict, card.links) if is_of_run else None
         newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
         return Today(verdict, state, tuple(self._status(test, card.names) for test in newest_first))
 
@@ -245,10 +259,11 @@ class ExperimentCards:
 
     def standing(self, experiment_id: str) -> DecisionStanding | None:
         """Returns how the latest decision compares with today's recommendation; None without a decision."""
-        decision = decision_on_top(self._store.journal.of_experiment(experiment_id))
+        links = runs_of_variants(self._online_tests.all(experiment_id))
+        decision = decision_on_top(self._store.journal.of_experiment(experiment_id), links=links)
         if decision is None:
             return None
-        return standing(decision, self._current_verdict(experiment_id).verdict)
+        return standing(decision, self._current_verdict(experiment_id).verdict, links)
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id

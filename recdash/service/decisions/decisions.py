@@ -106,7 +106,7 @@ class Decisions:
             numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
         _check(outcome, review, numbers, run_id, reason)
         if rules_of(self._context.store.experiments.get(experiment_id)).two_people:
-            _check_two_people(outcome, review, writing.author)
+            _check_two_people(outcome, review, writing.author, is_of_variant=variant is not None)
         if outcome == "ship":
             self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **numbers.as_dict()}
@@ -272,11 +272,14 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
         raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
 
 
-def _check_two_people(outcome: str, review: Review | None, author: str) -> None:
+def _check_two_people(outcome: str, review: Review | None, author: str, *, is_of_variant: bool) -> None:
     """Raises InputError for *ship* without a review, and for a decision by the person who proposed."""
     if review is None and outcome == "ship":
         problem = "the decision rules ask for two people: one proposes, another decides"
-        raise InputError(Problem("needs-review", "review", problem, "Propose the candidate for a review."))
+        fix = "Propose the candidate for a review."
+        if is_of_variant:
+            fix = "A variant has no review. Add the run that it served, and propose that run."
+        raise InputError(Problem("needs-review", "review", problem, fix))
     if review is not None and review.entry.author == author:
         problem = f"{author} proposed the candidate, and the decision rules ask for another person to decide"
         raise InputError(Problem("own-proposal", "author", problem, "Ask another editor to decide."))

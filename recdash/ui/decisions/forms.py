@@ -9,7 +9,7 @@ import streamlit as st
 
 from recdash.comparison import ComparisonQuery
 from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
-from recdash.decisions.standing import outcome_for
+from recdash.decisions.standing import RunOfVariant, outcome_for, run_of, runs_of_variants
 from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
@@ -46,7 +46,7 @@ def may_write() -> bool:
     return workspace().person.may("editor")
 
 
-def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | None:
+def _superseded_id(view: View, form: str, held: Sequence[Decision], run_id: str) -> str | None:
     """Draws the choice of the decision to supersede and returns its id, at first of the one about the same
     run; None for none.
 
@@ -60,10 +60,14 @@ def _superseded_id(form: str, held: Sequence[Decision], run_id: str) -> str | No
     chosen = idempotent_form.pick(form, "Replaces", labels, name="instead")
     if chosen != SAME:
         return chosen or None
-    for decision in held:  # the newest first
-        if run_id and decision.subject.run and decision.subject.run.id == run_id:
-            return decision.id
-    return None
+    links = _links(view)
+    of_run = (decision.id for decision in held if run_id and run_of(decision, links) == run_id)
+    return next(of_run, None)  # the newest is the first
+
+
+def _links(view: View) -> RunOfVariant:
+    """Returns the runs that the variants of the experiment's A/B tests served."""
+    return runs_of_variants(workspace().online_tests.all(view.experiment.id))
 
 
 def _held(view: View) -> list[Decision]:
@@ -118,9 +122,9 @@ def begin(view: View) -> None:
 
 def _to_propose(view: View) -> str | None:
     """Returns the recommended candidate; None if there is none, or if it is decided to ship it."""
-    shipped = [decision.subject.run for decision in _held(view) if decision.outcome == "ship"]
-    run = recommended(view)
-    return None if run in [run.id for run in shipped if run] else run
+    run, links = recommended(view), _links(view)
+    shipped = [run_of(decision, links) for decision in _held(view) if decision.outcome == "ship"]
+    return None if run in shipped else run
 
 
 def _propose(view: View, wanted: str | None, *, may_be_empty: bool) -> None:
@@ -167,7 +171,7 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
         outcome = idempotent_form.outcome(form, outcomes, outcome_for(first or best, today))
         run_id = idempotent_form.pick(form, "About", names, first)
         held = [decision for decision in _held(view) if decision.review is None]
-        instead = _superseded_id(form, held, run_id)
+        instead = _superseded_id(view, form, held, run_id)
         text = idempotent_form.text_area(form, "Why?")
 
         def decide(sent: idempotent_form.Sent) -> None:
@@ -199,13 +203,16 @@ def _decide_on_variant(view: View) -> None:
         return
     widgets.section("Record a decision", "It keeps the results of the A/B test as they stand now.")
     st.caption(NO_REVIEW)
-    if workspace().rules.of(view.experiment.id).two_people:
+    two_people = workspace().rules.of(view.experiment.id).two_people
+    if two_people:
         st.caption("By the decision rules, *Ship* needs a review, and so a run.")
     form = f"decide-{view.experiment.id}"
     outcomes = {outcome: label for outcome, label in OUTCOME_NAMES.items() if outcome != "needs A/B"}
     outcomes["do not ship"] += f" (keep {tests[0].control})" if len(tests) == 1 else " (keep the control)"
     leading = leading_step(workspace().online_tests.next_steps(tests[0].id)[1])
     advised = OUTCOME_BY_STEP.get(leading.action) if leading else None
+    if advised == "ship" and two_people:  # then it would be refused
+        advised = None
     first = f"0~{leading.variant}" if leading else None
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, outcomes, advised)
@@ -320,7 +327,7 @@ def _answer(view: View, review: Review) -> None:
         text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
         run_id = review.subject.run.id if review.subject.run else NO_CHOICE
-        instead = _superseded_id(form, _held(view), run_id)
+        instead = _superseded_id(view, form, _held(view), run_id)
 
         def decide(sent: idempotent_form.Sent) -> None:
             workspace().decisions.decide(
