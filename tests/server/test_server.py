@@ -275,7 +275,7 @@ def test_a_file_beyond_the_limit_and_an_hour_beyond_the_budget_are_cut_off(tabs:
 
 def test_each_page_tells_its_reader_who_they_are(tabs: dict[str, Tab]) -> None:
     author = tabs["guest"].house.workspace.person.name
-    assert f"<bdi>{author}</bdi> shared until" in tabs["guest"].said
+    assert f"shared by <bdi>{author}</bdi>" in tabs["guest"].said
     for visitor, name in NAMES.items():
         assert f"<bdi>{name}</bdi></b><small>{visitor}</small>" in tabs[visitor].said
 

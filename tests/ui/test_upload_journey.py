@@ -129,7 +129,7 @@ def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) 
     assert "Revenue" in text_of(turn_to(app, "ab_results"))
     decision = text_of(turn_to(app, "overview"))
     assert "By the A/B test shop" in decision
-    facts = "new against control · 40 users · split even, no planned split is given (SRM p = 1.000)"
+    facts = "new against control · 40 users in all · split even, no planned split is given (SRM p = 1.000)"
     assert f"{facts} · no guardrail is set" in decision
     assert "Revenue +100 %" in decision
     for page in ("leaderboard", "segments"):
