@@ -276,3 +276,16 @@ def test_where_two_people_decide_no_variant_is_chosen_to_ship(
     workspace.rules.change(shop.experiment, lambda rules: replace(rules, two_people=True))
     (outcome,) = open_page("review", e=shop.experiment).radio
     assert outcome.value is None
+
+
+def test_the_decision_names_its_test_among_several(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
+    workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    rng = np.random.default_rng(1)
+    names = np.repeat(["control", "z"], 400)
+    table = pd.DataFrame({"user": [f"c{n}" for n in range(800)], "variant": names})
+    table["orders"] = rng.poisson(np.repeat([1.0, 1.6], 400))
+    workspace.online_tests.add(shop.experiment, "second", {"sessions": table})
+    text = said(open_page(e=shop.experiment))
+    assert "by the A/B test checkout. Today's results of second" in text

@@ -39,7 +39,7 @@ def show(view: View) -> bool:
         widgets.title(headline, f"By the A/B test {newest.name}{others}.")
     else:
         today = f"Today's results of {newest.name}{others}: {headline}."
-        widgets.title(decision.headline, f"{_decided(decision)} {today}")
+        widgets.title(decision.headline, f"{_decided(decision, names_test=len(tests) > 1)} {today}")
     template = (
         '<li><b class="rd-{tone}">{sign}</b><span><b>{title}: <bdi>{variant}</bdi></b>. {reason}</span></li>'
     )
@@ -75,8 +75,11 @@ def _decision_alone(decision: Decision | None) -> bool:
     return True
 
 
-def _decided(decision: Decision) -> str:
-    return f"Decided by {decision.author}, {day(decision.created)}."
+def _decided(decision: Decision, *, names_test: bool = False) -> str:
+    """Returns who decided and when; with ``names_test``, also by which A/B test."""
+    variant = decision.subject.variant
+    by = f", by the A/B test {variant.test.name}" if names_test and variant else ""
+    return f"Decided by {decision.author}, {day(decision.created)}{by}."
 
 
 def _offer_to_add() -> None:
