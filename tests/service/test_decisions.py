@@ -650,14 +650,24 @@ def test_only_an_admin_changes_how_many_people_decide(space: Workspace, ids: dic
 @pytest.mark.usefixtures("two_people")
 def test_another_person_than_proposed_decides(space: Workspace, ids: dict[str, str]) -> None:
     review = space.reviews.propose(ids["films"], ids["als"])
-    for outcome in ("ship", "do not ship", "inconclusive", "needs A/B"):
+    for outcome in ("ship", "inconclusive", "needs A/B"):
         with pytest.raises(InputError, match="Mary proposed the candidate"):
             space.decisions.decide(ids["films"], outcome, about=review.id, text="Mine.", although="So.")
     bob = space.seen_by(Person("Bob", "editor"))
     first = bob.decisions.decide(ids["films"], "ship", about=review.id, text="Yes.", although="So.")
     assert first.author == "Bob"
+    for outcome in ("ship", "do not ship"):
+        with pytest.raises(InputError, match="Mary proposed the candidate"):
+            space.decisions.decide(ids["films"], outcome, supersedes=first.id, text="Mine.", although="So.")
+
+
+@pytest.mark.usefixtures("two_people")
+def test_who_proposed_withdraws_the_open_proposal(space: Workspace, ids: dict[str, str]) -> None:
+    review = space.reviews.propose(ids["films"], ids["als"])
+    withdrawn = space.decisions.decide(ids["films"], "do not ship", about=review.id, text="Mistaken.")
+    assert (withdrawn.author, space.journal.review(review.id).is_open) == ("Mary", False)
     with pytest.raises(InputError, match="Mary proposed the candidate"):
-        space.decisions.decide(ids["films"], "ship", supersedes=first.id, text="Mine.", although="So.")
+        space.decisions.decide(ids["films"], "ship", supersedes=withdrawn.id, text="Mine.", although="So.")
 
 
 @pytest.mark.usefixtures("two_people")

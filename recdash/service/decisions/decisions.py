@@ -78,7 +78,8 @@ class Decisions:
         ``about`` is the proposal that the decision answers: *ship* approves it, *do not ship* rejects it, and
         with any other outcome its review stays open. To approve although checks of the checklist fail, give
         the reason in ``although``. If the experiment's rules ask for two people, another person than proposed
-        a candidate decides its review, and *ship* needs a review. ``query`` is the comparison on which a
+        a candidate decides its review (who proposed may only withdraw it: *do not ship* while it is open),
+        and *ship* needs a review. ``query`` is the comparison on which a
         decision without a review is based, by default the experiment's own. ``supersedes`` is the decision
         that this one replaces. ``variant`` is the variant that the decision is about where no run is stored,
         of the A/B test with the id ``test``, by default the newest. ``key`` is unique to a form: one form
@@ -273,14 +274,17 @@ def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | 
 
 
 def _check_two_people(outcome: str, review: Review | None, author: str, *, is_of_variant: bool) -> None:
-    """Raises InputError for *ship* without a review, and for a decision by the person who proposed."""
+    """Raises InputError for *ship* without a review, and for a decision by the person who proposed, who may
+    only withdraw the open proposal: *do not ship*.
+    """
     if review is None and outcome == "ship":
         problem = "the decision rules ask for two people: one proposes, another decides"
         fix = "Propose the candidate for a review."
         if is_of_variant:
             fix = "A variant has no review. Add the run that it served, and propose that run."
         raise InputError(Problem("needs-review", "review", problem, fix))
-    if review is not None and review.entry.author == author:
+    withdraws = outcome == "do not ship" and review is not None and review.is_open
+    if review is not None and review.entry.author == author and not withdraws:
         problem = f"{author} proposed the candidate, and the decision rules ask for another person to decide"
         raise InputError(Problem("own-proposal", "author", problem, "Ask another editor to decide."))
 

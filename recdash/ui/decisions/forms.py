@@ -319,7 +319,10 @@ def _answer(view: View, review: Review) -> None:
     about = review.subject.run.id if review.subject.run else None
     if workspace().rules.of(view.experiment.id).two_people:
         author = markdown(review.entry.author)
-        st.caption(f"By the decision rules, another person than {author} decides this review.")
+        st.caption(
+            f"By the decision rules, another person than {author} decides this review. "
+            f"{author} can withdraw the proposal: *Reject*."
+        )
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(
             form, OUTCOME_NAMES | APPROVALS, outcome_for(about, recommendation(view))
