@@ -497,6 +497,20 @@ def test_a_leader_under_both_populations_is_said_to_lead_in_any_case(
     assert space.scores.population_effect([two[0]], "recall", 2) is None
 
 
+def test_a_metric_that_names_its_users_is_compared_over_both_populations(
+    space: Workspace, films: Experiment
+) -> None:
+    ids = [
+        add(space, films, "als", {"u": ["a", "b"]}),
+        add(space, films, "ease", {"u": ["x"], "v": ["a"], "w": ["c"]}),
+    ]
+    effect = space.scores.population_effect(ids, "ndcg", 2)
+    named = space.scores.population_effect(ids, "ndcg(users=both)", 2)
+    assert effect is not None
+    assert named is not None
+    assert (named.values, named.n_users) == (effect.values, effect.n_users)
+
+
 # ── rights ───────────────────────────────────────────────────────────────────────────────────
 
 WRITES: dict[str, Callable[[Workspace, str, str], object]] = {

@@ -18,6 +18,7 @@ from recdash.errors import Problem
 from recdash.evaluation.comparability import basis_of, comparability_problems
 from recdash.evaluation.known_ids import caveats, stored_problems
 from recdash.metrics import check_k, define, naming
+from recdash.metrics.populations import POPULATION, WHO_COUNTS
 from recdash.metrics.ties import TieBand, tie_band
 from recdash.references import reference_scale
 from recdash.service import frames
@@ -139,6 +140,9 @@ class Scores:
         self, names: tuple[tuple[str, str], ...], metric: str, k: int
     ) -> population.PopulationEffect | None:
         rules: tuple[Users, Users] = ("truth", "both")
+        known = define(metric)
+        if known.own_rule:  # it would count the same users under both rules
+            metric = str(replace(known, parameters={**known.parameters, POPULATION.name: WHO_COUNTS}))
         everyone, with_lists = (
             {
                 run: own
