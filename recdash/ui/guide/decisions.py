@@ -69,7 +69,7 @@ An **approved decision** stands above the recommendation, which then says whethe
 
 RULES_OF_DECISION = Article(
     "decision-rules",
-    "Decision rules",
+    "Baseline and decision rules",
     """
 Each experiment has its own decision rules, under *Settings*. Pages, reports and the command line
 (`recdash settings`) use the same ones. The pages can be opened with another baseline, metric or k without
@@ -174,9 +174,9 @@ Each item **holds**, **fails**, or is **not known yet**. Without a test, or with
 is not known yet. You can approve a candidate whose checklist has failures; the decision then says *approved
 although*, with your reason.
 
-If Settings ask for **two people**, the person who proposed a candidate cannot decide its review, only withdraw
-the proposal (*Reject*), and *Ship* without a review is refused. Names are verified only if people sign in. Only
-an admin changes the setting; the audit log then says who did.
+If Settings ask for **two people**, the person who proposed a candidate cannot decide its review, only
+withdraw the proposal (*Reject*), and *Ship* without a review is refused. Names are verified only if people
+sign in. Only an admin changes the setting; the audit log then says who did.
 """,
     ),
     Article(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from recdash.ui.guide.reading import Article
 
 UNMARKED = re.compile(r"(`[^`]*`|\$\$.*?\$\$)", re.DOTALL)
 """Code and formulas, in which Markdown shows a mark as text."""
+LEFT_OUT = re.compile(r"\u2060*@\u2060*\w+|[()\u2060]")
+MINUS = re.compile(r"-(?=\d)")
 RULE = re.compile(r"[|\-: ]+")
 """The line between head and body of a table."""
 
@@ -19,20 +22,28 @@ def search(articles: Iterable[Article], words: str) -> list[Article]:
 
     A word is found in upper and lower case, and at the beginning of a longer word.
     """
-    phrase = _plain(words)
+    phrase = _asked(words)
     exact = [article for article in articles if _has(_text(article), phrase)]
     if exact:
         titles = {article.slug: _plain(article.title) for article in exact}
-        return sorted(exact, key=lambda article: -_n_in(titles[article.slug], phrase.split()))
+        return sorted(exact, key=partial(_place, phrase, titles))
     wanted = phrase.split()
     return [article for article in articles if _n_in(_text(article), wanted) == len(wanted)]
+
+
+def _place(phrase: str, titles: Mapping[str, str], article: Article) -> tuple[int, bool]:
+    """Returns what sorts the articles with most words of the phrase in their title to the front, of these the
+    ones whose title begins with it.
+    """
+    title = titles[article.slug]
+    return -_n_in(title, phrase.split()), not title.startswith(phrase)
 
 
 def excerpt(article: Article, words: str) -> str:
     """Returns the passage of an article with most of the ``words``, marked, as Markdown. If only the title
     has them, it is the first passage.
     """
-    phrase = _plain(words)
+    phrase = _asked(words)
     best = max(passages(article), key=lambda text: (_has(_plain(text), phrase), _n_in(text, phrase.split())))
     marked = [phrase] if _has(_plain(best), phrase) else phrase.split()
     parts = UNMARKED.split(best)
@@ -63,6 +74,13 @@ def _text(article: Article) -> str:
 def _plain(text: str) -> str:
     """Returns the text in lower case, on one line and without marks of emphasis."""
     return " ".join(text.replace("*", "").lower().split())
+
+
+def _asked(words: str) -> str:
+    """Returns the words that a reader looks for as the guide writes them: a metric without its cutoff
+    (``@10``), no brackets and invisible characters, and a minus before a number.
+    """
+    return _plain(MINUS.sub("−", LEFT_OUT.sub("", words)))
 
 
 def _n_in(text: str, words: Iterable[str]) -> int:
