@@ -199,7 +199,8 @@ def metrics_of_test(context: ReportContext) -> Section:
     """Returns the section with the definitions of the test's metrics and the rules of judgement."""
     test = _test_of(context)
     results = context.workspace.online_tests.results(test.id)
-    meanings = {metric.name: metric.meaning for metric in context.workspace.online_analysis.metrics(test.id)}
+    metrics = [] if test.kind == "aggregates" else context.workspace.online_analysis.metrics(test.id)
+    meanings = {metric.name: metric.meaning for metric in metrics}
     rows: list[tuple[Cell, ...]] = []
     for row in sorted((row for row in results.rows if row.is_control), key=lambda row: ROLES.index(row.role)):
         margin = single(row.margin, unit=PERCENT, scale=100)

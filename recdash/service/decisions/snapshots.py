@@ -168,7 +168,8 @@ class Snapshots:
                 yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)
 
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
-        known = {metric.name: metric for metric in self._online_analysis.metrics(test.id)}
+        metrics = [] if test.kind == "aggregates" else self._online_analysis.metrics(test.id)
+        known = {metric.name: metric for metric in metrics}
         for row in rows:
             meaning, formula = AGGREGATED, ""
             if row.metric in known:

@@ -31,13 +31,9 @@ class OnlineAnalysis:
         self._context, self._online_tests = context, online_tests
 
     def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
-        """Returns the metrics that can be computed from the test's logs, including custom ones; empty for a
-        test of aggregated data.
-        """
+        """Returns the metrics that can be computed from the test's logs, including custom ones."""
         from recdash.online.ab_test import with_standard_metrics
 
-        if self._context.store.online_tests.get(test_id).kind == "aggregates":
-            return ()
         totals = self._online_tests.users(test_id).totals
         return tuple(
             metric for metric in with_standard_metrics(self.own_metrics(test_id)) if metric.is_in(totals)
