@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from recdash.errors import UnknownName
 from recdash.report.context import ReportContext
 from recdash.report.document import Section
-from recdash.report.sections.ab_alone import metrics_of_test, results_of_test
-from recdash.report.sections.caveats import caveats, notes_of_test
+from recdash.report.sections.ab_alone import metrics_of_test, notes_of_test, results_of_test
+from recdash.report.sections.caveats import caveats
 from recdash.report.sections.curves import curves
 from recdash.report.sections.decisions import decided
 from recdash.report.sections.definitions import defined

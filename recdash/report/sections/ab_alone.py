@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 
 from recdash.decisions.lift_numbers import lift_numbers, users_of
 from recdash.decisions.snapshot import AGGREGATED
@@ -23,14 +22,15 @@ from recdash.formatting.tables import (
     single,
 )
 from recdash.formatting.wording import day, long_day, lowered, many
-from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
+from recdash.online import times
 from recdash.online.analysis.caveats import caveats
 from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
 from recdash.report.document import Decided, Lead, Paragraph, Part, Section
-from recdash.report.sections.online import all_lifts, validity
+from recdash.report.sections.caveats import notes
+from recdash.report.sections.online import all_lifts, broken_split, validity
 
 GONE = "What this report is about is not here any more: its A/B test was deleted."
 RULES = (
@@ -131,12 +131,7 @@ def results_of_test(context: ReportContext) -> Section:
     test, source = _test_of(context), context.workspace.online_tests
     results, (headline, _) = source.results(test.id), source.next_steps(test.id)
     frame = source.result_frame(test.id)
-    parts: list[Part] = [
-        Paragraph(f"{SRM_BLOCKS} {split_counts(notice)}", "worse")
-        for notice in test.notices
-        if notice.code == SPLIT_BROKEN
-    ]
-    parts.append(all_lifts(context, test, frame))
+    parts: list[Part] = [*broken_split(test), all_lifts(context, test, frame)]
     if results.users:
         parts.append(_split(results, test.rules.get("split") or {}))
     parts += [Paragraph(text) for text in (_checked(context, test, results), _size(context, test, results))]
@@ -176,10 +171,8 @@ def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> s
     sample, planned = _sample(context, test), test.rules.get("planned_users")
     said = ["No dates were uploaded."]
     if sample is not None and sample.first is not None and sample.last is not None:
-        first, last = (
-            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in (sample.first, sample.last)
-        )
-        said = [f"{day(first)} to {day(last)}, {many(sample.days, 'day')}."]
+        first, last = (day(times.date(n)) for n in (sample.first, sample.last))
+        said = [f"{first} to {last}, {many(sample.days, 'day')}."]
     said.append(
         f"Planned sample size: {numbers.users(planned)}." if planned else "No planned sample size is given."
     )
@@ -211,3 +204,8 @@ def metrics_of_test(context: ReportContext) -> Section:
     table = Table("Metrics of the test", (*columns, Column("Definition")), tuple(rows))
     title = f"{many(len(rows), 'metric')} of {test.name}"
     return Section("defined", title, "", (Paragraph(RULES), table))
+
+
+def notes_of_test(context: ReportContext) -> Section:
+    """Returns the section with the notices of the test."""
+    return notes(_test_of(context).notices, "No problem was found in the upload.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from recdash.comparison.headlines import merge_problems
@@ -20,22 +20,16 @@ GONE = Problem(
 
 
 def caveats(context: ReportContext) -> Section:
-    notices = [
-        Notice(problem.place, f"{problem.found.rstrip('.')}.", problem.fix)
-        for problem in merge_problems(list(_problems(context)))
-    ]
     nothing = "No problem was found in the uploads, and the runs can be compared."
-    return _section((*notices, *_missing(context)), nothing)
+    return notes(merge_problems(list(_problems(context))), nothing, _missing(context))
 
 
-def notes_of_test(context: ReportContext) -> Section:
-    """Returns the notices of the A/B test, for a report without runs."""
-    problems = context.test.notices if context.test else (GONE,)
+def notes(problems: Iterable[Problem], nothing: str, missing: Iterable[Notice] = ()) -> Section:
+    """Returns the section with a note on each problem, then those on ``missing`` metrics; with the sentence
+    ``nothing`` if there are none.
+    """
     notices = [Notice(problem.place, f"{problem.found.rstrip('.')}.", problem.fix) for problem in problems]
-    return _section(tuple(notices), "No problem was found in the upload.")
-
-
-def _section(items: tuple[Notice, ...], nothing: str) -> Section:
+    items = (*notices, *missing)
     title = "No problem was found in the data"
     if items:
         title = f"{named_number(len(items))} {plural(len(items), 'note')} on the data"

@@ -103,12 +103,7 @@ def online(context: ReportContext) -> Section | None:
         f"{test.name}, {long_day(test.created)}: {context.query.where} offline, {small(title)} online. "
         f"A run keeps its position and colour on both sides. Filled bars: the CI excludes zero.{apart}"
     )
-    parts: list[Part] = [
-        Paragraph(f"{SRM_BLOCKS} {split_counts(notice)}", "worse")
-        for notice in test.notices
-        if notice.code == SPLIT_BROKEN
-    ]
-    parts += _figures(context, sides)
+    parts: list[Part] = [*broken_split(test), *_figures(context, sides)]
     parts += [Paragraph(text) for text in _sentences(context, sides)]
     if context.wording > THRESHOLD_WORDING:
         parts += _other_disagreements(context, sides)
@@ -264,6 +259,15 @@ def _other_disagreements(context: ReportContext, sides: OfflineOnlineResults) ->
     disagreeing = source.disagreeing_metrics(sides.test.id, query.metric, query.k)
     others = [small(title) for metric, title in disagreeing.items() if metric != sides.metric]
     return [Paragraph(f"Offline and online disagree in {listed(others)}.")] if others else []
+
+
+def broken_split(test: OnlineTest) -> list[Paragraph]:
+    """Returns that no metric is judged, with the users per variant; empty without a sample ratio mismatch."""
+    return [
+        Paragraph(f"{SRM_BLOCKS} {split_counts(notice)}", "worse")
+        for notice in test.notices
+        if notice.code == SPLIT_BROKEN
+    ]
 
 
 def all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -> Table:
