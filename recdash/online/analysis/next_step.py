@@ -246,9 +246,9 @@ def headline(
         for action, chosen in by_action.items()
     }
     clauses = [clause.format(named[action]) for action, clause in CLAUSES.items() if action in named]
-    running = by_action.get("keep running", [])
-    if running and not {"ship", "check the split", "check the plan"} & set(by_action):
-        clauses.insert(0, small(min(running, key=lambda step: step.days or math.inf).title))
+    leading = leading_step(steps)
+    if leading and leading.action == "keep running":
+        clauses.insert(0, small(leading.title))
     if not clauses:
         clauses = [f"no significant lift after {many(days, 'day')}" if days else "no significant lift"]
     return capital("; ".join(clauses))
