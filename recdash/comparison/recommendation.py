@@ -499,18 +499,13 @@ def _examined(case: CandidateCase) -> str:
     against it in 5 other metrics, 3 segments of users and 5 guardrails``.
     """
     evidence = case.evidence
-    counts = {
-        "other metric": len(evidence.metrics),
-        "segment of users": len(evidence.slices),
-        "guardrail": len(evidence.guardrails),
-    }
-    looked_at = [_of_kind(n, kind) for kind, n in counts.items() if n]
+    counts = (
+        (len(evidence.metrics), "other metric", ""),
+        (len(evidence.slices), "segment", " of users"),
+        (len(evidence.guardrails), "guardrail", ""),
+    )
+    looked_at = [f"{many(n, noun)}{of}" for n, noun, of in counts if n]
     return f"nothing speaks against it in {listed(looked_at)}" if looked_at else "nothing else was examined"
-
-
-def _of_kind(n: int, kind: str) -> str:
-    first, _, rest = kind.partition(" of ")
-    return f"{many(n, first)} of {rest}" if rest else many(n, kind)
 
 
 def _as_good(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: bool) -> Iterator[RichText]:
