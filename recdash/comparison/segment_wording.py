@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 2
 MOST_CANDIDATES_NAMED = 3
 LONGEST_NAME = 32
+FILLED = "Filled: significant."
 
 
 def segment_title(comparison: SegmentComparison, segment: str) -> str:
@@ -124,9 +125,8 @@ def subtitle(comparison: SegmentComparison) -> str:
     """Returns the chart's caption: the metric, the baseline, the interval and its correction, and what each
     look of a mark means.
     """
-    looks = f" Filled: significant. Grey: fewer than {comparison.least} users, not tested."
     has_looks = len(comparison.runs) > 1 and not comparison.by_value
-    return compared(comparison) + (looks if has_looks else "")
+    return compared(comparison) + (f" {FILLED} {_untested(comparison)}" if has_looks else "")
 
 
 def compared(comparison: SegmentComparison) -> str:
@@ -152,15 +152,17 @@ def looks(comparison: SegmentComparison) -> str:
         return ""
     cells = [comparison.cell(segment, run) for segment in comparison.titles for run in comparison.candidates]
     meanings = {
-        "Filled: significant.": any(cell.word in ("better", "worse") for cell in cells),
+        FILLED: any(cell.word in ("better", "worse") for cell in cells),
         "Hollow: not significant, or a tie.": any(
             cell.pair and cell.word not in ("better", "worse") for cell in cells
         ),
-        f"Grey: fewer than {comparison.least} users, not tested.": any(
-            not cell.pair and cell.n_shared for cell in cells
-        ),
+        _untested(comparison): any(not cell.pair and cell.n_shared for cell in cells),
     }
     return " ".join(text for text, occurs in meanings.items() if occurs)
+
+
+def _untested(comparison: SegmentComparison) -> str:
+    return f"Grey: fewer than {comparison.least} users, not tested."
 
 
 # ── contradictions between segments and the whole ───────────────────────────────────────────
