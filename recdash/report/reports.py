@@ -94,9 +94,7 @@ class Reports:
         Raises NotFound for a test of another experiment, UnknownName for a metric that the test lacks.
         """
         newest = max(tests, key=lambda test: test.created)
-        test = newest if test_id is None else self._online_test(experiment_id, test_id)
-        if test is None:
-            raise NotFound(f"A/B test {test_id} is not in this experiment.")
+        test = newest if test_id is None else _with_id(tests, test_id)
         known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if metric is not None and metric not in known:
             raise UnknownName("online metric", metric, known)
@@ -110,10 +108,7 @@ class Reports:
         tests = self._workspace.online_tests.all(experiment_id, archived=test_id is not None)
         if test_id is None:
             return max((test for test in tests if test.links), key=lambda test: test.created, default=None)
-        for test in tests:
-            if test.id == test_id:
-                return test
-        raise NotFound(f"A/B test {test_id} is not in this experiment.")
+        return _with_id(tests, test_id)
 
     def _online_metric(self, test: OnlineTest, online_metric: str | None) -> str:
         """Returns the online metric with this name; without a name, the primary one.
@@ -316,6 +311,14 @@ class Reports:
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
         self._workspace.store.reports.delete(report_id)
+
+
+def _with_id(tests: Sequence[OnlineTest], test_id: str) -> OnlineTest:
+    """Returns the A/B test with this id. Raises NotFound if it is none of the experiment's ``tests``."""
+    for test in tests:
+        if test.id == test_id:
+            return test
+    raise NotFound(f"A/B test {test_id} is not in this experiment.")
 
 
 @lru_cache(maxsize=1_000)
