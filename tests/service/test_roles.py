@@ -40,7 +40,7 @@ READS = [
     "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
     "experiments.same_truth", "intake.plan", "intake.rejects", "journal.decision",
     "journal.decisions", "journal.entries", "journal.last_decision", "journal.review", "journal.reviews",
-    "online_analysis.by_segment",
+    "online_analysis.by_segment", "online_analysis.definitions",
     "online_analysis.detectable", "online_analysis.more_users", "online_analysis.novelty_effect",
     "online_analysis.metric", "online_analysis.metrics", "online_analysis.segments",
     "online_analysis.totals", "online_analysis.over_time", "online_analysis.own_metrics",

@@ -192,13 +192,12 @@ def metrics_of_test(context: ReportContext) -> Section:
     """Returns the section with the definitions of the test's metrics and the rules of judgement."""
     test = _test_of(context)
     results = context.workspace.online_tests.results(test.id)
-    metrics = [] if test.kind == "aggregates" else context.workspace.online_analysis.metrics(test.id)
-    meanings = {metric.name: metric.meaning for metric in metrics}
+    definitions = context.workspace.online_analysis.definitions(test.id)
     rows: list[tuple[Cell, ...]] = []
     for row in sorted((row for row in results.rows if row.is_control), key=lambda row: ROLES.index(row.role)):
         margin = single(row.margin, unit=PERCENT, scale=100)
         shown = margin if row.margin else Number(None, why="only guardrails have a margin")
-        meaning = meanings.get(row.metric, AGGREGATED)
+        meaning = definitions[row.metric].meaning if row.metric in definitions else AGGREGATED
         rows.append((row.title, row.role, BETTER[row.direction], shown, meaning))
     columns = (Column("Metric"), Column("Role"), Column("Better"), *number_columns("Margin"))
     table = Table("Metrics of the test", (*columns, Column("Definition")), tuple(rows))

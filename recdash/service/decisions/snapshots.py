@@ -34,7 +34,7 @@ from recdash.metrics import define
 from recdash.metrics.naming import metric_title
 from recdash.metrics.ranking import RankingMetric
 from recdash.online import OnlineRow
-from recdash.online.agreement.join import SPLIT_BROKEN, judged_by
+from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.explain import Diagnosis
 from recdash.service.offline.comparisons import Comparisons
@@ -168,8 +168,7 @@ class Snapshots:
                 yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)
 
     def _online_definitions(self, test: OnlineTest, rows: Sequence[OnlineRow]) -> Iterator[OnlineDefinition]:
-        metrics = [] if test.kind == "aggregates" else self._online_analysis.metrics(test.id)
-        known = {metric.name: metric for metric in metrics}
+        known = self._online_analysis.definitions(test.id)
         for row in rows:
             meaning, formula = AGGREGATED, ""
             if row.metric in known:
@@ -217,17 +216,14 @@ def _variant_of(test: OnlineTest, subject: Subject) -> str:
 
 
 def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:
-    ends = judged_by({name: getattr(row, name) for name in _ENDS})
+    low, high = row.judged_interval
     return Lift(
         metric=row.metric, title=row.title, unit=row.unit, role=row.role, direction=row.direction,
         margin=row.margin, control_value=control.value if control else None, value=row.value,
         control_n=control.n_users if control else 0, n=row.n_users, numerator=row.numerator,
-        denominator=row.denominator, lift=row.lift, low=ends[0], high=ends[1], p=row.p,
+        denominator=row.denominator, lift=row.lift, low=low, high=high, p=row.p,
         p_corrected=row.p_corrected, word=row.word, note=row.note,
     )  # fmt: skip
-
-
-_ENDS = ("corrected_low", "corrected_high", "lift_low", "lift_high")
 
 
 # ── offline rows ─────────────────────────────────────────────────────────────────────────────

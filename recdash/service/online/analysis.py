@@ -24,7 +24,7 @@ OverTime = Literal["cumulative", "daily", "since"]
 class OnlineAnalysis:
     """The service that analyses A/B tests with data per user.
 
-    Its methods raise NotFound for a test with aggregated data only.
+    Its methods raise NotFound for a test with aggregated data only, except where they say otherwise.
     """
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
@@ -38,6 +38,12 @@ class OnlineAnalysis:
         return tuple(
             metric for metric in with_standard_metrics(self.own_metrics(test_id)) if metric.is_in(totals)
         )
+
+    def definitions(self, test_id: str) -> dict[str, OnlineMetric]:
+        """Returns {name: definition} of the test's metrics; empty for a test with aggregated data only."""
+        if self._context.store.online_tests.get(test_id).kind == "aggregates":
+            return {}
+        return {metric.name: metric for metric in self.metrics(test_id)}
 
     def metric(self, test_id: str, name: str) -> OnlineMetric:
         known = {metric.name: metric for metric in self.metrics(test_id)}

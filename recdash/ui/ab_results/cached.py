@@ -51,6 +51,4 @@ def sample_summary(test: OnlineTest) -> SampleSummary | None:
 
 def metrics(test: OnlineTest) -> dict[str, OnlineMetric]:
     """Returns {name: definition} of the test's metrics; empty for aggregated data."""
-    if test.kind == "aggregates":
-        return {}
-    return {metric.name: metric for metric in ask(workspace().online_analysis.metrics, test)}
+    return ask(workspace().online_analysis.definitions, test)
