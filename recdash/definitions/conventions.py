@@ -7,12 +7,13 @@ attributed to causes by changing the default convention into the library's in on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from recdash.definitions.population_counts import COUNT_WITHOUT_RELEVANT_ITEM
 from recdash.domain.hits import Hits
 from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Duplicates, Order, Ties, Users
@@ -276,8 +277,6 @@ POPULATION: Mapping[Users, str] = {
     ),
 }
 """The population rules as full sentences."""
-COUNT_WITHOUT_RELEVANT_ITEM: Collection[Users] = {"judged", "judged_both", "run"}
-"""The population rules under which users without a relevant item count."""
 WHOSE_LISTS: Mapping[str, str] = {"run": "every list", "truth": "lists of users with a relevant item"}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from recdash.domain.hits import IdOverlap, KnownIds
+from recdash.evaluation.comparability import LISTED
 from recdash.formatting import numbers
 
 KNOWN_TITLES = ("Items known", "Users known")
@@ -29,8 +30,8 @@ COUNTED = {
     "judged_both": "Users in the test set with recommendations. The score is their mean.",
     "run": "Users with recommendations. The score is their mean.",
 }
-
-
+COUNT_WITHOUT_RELEVANT_ITEM = ("judged", "judged_both", "run")
+"""The population rules under which users without a relevant item count."""
 _REPEATED = {"first": "the better rank counts.", "keep": "each position counts."}
 
 
@@ -40,8 +41,8 @@ def ledger_lines(
     """Returns the counts that explain a score, in reading order. ``users`` is the population rule,
     ``duplicates`` the rule for repeated items.
     """
-    left_out = users in ("both", "judged_both", "run")
-    as_zero = users in ("judged", "judged_both", "run")
+    left_out = users in LISTED
+    as_zero = users in COUNT_WITHOUT_RELEVANT_ITEM
     tied = ledger.get("tied_rows")
     doubled, doubled_in = ledger.get("duplicates") or 0, ledger.get("duplicate_users") or 0
     return [
