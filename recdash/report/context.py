@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from recdash.comparison import Comparison, ComparisonQuery, Source, compare, gather_evidence
 from recdash.comparison.cells import finding_of
 from recdash.comparison.evidence import with_harm, with_intervals, without_blocked
+from recdash.comparison.relative import percent_interval
 from recdash.decisions import decisions
 from recdash.decisions.standing import RunOfVariant, decision_on_top, run_of, runs_of_variants
 from recdash.domain.records import Experiment, OnlineTest, Run
@@ -221,8 +222,6 @@ class ReportContext:
         it.
         """
         if self.tells_equal_users:
-            from recdash.comparison.relative import percent_interval
-
             return percent_interval(pair, metric)
         low, high = self.interval_of(pair)
         return pair.percent(low), pair.percent(high)
