@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 ID_COLUMNS = ("user_id", "unit_id")
 """The columns of stored tables that hold ids of users."""
 TRIES = 3
-_QUOTED = re.compile(r"(?<!\w)'([^']*)'(?!\w)")
-"""What a notice quotes; an apostrophe follows a letter and begins no quote."""
-_OF_NO_USER = ("run", "column", "variant", "metric", "table")
-"""Words before quoted names that are no ids of users."""
+_QUOTED = re.compile(r"(?<!\w)(run |column |variant |metric |table )?'([^']*)'(?!\w)")
+"""What a notice quotes, with a word before it that says it is no user's id; an apostrophe follows a letter
+and begins no quote.
+"""
 REMOVED = "users-removed"
 """The code of the notice of an experiment from which users were removed."""
 
@@ -383,18 +383,8 @@ def _quotes(notice: Mapping[str, Any], user_id: str) -> bool:
     texts = [text for text in notice.values() if isinstance(text, str)]
     if not user_id.isdecimal():
         return any(_has_word(text, user_id) for text in texts)
-    return any(
-        _is_number(quoted[1], user_id) and not _is_name(text[: quoted.start()])
-        for text in texts
-        for quoted in _QUOTED.finditer(text)
-    )
-
-
-def _is_name(before: str) -> bool:
-    """Returns whether a quote after this text is the name of something that is no user."""
-    return any(
-        before.endswith(f"{word} ") and _has_word(before[-len(word) - 2 :], word) for word in _OF_NO_USER
-    )
+    quotes = [quote for text in texts for quote in _QUOTED.findall(text)]
+    return any(not kind and _is_number(quoted, user_id) for kind, quoted in quotes)
 
 
 def _is_number(quoted: str, user_id: str) -> bool:
