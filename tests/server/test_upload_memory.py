@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from web_house import SETTINGS, House, Tab, ask, opened
 
+from benchmarks.harness import resident
 from recdash.service import Workspace
 
 MIB = 2**20
@@ -21,10 +20,6 @@ LIMITS = {"RECDASH_MAX_UPLOAD_BYTES": str(SIZE), "RECDASH_UPLOAD_BUDGET_BYTES": 
 def house_of(running: Any) -> House:
     workspace = Workspace.open(f"sqlite:///{running.data / 'recdash.db'}", running.data / "artifacts")
     return House(running.url, workspace, {}, "", "")
-
-
-def resident(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def at_rest(pid: int) -> int:
