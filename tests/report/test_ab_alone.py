@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from app_pages import TRUTH, lists
+from shop_tests import USERS, orders_of, shop_test
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound
@@ -19,39 +18,10 @@ from recdash.report.reports import Reports
 from recdash.report.reproduce.reproduce import reproduction
 from recdash.service import Workspace
 
-USERS = 800
-
 
 @pytest.fixture
 def shop(workspace: Workspace) -> OnlineTest:
-    """400 users a variant with 1.2 and 0.8 orders, and the same sessions; no plan, no dates."""
-    rng = np.random.default_rng(3)
-    is_new = np.arange(USERS) % 2 == 1
-    table = pd.DataFrame(
-        {
-            "customer": [f"c{n}" for n in range(USERS)],
-            "variant": np.where(is_new, "new", "control"),
-            "orders": rng.poisson(np.where(is_new, 1.2, 0.8)),
-            "sessions": 5 + rng.poisson(5, USERS),
-        }
-    )
-    experiment = workspace.experiments.create("Shop")
-    return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table})
-
-
-def orders_of(means: Mapping[str, float], users: int = 400) -> pd.DataFrame:
-    """A table with so many users a variant, who have as many orders on average."""
-    rng = np.random.default_rng(1)
-    return pd.concat(
-        pd.DataFrame(
-            {
-                "customer": [f"{variant}{n}" for n in range(users)],
-                "variant": variant,
-                "orders": rng.poisson(mean, users),
-            }
-        )
-        for variant, mean in means.items()
-    )
+    return shop_test(workspace)
 
 
 def test_it_opens_with_what_the_results_say_to_do(workspace: Workspace, shop: OnlineTest) -> None:

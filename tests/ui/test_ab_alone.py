@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from app_pages import Open, at_once, markup, press, said
+from shop_tests import USERS, orders_of, shop_test
 
 from recdash.domain.records import OnlineTest
 from recdash.online import OnlineRules
@@ -16,25 +17,12 @@ from recdash.service import Workspace
 from recdash.ui.components import lift_words
 
 open_page = at_once
-USERS = 800
 
 
 @pytest.fixture
 def shop(workspace: Workspace) -> OnlineTest:
-    """400 users a variant with 1.2 and 0.8 orders, in two devices; no plan, no dates."""
-    rng = np.random.default_rng(3)
-    is_new = np.arange(USERS) % 2 == 1
-    table = pd.DataFrame(
-        {
-            "customer": [f"c{n}" for n in range(USERS)],
-            "variant": np.where(is_new, "new", "control"),
-            "orders": rng.poisson(np.where(is_new, 1.2, 0.8)),
-            "sessions": 5 + rng.poisson(5, USERS),
-            "device": np.where(np.arange(USERS) % 4 < 2, "web", "ios"),
-        }
-    )
-    experiment = workspace.experiments.create("Shop")
-    return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table})
+    """1.2 orders against 0.8, on two devices."""
+    return shop_test(workspace, devices=["web", "web", "ios", "ios"] * (USERS // 4))
 
 
 @pytest.mark.usefixtures("shop")
@@ -146,17 +134,7 @@ def test_home_names_the_last_deed(workspace: Workspace, shop: OnlineTest) -> Non
 
 def small(workspace: Workspace) -> OnlineTest:
     """1.02 orders against 0.85: significant in one look, not under continuous monitoring."""
-    rng = np.random.default_rng(5)
-    is_new = np.arange(USERS) % 2 == 1
-    table = pd.DataFrame(
-        {
-            "user": [f"c{n}" for n in range(USERS)],
-            "variant": np.where(is_new, "new", "control"),
-            "orders": rng.poisson(np.where(is_new, 1.02, 0.85)),
-        }
-    )
-    experiment = workspace.experiments.create("Small")
-    return workspace.online_tests.add(experiment.id, "small", {"sessions": table})
+    return shop_test(workspace, "small", (0.85, 1.02), seed=5, has_sessions=False)
 
 
 def test_the_plan_is_asked_for_on_the_decision(workspace: Workspace, open_page: Open) -> None:
@@ -255,10 +233,7 @@ def test_a_decision_outlives_its_test(
 
 
 def test_page_and_form_begin_with_the_variant_to_ship(workspace: Workspace, open_page: Open) -> None:
-    rng = np.random.default_rng(1)
-    names = np.repeat(["control", "a_bad", "b_good"], 400)
-    orders = rng.poisson(np.repeat([1.0, 0.6, 1.5], 400))
-    table = pd.DataFrame({"user": [f"c{n}" for n in range(1200)], "variant": names, "orders": orders})
+    table = orders_of({"control": 1.0, "a_bad": 0.6, "b_good": 1.5})
     experiment = workspace.experiments.create("Three")
     workspace.online_tests.add(experiment.id, "three", {"sessions": table})
     text = said(open_page(e=experiment.id))
@@ -282,10 +257,7 @@ def test_the_decision_names_its_test_among_several(
     workspace: Workspace, shop: OnlineTest, open_page: Open
 ) -> None:
     workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
-    rng = np.random.default_rng(1)
-    names = np.repeat(["control", "z"], 400)
-    table = pd.DataFrame({"user": [f"c{n}" for n in range(800)], "variant": names})
-    table["orders"] = rng.poisson(np.repeat([1.0, 1.6], 400))
-    workspace.online_tests.add(shop.experiment, "second", {"sessions": table})
+    tables = {"sessions": orders_of({"control": 1.0, "z": 1.6})}
+    workspace.online_tests.add(shop.experiment, "second", tables)
     text = said(open_page(e=shop.experiment))
     assert "by the A/B test checkout. Today's results of second" in text
