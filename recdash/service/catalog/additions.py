@@ -60,7 +60,7 @@ class Staged:
 
     files: Mapping[TableKind, str]
     runs: Sequence[StagedRun]
-    tests: Sequence[tuple[StagedTest, Mapping[str, str]]]
+    tests: Sequence[StagedTest]
     completed: Sequence[StagedRun] = ()
 
 
@@ -89,7 +89,7 @@ class Additions:
         tell = progress or quiet
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
-        tests = [(self._online_tests.stage(test, test.links), test.links) for test in addition.tests]
+        tests = [self._online_tests.stage(test) for test in addition.tests]
         runs: list[StagedRun] = []
         completed: list[StagedRun] = []
         if where is not None:
@@ -104,12 +104,10 @@ class Additions:
         added = self._runs.store_staged(experiment.id, staged.runs)
         experiment = self._with_baseline(addition, staged, experiment, added)
         ids = self._ids(experiment.id, staged, added)
-        tests = [
-            self._online_tests.store_staged(
-                experiment.id, test, {variant: ids[name] for variant, name in links.items() if name in ids}
-            )
-            for test, links in staged.tests
-        ]
+        tests = []
+        for test in staged.tests:
+            links = {variant: ids[name] for variant, name in test.links.items() if name in ids}
+            tests.append(self._online_tests.store_staged(experiment.id, test, links))
         stored = {new.run.id: done.run.id for new, done in zip(staged.runs, added, strict=True)}
         completed = [_completing(run, stored) for run in staged.completed]
         return Added(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,7 +43,7 @@ class NewTest:
     """An A/B test to be read, counted and stored.
 
     ``tables`` are {kind: table}; ``columns`` maps roles to columns as in ``recdash.ab_test``, ``mappings`` do
-    so for one kind. ``links`` are {variant: name of the run that it served}.
+    so for one kind. ``links`` are {variant: the run that it served}, by name or by id.
     """
 
     name: str
@@ -60,11 +60,12 @@ class NewTest:
 class StagedTest:
     """An A/B test with its results, whose files are stored, and whose row is not.
 
-    ``by_control`` is {variant: the test with this control}, of the variants that served a run, where the
-    test's own control is only the first variant by name.
+    ``links`` are those of the ``NewTest``. ``by_control`` is {variant: the test with this control}, of the
+    variants that served a run, where the test's own control is only the first variant by name.
     """
 
     test: OnlineTest
+    links: Mapping[str, str]
     by_control: Mapping[str, OnlineTest]
 
     @property
@@ -135,19 +136,19 @@ class OnlineTests:
         unarchived if it was archived; it keeps its control. ``columns`` maps roles to columns as in
         ``recdash.ab_test``. Raises InputError for unusable tables, NameTaken if another test has the name.
         """
-        new = NewTest(name, tables, control, rules, metrics, mappings, columns)
+        new = NewTest(name, tables, control, rules, metrics, mappings, columns, links or {})
         return store_with_files(
             self._context.writable_store(),
-            lambda: self.stage(new, links or ()),
-            lambda staged: self.store_staged(experiment_id, staged, links),
+            lambda: self.stage(new),
+            lambda staged: self.store_staged(experiment_id, staged, staged.links),
         )
 
-    def stage(self, new: NewTest, served: Collection[str] = ()) -> StagedTest:
+    def stage(self, new: NewTest) -> StagedTest:
         """Returns an A/B test with its results, whose files are stored already, and whose row is not.
 
-        It belongs to no experiment and is linked to no run until ``store_staged``. ``served`` are the
-        variants that served a run: only the transaction knows which of the runs is the baseline, so the
-        results are computed here with each of them as control.
+        It belongs to no experiment and is linked to no run until ``store_staged``. Only the transaction knows
+        which of the runs is the baseline, so the results are computed here with each variant that served a
+        run as control.
         """
         self._context.must_be_editor()
         rules = new.rules
@@ -173,18 +174,17 @@ class OnlineTests:
             links={},
             **counted(new.control),
         )
-        staged = StagedTest(test, {})
+        staged = StagedTest(test, new.links, {})
         if staged.is_control_guessed:
-            controls = [variant for variant in test.variants if variant in served]
-            staged = StagedTest(test, {control: replace(test, **counted(control)) for control in controls})
+            controls = [variant for variant in test.variants if variant in new.links]
+            by_control = {control: replace(test, **counted(control)) for control in controls}
+            staged = replace(staged, by_control=by_control)
         release_freed_memory()
         if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         return staged
 
-    def store_staged(
-        self, experiment_id: str, staged: StagedTest, links: Mapping[str, str] | None = None
-    ) -> OnlineTest:
+    def store_staged(self, experiment_id: str, staged: StagedTest, links: Mapping[str, str]) -> OnlineTest:
         """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run
         id}.
 
@@ -192,14 +192,13 @@ class OnlineTests:
         already, it is linked and unarchived.
         """
         self._context.must_be_editor()
-        links = dict(links or {})
         self._check_links(experiment_id, links, staged.test.variants)
         same = self._same_test(experiment_id, staged)
         if same is None:
             baseline = self._store.experiments.get(experiment_id).baseline
             served = next((variant for variant, run_id in links.items() if run_id == baseline), "")
             test = staged.by_control.get(served, staged.test)
-            return self._store.online_tests.add(replace(test, experiment=experiment_id, links=links))
+            return self._store.online_tests.add(replace(test, experiment=experiment_id, links=dict(links)))
         if same.archived is not None:
             same = self.unarchive(same.id)
         return self.link_variants(same.id, links) if links else same
