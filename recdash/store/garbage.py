@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -67,7 +67,7 @@ def collect(transactions: Transactions, older_than: timedelta, *, dry_run: bool 
         if not session.scalar(select(func.count()).select_from(AuditEventRow)):
             return Garbage(refused=NEW)
         if not dry_run:
-            _forget(session, used)
+            _forget(session, _unused(session, used))
         n_files, n_bytes = transactions.files.remove_unused(used, older_than, dry_run=dry_run)
         collected.append(Garbage(n_files, n_bytes))
         if n_files and not dry_run:
@@ -104,7 +104,7 @@ def remove_replaced(transactions: Transactions) -> Garbage:
         with transactions.write(then=transactions.database.truncate_wal) as session:
             used, why = _used(session, transactions, named_files)
             if used is not None:
-                _forget(session, used)
+                _forget(session, _unused(session, used))
     return Garbage(refused=why)
 
 
@@ -127,8 +127,7 @@ class Removal:
     def prepare(self, session: Session) -> None:
         """Finds these files, and deletes their rows."""
         self.find(session)
-        if self._used is not None:
-            _forget(session, self._used)
+        _forget(session, self._gone)
 
     def finish(self) -> None:
         """Removes the files and empties the write-ahead log; to be called after the commit."""
@@ -156,6 +155,6 @@ def _unused(session: Session, used: frozenset[str]) -> list[str]:
     return [sha256 for sha256 in session.scalars(select(ArtifactRow.sha256)) if sha256 not in used]
 
 
-def _forget(session: Session, used: frozenset[str]) -> None:
-    """Deletes the rows of files that nothing needs any more."""
-    session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(_unused(session, used))))
+def _forget(session: Session, gone: Sequence[str]) -> None:
+    """Deletes the rows of files, which are named by their sha256."""
+    session.execute(delete(ArtifactRow).where(ArtifactRow.sha256.in_(gone)))
