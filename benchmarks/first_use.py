@@ -13,7 +13,6 @@ import csv
 import json
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -29,8 +28,8 @@ from typing import Any
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from benchmarks.harness import ROOT
+from recdash.report.formats.pdf import find_browser
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -99,9 +98,8 @@ def _answers(url: str) -> bool:
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """The machine's Chromium, or Playwright's own, closed at the end."""
-    installed = next(filter(None, map(shutil.which, CHROMIUM)), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=installed, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=list(FLAGS))
         yield browser
         browser.close()
 

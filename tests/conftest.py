@@ -45,7 +45,6 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and MEMORY.is_dir() and shutil.disk
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 os.environ["LOGNAME"] = "ada"  # the local user's name, also where root runs the tests
 REAL_DATA = ROOT.parent / "shared" / "data"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_ARGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -588,16 +587,13 @@ def demo_server(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 # ── a browser that stays at home ─────────────────────────────────────────────────────────────
 
 
-def chromium_path() -> str | None:
-    """A Chromium of the machine; None leaves the choice to Playwright, which has its own or says so."""
-    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One Chromium per test file: Playwright's event loop would disturb other files' AppTests."""
+    from recdash.report.formats.pdf import find_browser
+
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
+        chromium = playwright.chromium.launch(executable_path=find_browser(), args=CHROMIUM_ARGS)
         browser_tabs.follow(chromium)
         yield chromium
         chromium.close()

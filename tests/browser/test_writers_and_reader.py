@@ -16,11 +16,12 @@ from typing import Any
 import browser_tabs
 import pytest
 from browser_tabs import give, open_page, press, settle
-from conftest import CHROMIUM_ARGS, ROOT, chromium_path, is_replaced_download, recdash_environment
+from conftest import CHROMIUM_ARGS, ROOT, is_replaced_download, recdash_environment
 from journey_tables import HALF, PERFECT, TRUTH, as_csv
 from playwright.sync_api import ConsoleMessage, FilePayload, Page, expect, sync_playwright
 from store_contract import in_threads
 
+from recdash.report.formats.pdf import find_browser
 from recdash.service import Workspace
 
 pytestmark = pytest.mark.browser
@@ -48,7 +49,7 @@ def browser_tab(errors: list[str]) -> Iterator[Page]:
             errors.append(message.text)
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=CHROMIUM_ARGS)
         browser_tabs.follow(browser)
         tab = browser.new_context(viewport={"width": 1440, "height": 1000}).new_page()
         tab.on("console", note)
