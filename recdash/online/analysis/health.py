@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,6 +73,11 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
     if control not in variants:
         raise UnknownName("variant", control, variants)
     return control, ()
+
+
+def is_control_guessed(notices: Iterable[Problem]) -> bool:
+    """Returns whether these are the notices of results whose control had to be guessed."""
+    return any(notice.code == GUESSED_CONTROL for notice in notices)
 
 
 def is_called_control(variant: str) -> bool:

@@ -19,7 +19,7 @@ from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Limits, Member, Sheet, members
 from recdash.ingest.parts import names_shown
 from recdash.ingest.spool import Spooled
-from recdash.online.analysis.health import GUESSED_CONTROL
+from recdash.online.analysis.health import is_control_guessed
 from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
@@ -285,7 +285,7 @@ def _test(plan: IntakePlan) -> NewTest:
     assert plan.test is not None  # noqa: S101
     files = {file.key: file for file in plan.used}
     tables = {kind: files[key] for kind, key in plan.test.files.items()}
-    is_guessed = any(notice.code == GUESSED_CONTROL for notice in plan.test.notices)
+    is_guessed = is_control_guessed(plan.test.notices)
     return NewTest(
         plan.test.name,
         {kind: _source(plan, file) for kind, file in tables.items()},

@@ -24,7 +24,7 @@ from recdash.ingest.looks import Look, id_form
 from recdash.ingest.reader import Preview, without_suffixes
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
-from recdash.online.analysis.health import GUESSED_CONTROL, is_called_control
+from recdash.online.analysis.health import is_called_control, is_control_guessed
 from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
@@ -527,8 +527,7 @@ class Planner:
         served = next((variant for variant, run in links.items() if run == baseline), None)
         if served is not None and not (is_called_control(trial.control) and trial.control not in links):
             return served
-        is_guessed = any(notice.code == GUESSED_CONTROL for notice in trial.notices)
-        return baseline_by_name(trial.variants) if is_guessed else None
+        return baseline_by_name(trial.variants) if is_control_guessed(trial.notices) else None
 
     def _stored_baseline(self) -> str:
         """Returns the name of the run that is the experiment's baseline; "" without one."""

@@ -18,7 +18,7 @@ from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_standard_metrics
 from recdash.online.agreement.agreement import DISAGREE
-from recdash.online.analysis.health import GUESSED_CONTROL
+from recdash.online.analysis.health import is_control_guessed
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
@@ -67,10 +67,6 @@ class StagedTest:
     test: OnlineTest
     links: Mapping[str, str]
     by_control: Mapping[str, OnlineTest]
-
-    @property
-    def is_control_guessed(self) -> bool:
-        return GUESSED_CONTROL in {notice.code for notice in self.test.notices}
 
 
 class ServedRuns(NamedTuple):
@@ -174,15 +170,13 @@ class OnlineTests:
             links={},
             **counted(new.control),
         )
-        staged = StagedTest(test, new.links, {})
-        if staged.is_control_guessed:
-            controls = [variant for variant in test.variants if variant in new.links]
-            by_control = {control: replace(test, **counted(control)) for control in controls}
-            staged = replace(staged, by_control=by_control)
+        served = new.links if is_control_guessed(test.notices) else {}
+        controls = [variant for variant in test.variants if variant in served]
+        by_control = {control: replace(test, **counted(control)) for control in controls}
         release_freed_memory()
         if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
-        return staged
+        return StagedTest(test, new.links, by_control)
 
     def store_staged(self, experiment_id: str, staged: StagedTest, links: Mapping[str, str]) -> OnlineTest:
         """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run
@@ -210,10 +204,11 @@ class OnlineTests:
         A guessed control does not count: it was not asked for, and links may have given the stored test
         another one.
         """
+        is_guessed = is_control_guessed(staged.test.notices)
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = OnlineRules(**test.rules)
-            control = None if staged.is_control_guessed else test.control
+            control = None if is_guessed else test.control
             return test.name, test.upload, dict(test.tables), rules, list(test.metrics), control
 
         known = self.all(experiment_id, archived=True)
