@@ -44,15 +44,15 @@ def shop_test(
     return workspace.online_tests.add(experiment.id, name, {"sessions": table})
 
 
-def orders_of(means: Mapping[str, float], users: int = 400) -> pd.DataFrame:
-    """A table with so many users a variant, who have as many orders on average."""
+def orders_of(means: Mapping[str, float]) -> pd.DataFrame:
+    """A table of 400 users a variant, with so many orders on average."""
     rng = np.random.default_rng(1)
     return pd.concat(
         pd.DataFrame(
             {
-                "customer": [f"{variant}{n}" for n in range(users)],
+                "customer": [f"{variant}{n}" for n in range(400)],
                 "variant": variant,
-                "orders": rng.poisson(mean, users),
+                "orders": rng.poisson(mean, 400),
             }
         )
         for variant, mean in means.items()

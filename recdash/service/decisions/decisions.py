@@ -79,11 +79,11 @@ class Decisions:
         with any other outcome its review stays open. To approve although checks of the checklist fail, give
         the reason in ``although``. If the experiment's rules ask for two people, another person than proposed
         a candidate decides its review (who proposed may only withdraw it: *do not ship* while it is open),
-        and *ship* needs a review. ``query`` is the comparison on which a
-        decision without a review is based, by default the experiment's own. ``supersedes`` is the decision
-        that this one replaces. ``variant`` is the variant that the decision is about where no run is stored,
-        of the A/B test with the id ``test``, by default the newest. ``key`` is unique to a form: one form
-        records one decision only. Raises InputError for an invalid combination.
+        and *ship* needs a review. ``query`` is the comparison on which a decision without a review is based,
+        by default the experiment's own. ``supersedes`` is the decision that this one replaces. ``variant`` is
+        the variant that the decision is about where no run is stored, of the A/B test with the id ``test``,
+        by default the newest. ``key`` is unique to a form: one form records one decision only. Raises
+        InputError for an invalid combination.
         """
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
         of_variant = () if variant is None else (variant, test)
