@@ -50,6 +50,15 @@ def test_it_opens_with_the_decision_on_a_variant(workspace: Workspace, shop: Onl
     assert "decisions" in [section.name for section in document.sections]
 
 
+def test_a_test_of_one_variant_is_no_warning(workspace: Workspace) -> None:
+    table = {"customer": [f"c{n}" for n in range(40)], "variant": "control", "orders": [0, 1] * 20}
+    experiment = workspace.experiments.create("One")
+    workspace.online_tests.add(experiment.id, "one", {"sessions": pd.DataFrame(table)})
+    reports = Reports(workspace)
+    lead = reports.content(reports.question(experiment.id)).lead
+    assert (lead.sign, lead.tone) == ("–", "same")
+
+
 def test_a_test_of_aggregated_data_has_a_report(workspace: Workspace) -> None:
     sums = {"variant": ["control", "b"], "metric": "orders", "n": 1000, "mean": [1.0, 1.3], "variance": 1.0}
     experiment = workspace.experiments.create("Sums")

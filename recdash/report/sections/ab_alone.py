@@ -21,8 +21,7 @@ from recdash.formatting.tables import (
     number_columns,
     single,
 )
-from recdash.formatting.wording import day, long_day, lowered, many
-from recdash.online import times
+from recdash.formatting.wording import long_day, lowered, many
 from recdash.online.analysis.caveats import caveats
 from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
@@ -62,7 +61,7 @@ def lead_of_test(context: ReportContext) -> Lead:
     today, steps = source.next_steps(test.id)
     results = source.results(test.id)
     variant = _variant(context, results, steps)
-    sign, tone = _look(context, steps)
+    sign, tone = _look(context, results, steps)
     badge = steps[0].title if len(steps) == 1 else "By the A/B test"
     unknown = caveats(results, _sample(context, test))
     return Lead(
@@ -78,11 +77,13 @@ def lead_of_test(context: ReportContext) -> Lead:
     )
 
 
-def _look(context: ReportContext, steps: tuple[NextStep, ...]) -> tuple[str, Tone]:
-    """Returns the sign and the tone of the leading step; those of a broken split without one."""
+def _look(context: ReportContext, results: OnlineResults, steps: tuple[NextStep, ...]) -> tuple[str, Tone]:
+    """Returns the sign and the tone of the leading step; without one those of a broken split, or of a test
+    that nothing can be said of.
+    """
     leading = leading_step(steps)
     if leading is None:
-        return "!", "worse"
+        return STEP_LOOKS["check the split"] if results.health.blocked else (numbers.NONE, "same")
     if not context.tells_equal_users and leading.action in ("keep running", "inconclusive"):
         return numbers.NONE, "same"
     return STEP_LOOKS[leading.action]
@@ -170,9 +171,8 @@ def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> s
     """Returns sentences on dates, planned size and the lift that the test can detect."""
     sample, planned = _sample(context, test), test.rules.get("planned_users")
     said = ["No dates were uploaded."]
-    if sample is not None and sample.first is not None and sample.last is not None:
-        first, last = (day(times.date(n)) for n in (sample.first, sample.last))
-        said = [f"{first} to {last}, {many(sample.days, 'day')}."]
+    if sample is not None and sample.dates:
+        said = [f"{sample.dates}, {many(sample.days, 'day')}."]
     said.append(
         f"Planned sample size: {numbers.users(planned)}." if planned else "No planned sample size is given."
     )
