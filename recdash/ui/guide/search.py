@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from recdash.ui.guide.reading import Article
@@ -16,7 +16,7 @@ RULE = re.compile(r"[|\-: ]+")
 """The line between head and body of a table."""
 
 
-def search(articles: Iterable[Article], words: str) -> list[Article]:
+def search(articles: Sequence[Article], words: str) -> list[Article]:
     """Returns the articles that contain the ``words`` side by side, those with most of them in the title
     first; if there are none, those that contain all of them anywhere.
 
@@ -25,17 +25,16 @@ def search(articles: Iterable[Article], words: str) -> list[Article]:
     phrase = _asked(words)
     exact = [article for article in articles if _has(_text(article), phrase)]
     if exact:
-        titles = {article.slug: _plain(article.title) for article in exact}
-        return sorted(exact, key=partial(_place, phrase, titles))
+        return sorted(exact, key=partial(_place, phrase))
     wanted = phrase.split()
     return [article for article in articles if _n_in(_text(article), wanted) == len(wanted)]
 
 
-def _place(phrase: str, titles: Mapping[str, str], article: Article) -> tuple[int, bool]:
+def _place(phrase: str, article: Article) -> tuple[int, bool]:
     """Returns what sorts the articles with most words of the phrase in their title to the front, of these the
     ones whose title begins with it.
     """
-    title = titles[article.slug]
+    title = _plain(article.title)
     return -_n_in(title, phrase.split()), not title.startswith(phrase)
 
 
@@ -47,8 +46,7 @@ def excerpt(article: Article, words: str) -> str:
     best = max(passages(article), key=lambda text: (_has(_plain(text), phrase), _n_in(text, phrase.split())))
     marked = [phrase] if _has(_plain(best), phrase) else phrase.split()
     parts = UNMARKED.split(best)
-    for number in range(0, len(parts), 2):  # the others are code and formulas
-        parts[number] = _marked(parts[number], marked)
+    parts[::2] = [_marked(part, marked) for part in parts[::2]]  # the others are code and formulas
     return "".join(parts)
 
 
@@ -85,30 +83,21 @@ def _asked(words: str) -> str:
 
 def _n_in(text: str, words: Iterable[str]) -> int:
     """Returns how many of the words the text has."""
-    return sum(_has(text.lower(), word) for word in words)
+    return sum(_has(text, word) for word in words)
 
 
 def _has(text: str, word: str) -> bool:
-    return next(_places(text, word), None) is not None
+    return bool(word) and _pattern(word).search(text) is not None
 
 
-def _places(text: str, word: str) -> Iterator[int]:
-    """Yields the places in a text of lower case at which ``word`` begins, but not within another word."""
-    place = text.find(word)
-    while word and place >= 0:
-        if place == 0 or not text[place - 1].isalnum():
-            yield place
-        place = text.find(word, place + 1)
+def _pattern(*words: str) -> re.Pattern[str]:
+    """Returns a pattern that finds each of the words, but not within another word; the longest counts where
+    two begin.
+    """
+    longest_first = map(re.escape, sorted(words, key=len, reverse=True))
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(longest_first)})", re.IGNORECASE)
 
 
-def _marked(text: str, words: Iterable[str]) -> str:
-    """Returns the text with a mark around each of the words; the longest counts where two begin."""
-    ends = {
-        place: place + len(word) for word in sorted(words, key=len) for place in _places(text.lower(), word)
-    }
-    parts, done = [], 0
-    for place, end in sorted(ends.items()):
-        if place >= done:
-            parts.append(f"{text[done:place]}:orange-background[{text[place:end]}]")
-            done = end
-    return "".join([*parts, text[done:]])
+def _marked(text: str, words: Sequence[str]) -> str:
+    """Returns the text with a mark around each of the words."""
+    return _pattern(*words).sub(r":orange-background[\g<0>]", text) if words else text
