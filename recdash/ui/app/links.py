@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NoReturn
+from typing import Literal, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -105,9 +105,9 @@ def title(page: str) -> str:
     return str(st.session_state["recdash.pages"][page].title) if is_there(page) else page
 
 
-def page_button(label: str, page: str) -> None:
+def page_button(label: str, page: str, kind: Literal["primary", "secondary"] = "primary") -> None:
     """Draws a button that opens another page; nothing for people who cannot open that page."""
-    if is_there(page) and st.button(label, type="primary", key=f"go-{page}"):
+    if is_there(page) and st.button(label, type=kind, key=f"go-{page}"):
         go(page)
 
 

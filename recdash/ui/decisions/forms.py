@@ -292,8 +292,7 @@ def _no_test(view: View, review: Review) -> None:
     st.caption(f"No A/B test in which a variant served {markdown(review.about)} is here yet.")
     tests = [test for test in workspace().online_tests.all(view.experiment.id) if _unlinked_variants(test)]
     if not tests or review.subject.run is None:
-        if st.button("Upload an A/B test", key="go-upload"):
-            links.go("upload")
+        links.page_button("Upload an A/B test", "upload", kind="secondary")
         return
     form, run_id = f"link-{review.id}", review.subject.run.id
     choices: dict[str, str] = {}

@@ -85,8 +85,7 @@ def _decided(decision: Decision, *, names_test: bool = False) -> str:
 def _offer_to_add() -> None:
     """Says that there is no test set, with a button to add one."""
     st.caption(NEXT)
-    if links.is_there("upload") and st.button("Add data", key="go-upload"):
-        links.go("upload")
+    links.page_button("Add data", "upload", kind="secondary")
 
 
 def _save_plan(test_id: str, rules: OnlineRules) -> None:

@@ -85,8 +85,7 @@ def show() -> None:
 
 
 def _add_button() -> None:
-    if st.button("Add data", type="primary", key="go-upload"):
-        links.go("upload")
+    links.page_button("Add data", "upload")
 
 
 def _load_button() -> None:

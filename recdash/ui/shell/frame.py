@@ -241,7 +241,7 @@ def no_runs(experiment: Experiment) -> None:
     """Says what the tab will show and what to do in an experiment without runs, or which people can do it."""
     may_write = state.workspace().person.may("editor")
     if experiment.truth is None:
-        _no_test_set(experiment, may_write=may_write)
+        _no_test_set(experiment)
         return
     source = state.workspace()
     if unreadable := len(source.runs.all(experiment.id)):
@@ -257,7 +257,6 @@ def no_runs(experiment: Experiment) -> None:
             hint = "Unarchive what you need under Settings, or add other runs."
         empty(f"No run to show: {are}", hint)
         if may_write and st.button("View archived runs", type="primary", key="go-runs"):
-            state.choose(e=experiment.id)
             st.session_state["runs-archived"] = True
             links.go("runs")
         return
@@ -269,11 +268,10 @@ def no_runs(experiment: Experiment) -> None:
         "This experiment has no runs yet",
         f"{PURPOSES[state.page()].shows} {uploads} the recommendations of one or more candidates.",
     )
-    if may_write and st.button("Add data", type="primary", key="go-upload"):
-        links.go("upload")
+    links.page_button("Add data", "upload")
 
 
-def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
+def _no_test_set(experiment: Experiment) -> None:
     """Says what the tab of an experiment with only A/B tests would show and needs, and links to what it
     has.
     """
@@ -282,13 +280,9 @@ def _no_test_set(experiment: Experiment, *, may_write: bool) -> None:
     heading = "No test set yet" if purpose.needs == ANY else f"{links.title(state.page())} needs a test set"
     empty(heading, f"{purpose.text}{_segments_instead(tests)}")
     with st.container(horizontal=True):
-        if tests and st.button("View A/B results", type="primary", key="go-ab"):
-            state.choose(e=experiment.id)
-            links.go("ab-results")
-        first: Literal["primary", "secondary"] = "secondary" if tests else "primary"
-        if may_write and st.button("Add data", type=first, key="go-upload"):
-            state.choose(e=experiment.id)
-            links.go("upload")
+        if tests:
+            links.page_button("View A/B results", "ab-results")
+        links.page_button("Add data", "upload", kind="secondary" if tests else "primary")
 
 
 def _segments_instead(tests: Sequence[OnlineTest]) -> str:
