@@ -50,11 +50,11 @@ def show(view: View) -> bool:
         rows.append(html(template, sign=sign, tone=tone, **row))
     st.html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
     results = workspace().online_tests.results(newest.id)
+    rules = workspace().online_tests.rules(newest.id)
     sample = None if newest.kind == "aggregates" else workspace().online_tests.sample(newest.id)
     if leading := leading_step(steps):
-        st.html(numbers_html(view, results, leading, is_planned=bool(newest.rules.get("split"))))
+        st.html(numbers_html(view, results, leading, is_planned=bool(rules.split)))
     widgets.note(caveats(results, sample))
-    rules = workspace().online_tests.rules(newest.id)
     plan_question.show(newest.id, rules, results, steps, lambda wanted: _save_plan(newest.id, wanted))
     with st.container(horizontal=True):
         _offer_to_decide(decision)
