@@ -93,8 +93,7 @@ class Reports:
 
         Raises NotFound for a test of another experiment, UnknownName for a metric that the test lacks.
         """
-        newest = max(tests, key=lambda test: test.created)
-        test = newest if test_id is None else _with_id(tests, test_id)
+        test = tests[0] if test_id is None else _with_id(tests, test_id)
         known = list(dict.fromkeys(str(row["metric"]) for row in test.results))
         if metric is not None and metric not in known:
             raise UnknownName("online metric", metric, known)
@@ -107,7 +106,7 @@ class Reports:
         """
         tests = self._workspace.online_tests.all(experiment_id, archived=test_id is not None)
         if test_id is None:
-            return max((test for test in tests if test.links), key=lambda test: test.created, default=None)
+            return next((test for test in tests if test.links), None)
         return _with_id(tests, test_id)
 
     def _online_metric(self, test: OnlineTest, online_metric: str | None) -> str:

@@ -220,8 +220,7 @@ class ExperimentCards:
         if (decision := card.decision) is not None:
             is_of_run = decision.subject.variant is None or run_of(decision, card.links) is not None
             state = standing(decision, verdict.verdict, card.links) if is_of_run else None
-        newest_first = sorted(card.tests, key=lambda test: test.created, reverse=True)
-        return Today(verdict, state, tuple(self._status(test, card.names) for test in newest_first))
+        return Today(verdict, state, tuple(self._status(test, card.names) for test in card.tests))
 
     def _current_verdict(self, experiment_id: str) -> CardVerdict:
         """Returns the cached verdict of the experiment; an error is not cached, as a missing file may come
@@ -254,8 +253,7 @@ class ExperimentCards:
             return "No run yet"
         if not tests:
             return "No test set yet"
-        newest = max(tests, key=lambda test: test.created)
-        return self._status(newest, {}).headline
+        return self._status(tests[0], {}).headline
 
     def standing(self, experiment_id: str) -> DecisionStanding | None:
         """Returns how the latest decision compares with today's recommendation; None without a decision."""

@@ -92,6 +92,7 @@ class OnlineTests:
         self._steps = context.cached(self._read_steps, most=512)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
+        """Returns the experiment's A/B tests, the newest first; archived ones only if ``archived``."""
         return self._store.online_tests.of_experiment(experiment_id, archived)
 
     def named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
@@ -106,7 +107,7 @@ class OnlineTests:
                 f"'{home}' has no A/B test yet. Add one with recdash add, or on the page Add data."
             )
         if name is None:
-            return max(tests, key=lambda test: test.created)
+            return tests[0]
         by_name = {test.name: test for test in tests}
         if name not in by_name:
             raise UnknownName("A/B test", name, list(by_name))

@@ -19,6 +19,7 @@ SHARE = "0..1"
 
 
 def tests(view: View) -> list[OnlineTest]:
+    """Returns the experiment's A/B tests, the newest first."""
     return list(state.workspace().online_tests.all(view.experiment.id))
 
 
@@ -45,10 +46,10 @@ def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
 
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
     """Draws the choice of a test and returns the chosen one, at first the one in the URL (``t``), else the
-    newest.
+    newest, which is the first of the ``tests``.
     """
     by_id = {test.id: test for test in tests}
-    newest = max(tests, key=lambda test: test.created).id
+    newest = tests[0].id
     wanted = state.params().get("t", newest)
     if wanted not in by_id:
         st.warning(f"{unavailable('A/B test', markdown(wanted), 'the newest')}.")

@@ -191,7 +191,7 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
 
 def _decide_on_variant(view: View) -> None:
     """Draws the form to decide on a variant of an A/B test in an experiment without runs."""
-    tests = sorted(workspace().online_tests.all(view.experiment.id), key=lambda test: test.created)[::-1]
+    tests = workspace().online_tests.all(view.experiment.id)
     variants = {
         f"{place}~{variant}": variant if len(tests) == 1 else f"{test.name}: {variant}"
         for place, test in enumerate(tests)

@@ -32,7 +32,7 @@ def show(view: View) -> bool:
         return False
     if not tests:
         return _decision_alone(decision)
-    newest = max(tests, key=lambda test: test.created)
+    newest = tests[0]
     headline, steps = workspace().online_tests.next_steps(newest.id)
     others = f", the newest of {many(len(tests), 'test')}" if len(tests) > 1 else ""
     if decision is None:

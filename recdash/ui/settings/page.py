@@ -94,7 +94,7 @@ def _without_runs(view: View) -> None:
         widgets.empty("No candidate to decide on yet", "Add candidates first; one of them is the baseline.")
         _about_tests(view)
         return
-    newest = max(tests, key=lambda test: test.created)
+    newest = tests[0]
     headline, _ = state.workspace().online_tests.next_steps(newest.id)
     widgets.title("The A/B test decides", f"Its recommendation: {headline}.")
     results = state.workspace().online_tests.results(newest.id)
