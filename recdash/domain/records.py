@@ -168,6 +168,11 @@ class OnlineTest:
         return list(dict.fromkeys(str(row["variant"]) for row in self.results))
 
     @property
+    def challengers(self) -> list[str]:
+        """Returns the names of the variants other than control."""
+        return [variant for variant in self.variants if variant != self.control]
+
+    @property
     def served(self) -> set[str]:
         """Returns the ids of the runs that variants other than control served."""
         return {run for variant, run in self.links.items() if variant != self.control}

@@ -70,6 +70,11 @@ def _links(view: View) -> RunOfVariant:
     return runs_of_variants(workspace().online_tests.all(view.experiment.id))
 
 
+def _two_people(view: View) -> bool:
+    """Returns whether *Ship* needs a review that another person decides."""
+    return workspace().rules.of(view.experiment.id).two_people
+
+
 def _held(view: View) -> list[Decision]:
     return [decision for decision in workspace().journal.decisions(view.experiment.id) if decision.is_current]
 
@@ -164,7 +169,7 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
     outcomes = dict(OUTCOME_NAMES)
     if view.baseline:
         outcomes["do not ship"] += f" (keep {view.baseline.name})"
-    if workspace().rules.of(view.experiment.id).two_people:
+    if _two_people(view):
         st.caption("By the decision rules, *Ship* needs a review that another person decides.")
     form = f"decide-{view.experiment.id}"
     with st.form(form, border=False):
@@ -195,15 +200,14 @@ def _decide_on_variant(view: View) -> None:
     variants = {
         f"{place}~{variant}": variant if len(tests) == 1 else f"{test.name}: {variant}"
         for place, test in enumerate(tests)
-        for variant in test.variants
-        if variant != test.control
+        for variant in test.challengers
     }
     if not variants:
         st.caption(WITHOUT_RUNS)
         return
     widgets.section("Record a decision", "It keeps the results of the A/B test as they stand now.")
     st.caption(NO_REVIEW)
-    two_people = workspace().rules.of(view.experiment.id).two_people
+    two_people = _two_people(view)
     if two_people:
         st.caption("By the decision rules, *Ship* needs a review, and so a run.")
     form = f"decide-{view.experiment.id}"
@@ -310,13 +314,13 @@ def _no_test(view: View, review: Review) -> None:
 
 def _unlinked_variants(test: OnlineTest) -> list[str]:
     """Returns the variants other than control that are not linked to a run."""
-    return [variant for variant in test.variants if variant != test.control and variant not in test.links]
+    return [variant for variant in test.challengers if variant not in test.links]
 
 
 def _answer(view: View, review: Review) -> None:
     form = f"answer-{review.id}"
     about = review.subject.run.id if review.subject.run else None
-    if workspace().rules.of(view.experiment.id).two_people:
+    if _two_people(view):
         author = markdown(review.entry.author)
         st.caption(
             f"By the decision rules, another person than {author} decides this review. "
