@@ -156,7 +156,7 @@ class View:
         """Returns a text in which names of runs are shortened as in headings and sentences."""
         names = {mark.name: self._short_names[run_id] for run_id, mark in self.marks.items()}
         for name in sorted(names, key=len, reverse=True):
-            text = text.replace(name, names[name]) if names[name] != name else text
+            text = text.replace(name, names[name])
         return text
 
 

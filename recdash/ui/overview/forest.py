@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from recdash.charts.forest import DECIDED, shows_margin
 from recdash.charts.layout import span
 from recdash.charts.mark_html import glyph
 from recdash.charts.marks import Mark, Marks
+from recdash.charts.mini_chart import Axis
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
 from recdash.formatting.signs import sign_of
+from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,13 +28,10 @@ def forest_html(differences: pd.DataFrame, marks: Marks, names: Mapping[str, str
     {run id: short name}; ``label`` names the list for screen readers.
     """
     rows = records(differences)
-    ends = _scale(rows)
-    decimals = numbers.places([row[name] for row in rows for name in ("ci_low", "ci_high", "mean_diff")])
+    values = [row[name] for row in rows for name in ("ci_low", "ci_high", "mean_diff")]
+    axis, decimals, banded = Axis(*span(values, zero=True)), numbers.places(values), shows_margin(differences)
     items = [
-        _row(
-            row, marks[row["run_id"]], names[row["run_id"]], ends, decimals, banded=shows_margin(differences)
-        )
-        for row in rows
+        _row(row, marks[row["run_id"]], names[row["run_id"]], axis, decimals, banded=banded) for row in rows
     ]
     template = '<ul class="rd-forest" aria-label="{label}">{items}</ul>'
     return html(template, label=label, items=join(items))
@@ -43,14 +42,9 @@ def has_hollow(differences: pd.DataFrame) -> bool:
     return bool((~differences["word"].isin(DECIDED)).any())
 
 
-def _scale(rows: Sequence[Row]) -> tuple[float, float]:
-    low, high = span([row[name] for row in rows for name in ("ci_low", "ci_high", "mean_diff")], zero=True)
-    return low, high
-
-
-def _row(row: Row, mark: Mark, short: str, ends: tuple[float, float], decimals: int, *, banded: bool) -> Html:
+def _row(row: Row, mark: Mark, short: str, axis: Axis, decimals: int, *, banded: bool) -> Html:
     def at(value: float) -> float:
-        return 100 * (min(max(value, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0])
+        return axis.place(min(max(value, axis.low), axis.high))
 
     def bar(kind: str, low: float, high: float) -> Html:
         left, width = f"{at(low):.2f}%", f"{at(high) - at(low):.2f}%"
@@ -71,13 +65,11 @@ def _row(row: Row, mark: Mark, short: str, ends: tuple[float, float], decimals: 
     )
     interval = numbers.interval(row["ci_low"], row["ci_high"], decimals)
     return html(
-        '<li><span class="rd-run">{glyph}<bdi title="{name}">{short}</bdi></span>'
+        "<li>{run}"
         '<span class="rd-forest-track" style="--run:{colour}" aria-hidden="true">{drawn}</span>'
         '<span class="rd-forest-value"><b class="rd-{tone}">{sign} {value}</b> <small>{interval}</small>'
         '<em class="rd-only-heard">{word}</em></span></li>',
-        glyph=glyph(mark),
-        name=mark.name,
-        short=short,
+        run=widgets.run_cell(mark, short),
         colour=mark.colour,
         drawn=join(drawn),
         tone=row["word"] if row["word"] in DECIDED else "same",
