@@ -55,7 +55,7 @@ def show(view: View) -> None:
             ]
             for report in active
         ]
-        st.html(widgets.stacked_table_html(columns, rows, kind="rd-reports"))
+        st.html(widgets.stacked_table_html(columns, rows))
         if reason := why_no_pdf():
             st.caption(f"No PDF: {markdown(reason)}")
 
