@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -50,11 +49,10 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
     metric = default_metric(view.metrics, rules.metric)
     stored_k = default_k(view.depth, rules.k)
     with st.container(horizontal=True, vertical_alignment="top"):
-        box: dict[str, Any] = {"width": BOX}
         baseline = st.selectbox(
             "Baseline",
             **widgets.titled(baselines),
-            **box,
+            width=BOX,
             index=list(baselines).index(suggested),
             key=f"{key}-baseline",
             help="The run that every candidate is compared with: what serves users today, or the simplest.",
@@ -62,7 +60,7 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
         chosen_metric = st.selectbox(
             "Primary metric",
             **widgets.titled(metrics),
-            **box,
+            width=BOX,
             index=list(metrics).index(metric),
             key=f"{key}-metric",
             help="Pages, reports and the recommendation begin with it.",
