@@ -25,11 +25,10 @@ NOT_MEASURED = "not measured for these runs"
 
 @dataclass(frozen=True)
 class Choice:
-    """The rules and the baseline in the form; ``is_new`` is whether they differ from the stored ones."""
+    """The rules and the baseline in the form."""
 
     rules: DecisionRules
     baseline: str
-    is_new: bool
 
 
 def key_of(view: View, rules: DecisionRules) -> str:
@@ -88,7 +87,7 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
         owner,
         two_people,
     )
-    return Choice(wanted, baseline, is_new=wanted != rules or baseline != view.experiment.baseline)
+    return Choice(wanted, baseline)
 
 
 def owner_box(rules: DecisionRules, key: str) -> str:

@@ -51,7 +51,7 @@ def show(view: View) -> None:
     if may_change:
         _form(view, rules, suggested)
     else:
-        _read(view, Choice(rules, suggested, is_new=False))
+        _read(view, Choice(rules, suggested))
     _about_tests(view)
     widgets.section(FIXED, HOW_TO_CHANGE if may_change else "")
     widgets.table(text_columns("Setting", "Value"), _fixed(view))
