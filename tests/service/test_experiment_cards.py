@@ -60,7 +60,7 @@ def test_a_card_says_what_is_asked_of_how_many(space: Workspace, films: dict[str
     assert card.experiment.id == films["films"]
     assert card.question == "Test set of 20 users; lists to depth 5"
     assert [run.name for run in card.own_runs] == ["poor", "good", "best"]
-    assert card.status_text == ""
+    assert (card.decision, card.review) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,10 @@ def test_what_was_done_is_told_the_newest_first_with_its_author(
         "ann created the experiment",
     ]
     assert card.last_change.when == MORNING + timedelta(days=2)
-    assert card.status_text == "Needs A/B – best; in review: best, proposed"
+    assert card.decision is not None
+    assert (card.decision.label, card.decision.about) == ("Needs A/B", "best")
+    assert card.review is not None
+    assert (card.review.about, card.review.state) == ("best", "proposed")
 
 
 def test_changes_of_baseline_note_and_name_are_told(

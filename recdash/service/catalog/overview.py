@@ -99,21 +99,6 @@ class Card:
         """Returns the newest open review; None if there is none."""
         return next((review for review in reviews(self.entries) if review.is_open), None)
 
-    @property
-    def status_text(self) -> str:
-        """Returns the decision and the open review in words, such as ``Needs A/B – ALS v3; in review: ALS v3,
-        offline evidence``.
-
-        Empty if there is neither.
-        """
-        parts = []
-        if self.decision:
-            parts.append(f"{self.decision.label}{f' – {self.decision.about}' if self.decision.about else ''}")
-        if self.review:
-            parts.append(f"in review: {self.review.about}, {self.review.state}")
-        text = "; ".join(filter(None, parts))
-        return f"{text[:1].upper()}{text[1:]}"
-
     def mentions(self, words: str) -> bool:
         """Returns whether each of the words occurs in a name, tag or note of the experiment or its runs."""
         return all(word in self._text for word in words.casefold().split())
