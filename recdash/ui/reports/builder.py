@@ -45,7 +45,8 @@ def show(view: View) -> None:
 def _about(view: View) -> str:
     """Returns what the report will be about: the comparison that the frame shows, else the A/B test."""
     if not view.runs:
-        return f"It is about the A/B test {_test(view).name}."
+        test = _named_test(view) or online_tests.tests(view)[0]
+        return f"It is about the A/B test {test.name}."
     about = view.candidates or view.runs[:1]
     names = [view.short(run.id) for run in about]
     runs = listed(names) if len(names) <= MOST_NAMED else many(len(names), "candidate")
@@ -53,11 +54,10 @@ def _about(view: View) -> str:
     return f"It is about {metric_at(view.metric, view.k)} of {runs}{against}, as chosen above."
 
 
-def _test(view: View) -> OnlineTest:
-    """Returns the A/B test that the address names, else the newest."""
-    tests = online_tests.tests(view)
-    chosen = (test for test in tests if test.id == state.params().get("t"))
-    return next(chosen, tests[0])
+def _named_test(view: View) -> OnlineTest | None:
+    """Returns the A/B test that the address names; None if it names none of this experiment."""
+    named = state.params().get("t")
+    return next((test for test in online_tests.tests(view) if test.id == named), None)
 
 
 def _fields(view: View) -> dict[str, Any]:
@@ -86,12 +86,8 @@ def _fields(view: View) -> dict[str, Any]:
 
 
 def _make(view: View, fields: dict[str, Any]) -> None:
-    source, params = workspace(), state.params()
-    if view.runs:
-        tests = {test.id for test in source.online_tests.all(view.experiment.id)}
-        test = params.get("t") if params.get("t") in tests else None
-        question = Reports(source).question(view.experiment.id, view.query, test=test)
-    else:
-        question = Reports(source).question(view.experiment.id, test=_test(view).id)
+    reports, test = Reports(workspace()), _named_test(view)
+    query = view.query if view.runs else None
+    question = reports.question(view.experiment.id, query, test=test.id if test else None)
     with st.spinner("Gathering every number"):
-        Reports(source).make(question, home=links.home(), **fields)
+        reports.make(question, home=links.home(), **fields)
