@@ -7,6 +7,7 @@ text before it is tried, so that the last line names the one that never ends; ex
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 import itertools
 import re
@@ -26,6 +27,8 @@ SECONDS = 0.05
 """Of processor time for one text. A linear pattern takes about a third of a thousandth of a second, one that
 takes a step of ten nanoseconds for each pair of letters half a second."""
 MOST_EXAMPLES = 24
+WORDS = ("aaab", "aaa")
+"""What an escaped text may be: the second is the first's beginning, and each letter repeats."""
 USUAL = "0a _-\n.,;\"'(é²"
 """Letters that are tried beside those a pattern names: what stands for classes such as ``\\S``."""
 ANYWHERE = {"search", "sub", "subn", "split", "findall", "finditer"}
@@ -114,7 +117,17 @@ def _function_of_re(node: ast.AST) -> str | None:
 
 
 def _value(module: ModuleType, node: ast.expr) -> Any:
-    return eval(compile(ast.Expression(node), "pattern", "eval"), vars(module))  # noqa: S307
+    expression = ast.fix_missing_locations(ast.Expression(_EscapedWords().visit(copy.deepcopy(node))))
+    return eval(compile(expression, "pattern", "eval"), vars(module))  # noqa: S307
+
+
+class _EscapedWords(ast.NodeTransformer):
+    """Puts fixed words in place of escaped texts that a function of the package was given."""
+
+    def visit_Call(self, call: ast.Call) -> ast.AST:
+        if getattr(call.func, "id", "") == "map" and ast.unparse(call.args[0]) == "re.escape":
+            return ast.Constant(WORDS)
+        return self.generic_visit(call)
 
 
 def _held(module: ModuleType, methods: Mapping[str, set[str]]) -> Iterator[Used]:

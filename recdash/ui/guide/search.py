@@ -94,8 +94,8 @@ def _pattern(*words: str) -> re.Pattern[str]:
     """Returns a pattern that finds each of the words, but not within another word; the longest counts where
     two begin.
     """
-    longest_first = map(re.escape, sorted(words, key=len, reverse=True))
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(longest_first)})", re.IGNORECASE)
+    longest_first = sorted(words, key=len, reverse=True)
+    return re.compile(r"(?<![^\W_])(?:" + "|".join(map(re.escape, longest_first)) + ")", re.IGNORECASE)
 
 
 def _marked(text: str, words: Sequence[str]) -> str:
