@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 10
+WORDING = 11
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -74,6 +74,13 @@ EQUAL_USERS_WORDING = 9
 - Data: tied scores are noted however few they are, also beside runs without scores.
 - Signs: = stands for inconclusive too, and an A/B test that is to run on or is inconclusive has –.
 - Digits: a lift may have other decimals than its interval, and each end of an interval three digits.
+"""
+
+RISKS_WORDING = 10
+"""The last wording of these differences:
+
+- First page: that a decision was approved despite its risks stands among the risks, and users without
+  recommendations from a run are told of whichever run it is.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wordings 7 to 9, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 10, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -38,6 +38,8 @@ OPEN_GUARDRAIL = pd.concat(
 @pytest.mark.parametrize(
     ("name", "candidates", "sessions"),
     [
+        ("wording-10", HIDDEN, SESSIONS),
+        ("wording-10-guardrail", SPREAD, OPEN_GUARDRAIL),
         ("wording-9", HIDDEN, SESSIONS),
         ("wording-9-guardrail", SPREAD, OPEN_GUARDRAIL),
         ("wording-8", HIDDEN, SESSIONS),
@@ -67,7 +69,7 @@ UNSERVED = {
 the interval of its loss is wider than the value of popular."""
 
 
-@pytest.mark.parametrize("name", ["wording-9-unserved", "wording-8-unserved"])
+@pytest.mark.parametrize("name", ["wording-10-unserved", "wording-9-unserved", "wording-8-unserved"])
 def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Path, name: str) -> None:
     space, file = opened(tmp_path), OLDER / f"{name}.json"
     with_runs(space, UNSERVED)
