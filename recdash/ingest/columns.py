@@ -50,6 +50,23 @@ class Role:
         return replace(self, required=False, whole=True)
 
 
+USERS_TRANSLATED = (
+    "utilisateur utilisateur_id id_utilisateur client_id id_client abonné abonne acheteur lecteur "
+    "usuario usuario_id id_usuario cliente cliente_id id_cliente comprador "
+    "benutzer benutzer_id nutzer nutzer_id kunde kunden_id kunden_nr kundennummer"
+)
+"""Names of a user in French, Spanish and German."""
+ITEMS_TRANSLATED = (
+    "article_id id_article produit produit_id id_produit livre livre_id id_livre "
+    "artículo articulo articulo_id id_articulo producto producto_id id_producto película pelicula libro "
+    "artikel artikel_id artikel_nr artikelnummer produkt produkt_id produkt_nr produktnummer buch"
+)
+"""Names of an item in French, Spanish and German."""
+RATINGS_TRANSLATED = "bewertung valoración valoracion calificación calificacion évaluation note nota"
+"""Names of a rating in French, Spanish and German."""
+AMBIGUOUS = frozenset({"note", "nota"})
+"""Names that are ratings only beside a translated name of users or items; elsewhere they are remarks."""
+
 USER = Role(
     "user_id",
     "id",
@@ -57,7 +74,7 @@ USER = Role(
     "client_id visitor_id account_id viewer_id profile_id unit_id reviewer_id user_key username customer "
     "cust_id member client visitor account viewer subscriber subscriber_id shopper shopper_id buyer buyer_id "
     "reader reader_id listener listener_id player player_id guest_id person person_id patron_id reviewer "
-    "cust_no customer_no customer_number",
+    f"cust_no customer_no customer_number {USERS_TRANSLATED}",
 )
 ITEM = Role(
     "item_id",
@@ -67,16 +84,23 @@ ITEM = Role(
     "content_id item_key items item_ids recommendations recs recommended recommended_items predicted "
     "prediction_list ranked_items movies docs item_list rec_items product isbn isbn13 isbn10 ean upc gtin "
     "barcode sku_id item_sku product_sku article_no part_number listing_id recipe_id hotel_id job_id "
-    "course_id game_id episode_id artist_id book film article video song track show title",
+    "course_id game_id episode_id artist_id book film article video song track show title "
+    f"{ITEMS_TRANSLATED}",
 )
 SCORE = Role(
     "score",
     "score",
     "score scores prediction est predicted_score pred predicted_rating relevance_score preds weight "
-    "similarity sim estimate y_pred logit probability prob confidence affinity value rating",
+    "similarity sim estimate y_pred logit probability prob confidence affinity value rating puntuación "
+    f"puntuacion puntaje punktzahl vorhersage prédiction predicción prediccion {RATINGS_TRANSLATED}",
     required=False,
 )
-RANK = Role("rank", "rank", "rank ranks ranking position pos place item_rank rank_no slot", required=False)
+RANK = Role(
+    "rank",
+    "rank",
+    "rank ranks ranking position pos place item_rank rank_no slot rang posición posicion rango platz",
+    required=False,
+)
 RUN = Role(
     "run",
     "run",
@@ -96,7 +120,7 @@ RELEVANCE = Role(
     "relevance",
     "relevance relevant rel label rating ratings r_ui grade gain is_relevant y_true true_rating target "
     "feedback stars score weight clicked click liked like purchased watched value count interaction qty "
-    "quantity units copies n_purchases purchases orders plays play_count listens",
+    f"quantity units copies n_purchases purchases orders plays play_count listens {RATINGS_TRANSLATED}",
     required=False,
 )
 TIME = Role(
@@ -107,7 +131,9 @@ TIME = Role(
     required=False,
 )
 RATING = Role(
-    "rating", "number", "rating r_ui true_rating actual y_true relevance label stars truth true score"
+    "rating",
+    "number",
+    f"rating r_ui true_rating actual y_true relevance label stars truth true score {RATINGS_TRANSLATED}",
 )
 PREDICTION = Role(
     "prediction", "prediction", "prediction est pred predicted predicted_rating y_pred estimate score preds"
@@ -139,7 +165,7 @@ UNIT = Role(
     "id",
     "unit_id user_id user uid visitor_id customer_id client_id member_id account_id visitor customer "
     "client member account shopper_id shopper buyer_id buyer player_id player device_id anonymous_id cust_id "
-    "subscriber_id cust_no customer_no customer_number",
+    f"subscriber_id cust_no customer_no customer_number {USERS_TRANSLATED}",
 )
 SESSION = Role(
     "session_id",
@@ -510,6 +536,7 @@ def names_of(role: Role) -> tuple[str, ...]:
     return tuple(map(plain, role.names.split()))
 
 
+TRANSLATED = frozenset(plain(name) for name in f"{USERS_TRANSLATED} {ITEMS_TRANSLATED}".split())
 KNOWN = frozenset(name for roles in ROLES.values() for role in roles for name in names_of(role))
 
 
@@ -651,6 +678,8 @@ def _chosen_range(
 
 def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) -> dict[str, str]:
     free = {plain(column): column for column in reversed(columns) if column not in taken.values()}
+    if free.keys().isdisjoint(TRANSLATED):
+        free = {name: column for name, column in free.items() if name not in AMBIGUOUS}
     mapping: dict[str, str] = {}
     for role in ROLES[kind]:
         name = next((name for name in names_of(role) if name in free), None)

@@ -146,3 +146,28 @@ def test_scores_beside_places_are_said_to_be_left_out() -> None:
 def test_the_titles_of_a_catalogue_are_known_in_other_languages(name: str) -> None:
     preview = ingest.preview("catalogue", f"sku,{name},price\na,Dune,3\n".encode(), name="books.csv")
     assert preview.mapping == {"item_id": "sku", "title": name}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("utilisateur", "article", "rang", "note"),
+        ("id_client", "produit", "Rang", "Note"),
+        ("usuario", "artículo", "posición", "puntuación"),
+        ("id_usuario", "producto", "posicion", "nota"),
+        ("Benutzer", "Artikel", "Rang", "Punktzahl"),
+        ("Kunden-Nr", "Produkt_ID", "Platz", "Bewertung"),
+    ],
+)
+def test_names_in_french_spanish_and_german_are_known(names: tuple[str, ...]) -> None:
+    user, item, rank, value = names
+    (run,) = read_recommendations(f"{user},{item},{rank},{value}\nu1,i1,1,4.5\nu1,i2,2,4\n".encode())
+    assert run.mapping == {"user_id": user, "item_id": item, "rank": rank, "score": value}
+    if value not in ("puntuación", "Punktzahl"):
+        truth = read_upload("truth", f"{user},{item},{value}\nu1,i1,4\nu2,i2,5\n".encode())
+        assert truth.mapping == {"user_id": user, "item_id": item, "relevance": value}
+
+
+def test_a_note_beside_english_names_is_a_remark() -> None:
+    truth = read_upload("truth", b"user_id,item_id,note\nu1,i1,gift\nu2,i2,late\n")
+    assert "relevance" not in truth.mapping

@@ -62,6 +62,52 @@ def test_a_count_of_rows_below_a_table_is_no_row(footer: str) -> None:
     assert notice.example == f"'{footer}'"
 
 
+@pytest.mark.parametrize(
+    "footer",
+    [
+        "(1,200 rows)", "1,200 rows selected.", "Total: 1,200", "Total rows: 2", "Rows: 2", "2 rows,,",
+        '"Total: 2",,', "Total,2,", "Grand total,,2", "Total;2;", "(2 lignes)", "Total : 1 200",
+    ],
+)  # fmt: skip
+def test_a_count_of_rows_may_have_commas(footer: str) -> None:
+    delimiter = ";" if ";" in footer else ","
+    rows = "user_id,item_id,rating\nu1,i1,3\nu2,i2,4\n".replace(",", delimiter)
+    upload = read_upload("truth", f"{rows}{footer}\n".encode())
+    assert upload.table.num_rows == 2
+    (notice,) = [notice for notice in upload.notices if notice.code == "footer"]
+    assert footer in notice.found
+
+
+@pytest.mark.parametrize(
+    "row", ["total,i3,3", "Total: x,i3,3", "u3,2 rows,3", "Total,1,200", "2 rows selected,i3,3"]
+)
+def test_a_whole_row_is_no_footer(row: str) -> None:
+    upload = read_upload("truth", f"user_id,item_id,rating\nu1,i1,3\nu2,i2,4\n{row}\n".encode())
+    assert "footer" not in {notice.code for notice in upload.notices}
+
+
+def test_a_row_of_two_columns_that_counts_something_is_a_row() -> None:
+    upload = read_upload("truth", b"user_id,item_id\nu1,1\nu2,2\nTotal,2\n")
+    assert upload.table.num_rows == 3
+
+
+MARKDOWN_BARS = r"""| user_id | item_id | score |
+|---------|---------|------:|
+| u1 | a\|b "c" | 0.5 |
+| u1 | \| | 0.4 |
+"""
+
+
+def test_a_bar_that_markdown_escapes_is_part_of_its_cell() -> None:
+    (run,) = read_recommendations(MARKDOWN_BARS.encode())
+    assert [row["item_id"] for batch in run.batches() for row in batch.to_pylist()] == ['a|b "c"', "|"]
+
+
+def test_a_backslash_in_a_table_of_psql_is_a_backslash() -> None:
+    (run,) = read_recommendations(PSQL.replace('a "b"', "a\\   ").encode())
+    assert [row["item_id"] for batch in run.batches() for row in batch.to_pylist()] == ["a\\", "i2"]
+
+
 def test_rows_of_hyphens_and_words_are_rows() -> None:
     (run,) = read_recommendations(b"user_id|item_id|score\nu1|-|0.5\nu1|total:|0.4\n")
     assert [row["item_id"] for batch in run.batches() for row in batch.to_pylist()] == ["-", "total:"]

@@ -47,10 +47,10 @@ def test_a_bookshops_files_are_told_apart(names: bookshop.Names) -> None:
 
 def test_columns_of_unknown_names_are_told_by_their_values() -> None:
     taken = sort(bookshop.files(bookshop.UNKNOWN))
-    assert taken["als.csv"].mapping == {"user_id": "kunde", "item_id": "artikel", "rank": "folge"}
-    assert taken["orders_2026.csv"].mapping == {"user_id": "kunde", "item_id": "artikel"}
+    assert taken["als.csv"].mapping == {"user_id": "zakaznik", "item_id": "polozka", "rank": "folge"}
+    assert taken["orders_2026.csv"].mapping == {"user_id": "zakaznik", "item_id": "polozka"}
     # beside a title, the books are known by the ids that the other files have too
-    assert taken["books.csv"].mapping == {"item_id": "artikel"}
+    assert taken["books.csv"].mapping == {"item_id": "polozka"}
     assert sort(bookshop.files())["als.csv"].mapping == {}
 
 
@@ -157,38 +157,38 @@ def ranked(order: str, first: int = 1) -> list[tuple[str, str, int]]:
     return sorted(rows, key=keys[order]) if order in keys else rows
 
 
-@pytest.mark.parametrize("names", list(itertools.permutations(("Kunde", "Artikel", "Platz"))))
+@pytest.mark.parametrize("names", list(itertools.permutations(("Zakaznik", "Polozka", "Poradi"))))
 @pytest.mark.parametrize(("order", "first"), [("file", 1), ("item", 1), ("position", 0), ("any", 1)])
 def test_a_column_that_numbers_the_rows_of_another_tells_users_items_and_ranks(
     names: tuple[str, ...], order: str, first: int
 ) -> None:
-    place = {"Kunde": 0, "Artikel": 1, "Platz": 2}
+    place = {"Zakaznik": 0, "Polozka": 1, "Poradi": 2}
     rows = [[row[place[name]] for name in names] for row in ranked(order, first)]
     found = alone(bookshop.csv(names, rows).decode())
     assert (found.kind, found.confidence) == ("run", "likely")
-    assert found.mapping == {"user_id": "Kunde", "item_id": "Artikel", "rank": "Platz"}
+    assert found.mapping == {"user_id": "Zakaznik", "item_id": "Polozka", "rank": "Poradi"}
 
 
 def test_beside_users_of_a_known_name_the_column_of_positions_is_not_the_items() -> None:
     rows = [(place, user, item) for user, item, place in ranked("any")]
-    found = alone(bookshop.csv(("Platz", "user_id", "Artikel"), rows).decode())
-    assert (found.kind, dict(found.mapping)) == ("run", {"item_id": "Artikel", "rank": "Platz"})
+    found = alone(bookshop.csv(("Poradi", "user_id", "Polozka"), rows).decode())
+    assert (found.kind, dict(found.mapping)) == ("run", {"item_id": "Polozka", "rank": "Poradi"})
 
 
 def test_numbers_that_fall_to_one_along_each_list_are_scores() -> None:
     rows = [(f"U{user}", f"B{(user + n) % 7}", 5 - n) for user in range(8) for n in range(5)]
-    found = alone(bookshop.csv(("Kunde", "Artikel", "Wert"), rows).decode())
+    found = alone(bookshop.csv(("Zakaznik", "Polozka", "Wert"), rows).decode())
     assert (found.kind, found.mapping.get("score")) == ("run", "Wert")
 
 
 def test_numbers_that_repeat_in_the_lists_of_users_are_no_positions() -> None:
     rows = [(f"U{user}", f"B{(user + n) % 7}", 1 + (user + n) % 3) for user in range(8) for n in range(5)]
-    assert alone(bookshop.csv(("Kunde", "Artikel", "Menge"), rows).decode()).kind == "truth"
+    assert alone(bookshop.csv(("Zakaznik", "Polozka", "Menge"), rows).decode()).kind == "truth"
 
 
 def test_positions_of_items_in_their_category_leave_a_catalogue_one() -> None:
     rows = [(f"B{n}", f"genre {n % 4}", 1 + n // 4) for n in range(40)]
-    assert alone(bookshop.csv(("item_id", "Regal", "Platz"), rows).decode()).kind == "catalogue"
+    assert alone(bookshop.csv(("item_id", "Regal", "Poradi"), rows).decode()).kind == "catalogue"
 
 
 @pytest.mark.parametrize(

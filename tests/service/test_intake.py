@@ -65,7 +65,7 @@ def test_a_file_of_unknown_columns_alone_is_read_by_the_ids_of_its_experiment(wo
     lists = {name: files.pop(name) for name in ("als.csv",)}
     experiment = workspace.intake.commit(planned(workspace, files)).experiment
     header, *lines = lists["als.csv"].decode().splitlines()
-    assert header == "kunde,artikel,folge"
+    assert header == "zakaznik,polozka,folge"
     scored = [line.split(",") for line in lines]
     text = "x,y,z\n" + "".join(f"{item},{user},{1 / int(place)}\n" for user, item, place in scored)
     (file,) = planned(workspace, {"als.csv": text.encode()}, experiment.id).files
@@ -132,7 +132,7 @@ def test_a_plan_stores_nothing(workspace: Workspace) -> None:
 
 def test_one_mapping_is_reused_for_files_of_the_same_columns(workspace: Workspace) -> None:
     plan = planned(workspace, bookshop.files(bookshop.UNKNOWN))
-    chosen = {"user_id": "kunde", "item_id": "artikel", "rank": "", "score": "-folge"}
+    chosen = {"user_id": "zakaznik", "item_id": "polozka", "rank": "", "score": "-folge"}
     plan = plan.with_choice("als.csv", mapping=chosen)
     by_name = {file.file_name: file for file in plan.files}
     assert by_name["ease.csv"].same_as == by_name["popular.csv"].same_as == "als.csv"

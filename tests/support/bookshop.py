@@ -10,7 +10,7 @@ BOOKS = [f"978030640{number:04d}" for number in range(80)]
 LENGTH = 20
 Names = tuple[str, str, str, str]
 KNOWN: Names = ("customer", "isbn", "qty", "position")
-UNKNOWN: Names = ("kunde", "artikel", "menge", "folge")
+UNKNOWN: Names = ("zakaznik", "polozka", "mnozstvi", "folge")
 """Column names that no list of names has."""
 
 

@@ -11,11 +11,27 @@ from recdash.ingest.formats.dialect import sample_lines
 from recdash.ingest.formats.text_rows import by_line
 
 SIGNS_OF_RULES = b"-+|: \t"
+COUNT = rb"(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)"
+ROWS = rb"(?:rows?|records?|lignes?|filas?|zeilen?)"
+TOTAL = rb"(?:(?:grand )?total|sum|summe|gesamt|somme|suma)"
 FOOTER = re.compile(
-    rb"\(\d+ rows?\)|\d+ rows? (?:in set|affected|selected|returned|fetched)\b.*|total:.*", re.IGNORECASE
+    rb"\(%(count)s %(rows)s\)"
+    rb"|%(count)s %(rows)s(?: (?:in set|affected|selected|returned|fetched)\b[^,;|\t]*)?\.?"
+    rb"|total ?:[^,;|\t]*"
+    rb"|(?:total )?%(rows)s ?: ?%(count)s|total ?: ?%(count)s(?: %(rows)s)?"
+    % {b"count": COUNT, b"rows": ROWS},
+    re.IGNORECASE,
 )
 """The count of rows that programs write below a table."""
+SUM_ROW = re.compile(
+    rb"""["']?%(total)s ?:?["']?(?P<delimiter>[,;|\t])(?P=delimiter)*["']?\d[\d.' ]*["']?(?P=delimiter)*"""
+    % {b"total": TOTAL},
+    re.IGNORECASE,
+)
+"""A last row of the word for a total, one number, and empty cells."""
 TAIL = 4096
+BAR, MARKDOWN_BAR = re.compile(rb"\|"), re.compile(rb"(?<!\\)\|")
+"""What stands between two cells; Markdown writes a bar within a cell as ``\\|``."""
 
 
 def without_frame(content: Content) -> Content:
@@ -31,9 +47,11 @@ def without_frame(content: Content) -> Content:
     example = f"'{header.decode().strip()[:80]}'"
     notice = Problem("framed-table", "file", finding, "Export CSV if this is wrong.", 1, example)
     has_edges = header.strip().startswith(b"|")
+    rule = next(line for line in lines if _is_rule(line))
+    bar = BAR if b"+" in rule else MARKDOWN_BAR
 
     def bare(text: bytes) -> bytes:
-        return b"\n".join(_bare_line(line, has_edges) for line in text.split(b"\n"))
+        return b"\n".join(_bare_line(line, has_edges, bar) for line in text.split(b"\n"))
 
     return copied(content, by_line(bare), notice)
 
@@ -44,7 +62,7 @@ def without_footer(content: Content) -> Content:
         reader.seek(max(content.size - TAIL, 0))
         tail = reader.read(TAIL).rstrip()
     last = re.split(rb"[\r\n]", tail)[-1]
-    if len(last) == len(tail) or not FOOTER.fullmatch(last.strip()) or re.search(rb"[,;|\t]", last):
+    if len(last) == len(tail) or not _is_footer(last):
         return content
     end = content.size - TAIL if content.size > TAIL else 0
     end += len(tail) - len(last)
@@ -60,13 +78,21 @@ def without_footer(content: Content) -> Content:
     return copied(content, cut, Problem("footer", "file", finding, fix, 1, f"'{shown}'"))
 
 
+def _is_footer(line: bytes) -> bool:
+    """Returns whether a line counts rows, alone or beside empty cells, instead of being a row."""
+    if FOOTER.fullmatch(line.strip(b" ,;|\t\"'")):
+        return True
+    total = SUM_ROW.fullmatch(line.strip(b" "))
+    return total is not None and line.count(total["delimiter"]) > 1  # two full cells may be a whole row
+
+
 def _is_framed(lines: list[bytes]) -> bool:
     """Returns whether a rule stands below the names, or above and below them, with as many columns."""
     if len(lines) < 2:
         return False
     names, rule = (lines[1], lines[0]) if _is_rule(lines[0]) else (lines[0], lines[1])
     n_ruled = len([part for part in re.split(rb"[+|]", rule) if part.strip()])
-    n_named = len(_cells(names, has_edges=names.strip().startswith(b"|")))
+    n_named = len(_cells(names, has_edges=names.strip().startswith(b"|"), bar=MARKDOWN_BAR))
     return _is_rule(rule) and not _is_rule(names) and n_named == n_ruled > 1
 
 
@@ -74,18 +100,19 @@ def _is_rule(line: bytes) -> bool:
     return b"-" in line and not line.strip().translate(None, SIGNS_OF_RULES)
 
 
-def _cells(line: bytes, *, has_edges: bool) -> list[bytes]:
+def _cells(line: bytes, *, has_edges: bool, bar: re.Pattern[bytes]) -> list[bytes]:
     """Returns the cells of a line; with edges, a bar stands before the first and after the last."""
     if has_edges:
         line = line.strip().removeprefix(b"|").removesuffix(b"|")
-    return [cell.strip() for cell in line.split(b"|")]
+    cells = [cell.strip() for cell in bar.split(line)]
+    return cells if bar is BAR else [cell.replace(rb"\|", b"|") for cell in cells]
 
 
-def _bare_line(line: bytes, has_edges: bool) -> bytes:
+def _bare_line(line: bytes, has_edges: bool, bar: re.Pattern[bytes]) -> bytes:
     """Returns a line of a framed table without the frame; a line of the frame becomes empty."""
     if not line.strip() or _is_rule(line) or FOOTER.fullmatch(line.strip()):
         return b""
-    cells = _cells(line, has_edges=has_edges)
-    if b'"' in line:  # a part of its cell, which is written in quotes for that
+    cells = _cells(line, has_edges=has_edges, bar=bar)
+    if any(b'"' in cell or b"|" in cell for cell in cells):  # which the cell's quotes keep in it
         cells = [b'"' + cell.replace(b'"', b'""') + b'"' for cell in cells]
     return b"|".join(cells)
