@@ -16,7 +16,7 @@ from recdash.ui.ab_results.definitions import GUIDE as OF_RESULTS
 from recdash.ui.decisions.page import GUIDE as OF_REVIEWS
 from recdash.ui.guide.decisions import RECOMMENDATION, RULES_OF_DECISION
 from recdash.ui.guide.page import chapters, first_chapter, metric_article
-from recdash.ui.guide.reading import READING, Article
+from recdash.ui.guide.reading import READING, Article, table_row
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.search import excerpt, passages, search
 from recdash.ui.shell import navigation
@@ -84,6 +84,12 @@ def test_search_wants_every_word_and_prefers_them_side_by_side() -> None:
         ("coverage@10", "coverage"),
         ("margin -2 %", "guardrail"),
         ("baseline", "decision-rules"),
+        ("Split (SRM)", "srm"),
+        ("sign test p", "users-gain"),
+        ("coverage", "coverage"),
+        ("gini", "gini"),
+        ("lift", "online-metrics"),
+        ("▲ better", "recommendation"),
     ],
 )
 def test_search_finds_a_term_where_it_is_explained_and_shows_the_place(
@@ -101,7 +107,22 @@ def test_search_finds_a_term_where_it_is_explained_and_shows_the_place(
 def test_search_leaves_code_and_formulas_unmarked() -> None:
     article = Article("x", "Ties", "The rule `ties=file` keeps ties.\n\n| a | b |\n|---|---|\n| tie | 1 |")
     assert excerpt(article, "ties") == "The rule `ties=file` keeps :orange-background[ties]."
-    assert passages(article) == ["The rule `ties=file` keeps ties.", "a · b", "tie · 1"]
+    assert passages(article) == ["The rule `ties=file` keeps ties.", "a: tie · b: 1"]
+
+
+def test_a_row_of_a_table_keeps_the_heads_of_its_columns_and_bars_within_cells() -> None:
+    table = f"| a | b |\n|---|---|\n{table_row('tie', 'x|y')}"
+    assert table.endswith(r"| tie | x\|y |")
+    assert passages(Article("x", "Ties", table)) == ["a: tie · b: x|y"]
+
+
+def test_an_excerpt_explains_the_term_and_is_not_its_source(workspace: Workspace) -> None:
+    articles = {article.slug: article for part in chapters(workspace).values() for article in part.articles}
+    assert excerpt(articles["gini"], "gini").startswith("How unevenly items are recommended")
+    assert "a hit with relevance 5 counts: 31" in excerpt(articles["gain"], "exponential gain")
+    assert excerpt(articles["decision-rules"], "baseline").startswith(
+        "rule: :orange-background[Baseline] · means:"
+    )
 
 
 def test_the_definition_of_every_metric_begins_with_what_a_value_says_to_a_reader() -> None:

@@ -12,12 +12,13 @@ METRIC_ROWS = "\n".join(
 ONLINE: tuple[Article, ...] = (
     Article(
         "online-metrics",
-        "Metrics of an A/B test",
+        "Metrics of an A/B test: control, variant and lift",
         f"""
 | metric | meaning |
 |---|---|
 {METRIC_ROWS}
 
+**Control** is the variant that users get without the test, and each other **variant** is compared with it.
 The **lift** of a variant is its change in % of control's value: an engagement rate of 0.42 against 0.40 is a
 lift of +5 %. Number columns of your own files become metrics too. *Metric definitions* under *Online* shows
 those of a test with their formulas.
@@ -27,8 +28,8 @@ those of a test with their formulas.
         "guardrail",
         "Goals, guardrails and the margin",
         """
-A **goal** is a metric that the test should improve: its result is *better*, *worse* or *inconclusive*. All
-goals of all variants are one family, corrected together.
+A metric's role is goal, guardrail or none. A **goal** is a metric that the test should improve: its result is
+*better*, *worse* or *inconclusive*. All goals of all variants are one family, corrected together.
 
 A **guardrail** is a metric that must not get worse. Its **margin** is the smallest loss that would matter.
 The guardrail holds if the interval rules out a loss beyond the margin:
@@ -59,6 +60,35 @@ the rules.
 
 For aggregated data the check uses the column *n*, the number of users; add it for rates too. Trials are not
 users and do not show the split.
+""",
+    ),
+    Article(
+        "test-health",
+        "Test health: counting rules and excluded data",
+        """
+Checks that the data of a test can be trusted, besides the split (SRM) and the novelty effect:
+
+- **Multiple exposures**: users who saw several variants. They are excluded, since no variant alone can
+  explain what they did. Above 1 % the page warns: the assignment may not be stable.
+- **Bots**: users with more clicks or sessions per day than the counting rules allow. They are excluded. The
+  page warns if one variant has clearly more of them.
+- **Exposed, no session**: users who were assigned to a variant and never came. They are included with zeros.
+- **Days**: a test should run for full weeks, because weekends differ from other days.
+
+**Counting rules** are the settings of a test that apply to every variant alike, such as the bot filter.
+*Excluded data* counts the rows and users that they leave out of each variant.
+""",
+    ),
+    Article(
+        "sample-size",
+        "Sample size and the minimum detectable effect",
+        """
+The **minimum detectable effect** (MDE) is the smallest true lift that a test of this size finds in four of
+five cases (80 % power, two-sided α = 5 %), at the split and variance observed. Half the effect needs about
+four times the users.
+
+*More users to detect +2 %* says how many users are still missing for a lift of this size. Plan the number of
+users before the test starts: stopping as soon as a lift is significant finds too many.
 """,
     ),
     Article(

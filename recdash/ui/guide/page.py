@@ -17,7 +17,7 @@ from recdash.ui.components import widgets
 from recdash.ui.components.templates import template_button
 from recdash.ui.guide.decisions import DECIDING
 from recdash.ui.guide.online import ONLINE
-from recdash.ui.guide.reading import DISAGREE, READING, Article
+from recdash.ui.guide.reading import DISAGREE, READING, Article, table_row
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.search import excerpt, search
 from recdash.ui.guide.tables import TABLES
@@ -89,7 +89,7 @@ def metric_article(metric: MetricGuide) -> Article:
 def _parameters(metric: MetricGuide) -> str:
     """Returns the metric's parameters as a Markdown table with a row per value; empty if it has none."""
     rows = [
-        f"| `{name}={value}` | {'yes' if value == default else ''} | {meaning} |"
+        table_row(f"`{name}={value}`", "yes" if value == default else "", meaning)
         for name, default, choices in metric.parameters
         for value, meaning in choices.items()
     ]
@@ -156,7 +156,7 @@ def _search_results(searched: Collection[Chapter], words: str) -> None:
     chapter_of = {article.slug: chapter for chapter in searched for article in chapter.articles}
     hits = search([article for chapter in searched for article in chapter.articles], words)
     if not hits:
-        st.info("No entry contains all of these words. Try fewer words, or the name of a metric.")
+        st.info("No entry contains these words. Try fewer words, or the name of a metric.")
     for article in hits:
         with st.container(border=True):
             st.subheader(article.title, anchor=article.slug)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from recdash.ui.components.corrections import MEANING
 
+BAR = r"\|"
+"""How a table writes ``|`` within a cell, also within code."""
+
 
 @dataclass(frozen=True)
 class Article:
@@ -20,6 +23,11 @@ class Article:
     title: str
     body: str
     template: str = ""
+
+
+def table_row(*cells: str) -> str:
+    """Returns a row of a Markdown table; a ``|`` within a cell does not end it."""
+    return f"| {' | '.join(cell.replace('|', BAR) for cell in cells)} |"
 
 
 DISAGREE = Article(
@@ -38,7 +46,8 @@ differ in four conventions. These usually matter in this order:
    differently.
 
 The *Definitions* page, next to this guide, scores one run under every preset. It then changes these
-conventions one at a time and shows how much each of them moves the score. `recdash definitions` prints the
+conventions one at a time and shows how much each of them moves the score; *Interaction* is the part that only
+several of them together add. `recdash definitions` prints the
 same. Each library was run on the same data. That page, the articles below, `recdash presets` and
 docs/presets.md say whether a preset gives the library's own numbers. If it does not, `recdash evaluate`
 warns and says why.
@@ -72,7 +81,7 @@ their leading zeros, a filtered test set, truncated lists.
 READING: tuple[Article, ...] = (
     Article(
         "interval",
-        "How to read an interval",
+        "How to read an interval and a p-value",
         f"""
 A 95 % confidence interval (CI) is the range of true values that fit the data. If the evaluation were repeated
 with other users of the same kind, 95 of 100 such intervals would contain the true value.
@@ -82,6 +91,8 @@ with other users of the same kind, 95 of 100 such intervals would contain the tr
 - If the interval excludes zero (filled mark), the difference is significant: *better* or *worse*.
 - If the interval includes zero (hollow mark), the result is *inconclusive*. That does not prove equality;
   there may be too few users.
+- **p** is the probability of a difference at least this large if there were none in truth. *Corrected*
+  says that it allows for all differences tested together. **n** is the number of users compared.
 - If the whole interval lies inside the **margin** (grey band, by default 1 % of the baseline's value), the
   result is a *tie*: the difference is too small to matter.
 
@@ -183,7 +194,12 @@ many small gains or from a few large ones. The page shows how many users gain, s
 much of the total gain comes from few users, and the users with the largest change.
 
 **Items** shows which items of the test set are hit and how often each run recommends them. A hit that only
-one run has is a unique hit. Items that no run recommends point at a gap in all candidates.
+one run has is a unique hit (*Hits of this run only*, *Items only this run hits*). Items that no run
+recommends point at a gap in all candidates.
+
+**Shared items** at k is the share of the first k items that two lists have in common, whatever their order.
+**RBO** (rank-biased overlap) compares whole lists, and the first positions count most: 1 says that the lists
+are the same, 0 that they share no item.
 """,
     ),
     Article(

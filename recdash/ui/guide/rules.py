@@ -29,8 +29,8 @@ a relevant item. In a user segment they count the lists of its users. Scores sto
 existed are labelled `users=truth`.
 
 The **population counts** of a run are: users *counted*, *without list* and *without relevant item*; users
-*not in the test set*; *short lists*, *duplicates* and *ties*. Beside them stands which share of the run's
-items and users is known to the test set, the catalogue and the training data.
+*not in the test set*; *short lists*, *duplicates* and *ties*. *Items known* and *Users
+known* say which share of those in the run's lists the test set, the catalogue and the training data have.
 
 **Unknown ids.** A run is not scored if the other tables know hardly any of its ids, or know far more in
 another spelling (`movie_12` for `12`). The message names the cause and how to fix it. If the ids are correct,
@@ -44,7 +44,7 @@ with a notice.
     ),
     Article(
         "relevance",
-        "Relevance, and “relevance of 4 or more”",
+        "Relevance and relevant items: “relevance of 4 or more”",
         """
 A test set may say how much each user liked each item: by stars, a rating or another grade. This number is the
 **relevance** of the row, whatever its column is called.

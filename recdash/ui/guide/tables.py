@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from recdash.ui.components.templates import TEMPLATES, TableTemplate
-from recdash.ui.guide.reading import Article
+from recdash.ui.guide.reading import Article, table_row
 
 
 def table_article(template: TableTemplate) -> Article:
     """Returns the article about one kind of table: its purpose, its columns and an example."""
     rows = "\n".join(
-        f"| `{column.name}` | {'required' if column.required else 'optional'} | {column.meaning} |"
+        table_row(f"`{column.name}`", "required" if column.required else "optional", column.meaning)
         for column in template.columns
     )
     table = f"| column | needed | meaning |\n|---|---|---|\n{rows}"
