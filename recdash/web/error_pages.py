@@ -1,12 +1,14 @@
-"""Plain error pages that need no scripts and no other files."""
+"""Plain pages that need no scripts and no other files: errors, and questions with one button."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from recdash.formatting.html import html
+from recdash.formatting.html import Html, html
 
 _STYLE = """<style>
 :root{color-scheme:light dark;--ink:#18212b;--muted:#5f6b78;--bg:#fff;--line:#dfe4ea;--link:#24405e}
@@ -18,6 +20,8 @@ h1{font-size:1.6rem;line-height:1.25;margin:0 0 .75rem}
 p{margin:0 0 1rem;overflow-wrap:anywhere}
 small{color:var(--muted)}
 a{color:var(--link)}
+button{font:inherit;padding:.35rem 1rem;border:1px solid var(--line);border-radius:.4rem;cursor:pointer;
+background:transparent;color:var(--link)}
 hr{border:0;border-top:1px solid var(--line);margin:1.5rem 0 .75rem}
 </style>"""
 _PAGE = (
@@ -28,7 +32,21 @@ _BODY = (
     "</head><body><main><h1>{title}</h1><p>{words}</p>{way}<hr><small>recdash</small></main></body></html>"
 )
 _WAY = '<p><a href="{to}">{label}</a></p>'
+_BUTTON = '<form method="post"><button>{label}</button></form>'
 _PRIVATE = {"cache-control": "no-store"}
+
+
+def button_page(title: str, words: str, label: str) -> Response:
+    """Returns a page with one button, which sends a POST request to the same address.
+
+    What changes something is done by that request alone: a link of another page makes only the first one.
+    """
+    return _page(title, words, html(_BUTTON, label=label), 200, _PRIVATE)
+
+
+def _page(title: str, words: str, way: Html, status: int, headers: Mapping[str, str]) -> Response:
+    head, body = html(_PAGE, title=title), html(_BODY, title=title, words=words, way=way)
+    return HTMLResponse(head + _STYLE + body, status, headers=headers)
 
 
 class Refused(Exception):
@@ -56,8 +74,7 @@ class Refused(Exception):
         if "text/html" not in headers.get("accept", ""):
             return PlainTextResponse(f"{self.title}. {self.words}\n", self.status, headers=self.headers)
         way = html(_WAY, to=self.way[0], label=self.way[1]) if self.way else html("")
-        title, body = html(_PAGE, title=self.title), html(_BODY, title=self.title, words=self.words, way=way)
-        return HTMLResponse(title + _STYLE + body, self.status, headers=self.headers)
+        return _page(self.title, self.words, way, self.status, self.headers)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Sends the response; a websocket is closed before it opens."""

@@ -11,13 +11,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from recdash.domain.access import LEAVE_LINK
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
 from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
 from recdash.web import access_log
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
-from recdash.web.error_pages import Refused
+from recdash.web.error_pages import Refused, button_page
 from recdash.web.headers import report_policy, security_headers
 from recdash.web.hosts import address_of
 from recdash.web.middleware import closed_link, end_session
@@ -39,9 +40,11 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
     turns = ReportTurns()
     links, key = ShareLinks(config, workspace, turns), KeyRoute(config)
     return [
-        Route("/s/leave", links.leave),
+        Route("/s/leave", links.ask_to_leave),
+        Route("/s/leave", links.leave, methods=["POST"]),
         Route("/s/{token}", links.open),
-        Route("/key/sign-out", key.sign_out),
+        Route("/key/sign-out", key.ask_to_sign_out),
+        Route("/key/sign-out", key.sign_out, methods=["POST"]),
         Route("/key/{key}", key.open),
         Route("/reports/{name}", ReportRoute(config, workspace, turns).open),
         *UploadRoutes(config.rules, quota, received_files).routes(),
@@ -104,6 +107,9 @@ class ShareLinks:
         seconds = int((link.expires - datetime.now(UTC)).total_seconds())
         return with_cookie(onwards, request, SHARE, token, max(seconds, 1))
 
+    def ask_to_leave(self, _request: Request) -> Response:
+        return button_page(LEAVE_LINK, "The link stays valid: open it again to come back.", LEAVE_LINK)
+
     def leave(self, request: Request) -> Response:
         return without_cookie(request, SHARE)
 
@@ -124,6 +130,10 @@ class KeyRoute:
         access_log.record("key accepted", request)
         session = new_session(self.config.key)
         return with_cookie(RedirectResponse("../", 303), request, KEY, session, SECONDS)
+
+    def ask_to_sign_out(self, _request: Request) -> Response:
+        words = "To sign in again, open the address that was printed when the dashboard started."
+        return button_page("Sign out", words, "Sign out")
 
     async def sign_out(self, request: Request) -> Response:
         """Ends the session for everyone who has its cookie, and deletes the cookie."""

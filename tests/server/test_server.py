@@ -35,7 +35,7 @@ def house(lasting_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Hous
 
 # ── every address × every kind of visitor ────────────────────────────────────────────────────
 
-ALL_404, ALL_303 = (404,) * 5, (303,) * 5
+ALL_404, ALL_303, ALL_200 = (404,) * 5, (303,) * 5, (200,) * 5
 IN = (403, 200, 200, 200, 200)
 """Nobody is refused, everybody else is let in."""
 MISSING = (403, 404, 404, 404, 404)
@@ -43,15 +43,17 @@ CLOSED = (403,) * 5
 INTO_MEMORY = "/_stcore/upload_file/{session_id}/{file_id}"
 ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     # (route, method): an address, and what nobody, a guest, a viewer, an editor and an admin get there
-    ("/s/leave", "GET"): ("/s/leave", ALL_303),
+    ("/s/leave", "GET"): ("/s/leave", ALL_200),
+    ("/s/leave", "POST"): ("/s/leave", ALL_303),
     ("/s/{token}", "GET"): ("/s/{token}", ALL_303),
     ("/s/{rest:path}", "GET"): ("/s/a/b", ALL_404),
-    ("/key/sign-out", "GET"): ("/key/sign-out", ALL_303),
+    ("/key/sign-out", "GET"): ("/key/sign-out", ALL_200),
+    ("/key/sign-out", "POST"): ("/key/sign-out", ALL_303),
     ("/key/{key}", "GET"): ("/key/anything", CLOSED),
     ("/key/{rest:path}", "GET"): ("/key/a/b", ALL_404),
     ("/reports/{name}", "GET"): ("/reports/{report}", IN),
     ("/reports/{rest:path}", "GET"): ("/reports/a/b", MISSING),
-    ("/_stcore/health", "GET"): ("/_stcore/health", (200,) * 5),
+    ("/_stcore/health", "GET"): ("/_stcore/health", ALL_200),
     ("/_stcore/health", "OPTIONS"): ("/_stcore/health", (204,) * 5),
     ("/_stcore/metrics", "GET"): ("/_stcore/metrics", ALL_404),
     ("/_stcore/metrics", "OPTIONS"): ("/_stcore/metrics", ALL_404),

@@ -51,7 +51,10 @@ def test_a_copied_cookie_stops_working_when_its_owner_signs_out(keyed: Keyed) ->
         tab = Tab(keyed.house, copied, wire)
         assert "als" in tab.said
         assert "key/sign-out" in tab.said
-        left = ask(keyed.house, "/key/sign-out", owner)
+        asked = ask(keyed.house, "/key/sign-out", owner)
+        assert (asked.status, b"Sign out</button>" in asked.body) == (200, True)
+        assert keyed.statuses(owner) == [200, 200, 101]
+        left = ask(keyed.house, "/key/sign-out", owner, method="POST")
         assert (left.status, left.headers["location"]) == (303, "../")
         assert "max-age=0" in left.headers["set-cookie"].lower()
         tab.said = ""

@@ -134,16 +134,34 @@ def test_an_ended_session_names_nobody_and_every_sign_in_is_another() -> None:
         routes=routes(config, lambda: pytest.fail("needs no workspace")),
         middleware=[Middleware(AuthMiddleware, config=config)],
     )
-    assert request(app, "/key/sign-out", headers={"cookie": f"recdash_key_8501={first}"}).status == 303
-    assert request(app, "/key/sign-out").status == 303  # who is not signed in signs nobody out
+    cookie = {"cookie": f"recdash_key_8501={first}"}
+    assert request(app, "/key/sign-out", headers=cookie, method="POST").status == 303
+    assert request(app, "/key/sign-out", method="POST").status == 303  # who is not signed in signs nobody out
     assert [who(ask(config, headers={"cookie": f"recdash_key_8501={one}"})) for one in (first, second)] == [
         None, ("key holder", "admin"),
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("auth", "path"), [("key", "/key/sign-out"), ("oidc", "/auth/logout")])
+@pytest.mark.parametrize("site", ["none", "same-origin", "cross-site"])
+def test_a_link_to_sign_out_asks_first(site: str) -> None:
+    ended: list[str] = []
+    config = replace(door(auth="key"), end_session=ended.append)
+    app = Starlette(
+        routes=routes(config, lambda: pytest.fail("needs no workspace")),
+        middleware=[Middleware(AuthMiddleware, config=config)],
+    )
+    headers = {"cookie": f"recdash_key_8501={new_session('the-key')}", "sec-fetch-site": site}
+    asked = request(app, "/key/sign-out", headers=headers)
+    assert (asked.status, asked.headers.get("set-cookie")) == (200, None)
+    assert '<form method="post"><button>Sign out</button></form>' in asked.text
+    assert ended == []
+
+
+@pytest.mark.parametrize(
+    ("auth", "path", "method"), [("key", "/key/sign-out", "POST"), ("oidc", "/auth/logout", "GET")]
+)
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_another_site_signs_nobody_out(auth: str, path: str, site: str) -> None:
+def test_another_site_signs_nobody_out(auth: str, path: str, method: str, site: str) -> None:
     ended: list[str] = []
     config = replace(door(auth=auth), claims=lambda _: ADA, end_session=ended.append)
     app = Starlette(
@@ -151,7 +169,7 @@ def test_another_site_signs_nobody_out(auth: str, path: str, site: str) -> None:
         middleware=[Middleware(AuthMiddleware, config=config)],
     )
     headers = {"cookie": f"recdash_key_8501={new_session('the-key')}", "sec-fetch-site": site}
-    assert request(app, path, headers=headers).status == 403
+    assert request(app, path, headers=headers, method=method).status == 403
     assert ended == []
 
 
