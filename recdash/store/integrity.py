@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -35,8 +35,19 @@ from recdash.store.tables import (
 
 InTable = tuple[str, Problem]
 """The name of a table, and what is wrong in it."""
+REMOVE_UNUSED = "If a deletion was interrupted, recdash gc removes it."
 MOST_FAULTS = 10
 """How many faults in the structure of the database are listed at most."""
+
+
+@dataclass
+class NeededFiles:
+    """The files that intact rows need: {sha256: the place of such a row}. ``is_complete`` is whether all rows
+    are intact.
+    """
+
+    places: dict[str, str] = field(default_factory=dict)
+    is_complete: bool = True
 
 
 def everything_wrong(session: Session, artifacts: Artifacts, key: AuditKey | None) -> list[Problem]:
@@ -48,14 +59,19 @@ def everything_wrong(session: Session, artifacts: Artifacts, key: AuditKey | Non
     return [problem for _, problem in wrong]
 
 
-def everything_damaged(session: Session, artifacts: Artifacts) -> list[InTable]:
-    """Returns the rows and files that do not match their own checksums, without the audit log."""
-    needed: dict[str, str] = {}
+def everything_damaged(
+    session: Session, artifacts: Artifacts, *, with_unneeded: bool = False
+) -> list[InTable]:
+    """Returns the rows and files that do not match their own checksums, without the audit log.
+
+    ``with_unneeded`` returns also rows of files that nothing needs: a killed deletion leaves some, too.
+    """
+    needed = NeededFiles()
     parts: tuple[Callable[[], Iterator[InTable]], ...] = (
         partial(_structure, session),
         partial(_references, session),
         partial(_rows, session, artifacts, needed),
-        partial(_registered, session, artifacts, needed),
+        partial(_registered, session, artifacts, needed, with_unneeded=with_unneeded),
         partial(_curves, session),
     )
     return [problem for part in parts for problem in _until_unreadable(part)]
@@ -99,10 +115,8 @@ def _references(session: Session) -> Iterator[InTable]:
             yield table, Problem("damaged", f"table {table}", "a row refers to a missing one", RESTORE)
 
 
-def _rows(session: Session, artifacts: Artifacts, needed: dict[str, str]) -> Iterator[InTable]:
-    """Yields the damaged rows, and those whose files are; adds to ``needed`` {sha256 of a file: the place of
-    a row that needs it}.
-    """
+def _rows(session: Session, artifacts: Artifacts, needed: NeededFiles) -> Iterator[InTable]:
+    """Yields the damaged rows, and those whose files are; adds the files of the others to ``needed``."""
     names: dict[str, str] = {row.id: row.name for row in session.scalars(select(ExperimentRow))}
     for kind in KINDS:
         for row in session.scalars(select(kind.row)):
@@ -111,16 +125,17 @@ def _rows(session: Session, artifacts: Artifacts, needed: dict[str, str]) -> Ite
         session.expunge_all()
 
 
-def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts, needed: dict[str, str]) -> Iterator[InTable]:
+def _row(kind: Kind, row: Any, home: str, artifacts: Artifacts, needed: NeededFiles) -> Iterator[InTable]:
     damage = kind.damage(row)
     place = f"{damage.place}{home}"
     try:
         value = kind.to_value(row)
     except EvidenceDamaged:
+        needed.is_complete = False
         yield kind.row.__tablename__, replace(damage, place=place)
         return
     for sha256 in sorted(kind.needs(value)):
-        needed.setdefault(sha256, place)
+        needed.places.setdefault(sha256, place)
         yield from _file(sha256, place, artifacts)
 
 
@@ -134,19 +149,23 @@ def _file(sha256: str, place: str, artifacts: Artifacts) -> Iterator[InTable]:
         yield "artifact", Problem("lost-file", place, f"its file {sha256} is missing", fix)
 
 
-def _registered(session: Session, artifacts: Artifacts, needed: Mapping[str, str]) -> Iterator[InTable]:
+def _registered(
+    session: Session, artifacts: Artifacts, needed: NeededFiles, *, with_unneeded: bool
+) -> Iterator[InTable]:
     """Yields where the table of files differs from the files that are needed and stored."""
     query = select(ArtifactRow.sha256, ArtifactRow.n_bytes)
     registered = {row.sha256: row.n_bytes for row in session.execute(query)}
-    for sha256, place in needed.items():
+    for sha256, place in needed.places.items():
         if sha256 not in registered:
             yield "artifact", Problem("altered", place, f"its file {sha256} has no row", RESTORE)
     for sha256, n_bytes in registered.items():
-        place = needed.get(sha256, f"file {sha256}")
+        place = needed.places.get(sha256, f"file {sha256}")
         try:
             actual = artifacts.n_bytes(sha256)
         except NotFound:  # the row that needs it is named; a killed removal leaves rows that nothing needs
             continue
+        if with_unneeded and needed.is_complete and sha256 not in needed.places:
+            yield "artifact", Problem("altered", place, "nothing that is stored needs it", REMOVE_UNUSED)
         if actual != n_bytes and _is_whole(sha256, artifacts):
             problem = f"the row of its file {sha256} says {n_bytes} bytes; the file has {actual}"
             yield "artifact", Problem("altered", place, problem, RESTORE)

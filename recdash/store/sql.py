@@ -305,7 +305,8 @@ class SqlAudit:
 
     def audited(self) -> AuditResult:
         with self._transactions.read() as session:
-            damaged = starmap(mismatch_of, everything_damaged(session, self._transactions.files))
+            wrong = everything_damaged(session, self._transactions.files, with_unneeded=True)
+            damaged = starmap(mismatch_of, wrong)
             result = audited(session, self._transactions.key)
             altered = (mismatch for mismatch in result.mismatches if not mismatch.is_damaged)
             return replace(result, mismatches=(*damaged, *altered))

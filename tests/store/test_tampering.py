@@ -219,6 +219,23 @@ def test_tampering_is_named_with_its_place(folder: Path, database: sqlite3.Conne
     ), mismatches
 
 
+def test_a_row_of_a_file_that_nothing_needs_is_named(folder: Path, database: sqlite3.Connection) -> None:
+    store = open_store(url(folder))
+    sha256 = store.artifacts.put_file(b"of nobody")
+    store.close()
+    database.execute(
+        "INSERT INTO artifact (sha256, n_bytes, created) SELECT ?, 9, max(created) FROM artifact", (sha256,)
+    )
+    database.commit()
+    (mismatch,) = audited(folder)
+    assert (mismatch.table, mismatch.row) == ("artifact", f"file {sha256}")
+    assert (mismatch.found, "recdash gc" in mismatch.expected) == ("nothing that is stored needs it", True)
+    store = open_store(url(folder))
+    store.artifacts.garbage()
+    store.close()
+    assert audited(folder) == []
+
+
 def test_lines_cut_off_at_the_end_are_missed_only_by_a_noted_hash(
     folder: Path, database: sqlite3.Connection
 ) -> None:
