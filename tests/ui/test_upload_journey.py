@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -283,12 +284,45 @@ def test_nothing_is_stored_of_what_is_cancelled(app: AppTest) -> None:
     assert [problem.code for problem in job.outcome()[1]] == ["cancelled"]
 
 
-class Cancelled:
-    """Stands for ``workspace.intake`` and looks at once whether it is cancelled."""
+def test_two_uploads_are_scored_at_a_time_and_others_say_how_many_are_before_them(app: AppTest) -> None:
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF))
+    plan = app.session_state["recdash.upload"].plan
 
-    def commit(self, _plan: object, *, cancelled: Callable[[], bool], **_: object) -> None:
+    def started(text: str) -> IntakeJob:
+        job = IntakeJob(Cancelled(), plan, nullcontext())
+        wait_for(job, text)
+        return job
+
+    def wait_for(job: IntakeJob, text: str) -> None:
+        while job.text != text:
+            assert not job.is_done(0.01)
+
+    first, second = started("Scoring"), started("Scoring")
+    third, fourth = started("Waiting for 1 other upload"), started("Waiting for 2 other uploads")
+    third.cancel()  # while it waits
+    wait_for(fourth, "Waiting for 1 other upload")
+    first.cancel()
+    wait_for(fourth, "Scoring")
+    for job in (first, second, third, fourth):
+        job.cancel()
+        assert job.is_done(60)
+        assert [problem.code for problem in job.outcome()[1]] == ["cancelled"]
+
+
+class Cancelled:
+    """Stands for ``workspace.intake`` and looks until it is cancelled."""
+
+    def commit(
+        self,
+        _plan: object,
+        *,
+        progress: Callable[[float, str], None],
+        cancelled: Callable[[], bool],
+        **_: object,
+    ) -> None:
+        progress(0.5, "Scoring")
         while not cancelled():
-            pass
+            sleep(0.01)
         raise IntakeCancelled("Cancelled. Nothing was stored.")
 
 

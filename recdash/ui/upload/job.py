@@ -6,8 +6,13 @@ from contextlib import AbstractContextManager
 from threading import Event, Thread
 
 from recdash.errors import InputError, Problem, RecdashError
+from recdash.formatting.numbers import counted
 from recdash.service.catalog.intake import Intake, IntakeCancelled, IntakePlan, IntakeResult
+from recdash.ui.upload.turns import Turns
 
+FIRST_STEP = "Reading the files"
+TURNS = Turns(2)
+"""The jobs that run at a time, on all pages: each takes memory and the processor for every file it reads."""
 CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
 
 
@@ -18,7 +23,7 @@ class IntakeJob:
     """
 
     def __init__(self, intake: Intake, plan: IntakePlan, files_in_use: AbstractContextManager[None]) -> None:
-        self.fraction, self.text = 0.0, "Reading the files"
+        self.fraction, self.text = 0.0, FIRST_STEP
         self._cancelled = Event()
         self._result: IntakeResult | None = None
         self._error: BaseException | None = None
@@ -27,12 +32,19 @@ class IntakeJob:
 
     def _run(self, intake: Intake, plan: IntakePlan, files_in_use: AbstractContextManager[None]) -> None:
         try:
-            with files_in_use:
+            with files_in_use, TURNS.taken(self._wait):
+                self.text = FIRST_STEP
                 self._result = intake.commit(
                     plan, skip_refused=True, progress=self._report_progress, cancelled=self._cancelled.is_set
                 )
         except BaseException as error:  # noqa: BLE001 - raised again by outcome()
             self._error = error
+
+    def _wait(self, n_before: int) -> None:
+        """Says how many jobs end before this one begins. Raises IntakeCancelled if it was cancelled."""
+        if self._cancelled.is_set():
+            raise IntakeCancelled("Cancelled. Nothing was stored.")
+        self.text = f"Waiting for {counted(n_before, 'other upload')}"
 
     def _report_progress(self, fraction: float, text: str) -> None:
         self.fraction, self.text = min(max(fraction, 0.0), 1.0), text
