@@ -64,6 +64,17 @@ def innermost(source: Any) -> Any:
     return source
 
 
+def n_bytes(source: Any) -> int | None:
+    """Returns the size of a file that any process can open; None for a stream, and without a file."""
+    source = innermost(source)
+    if isinstance(source, bytes):
+        return len(source)
+    try:
+        return Path(source).stat().st_size if isinstance(source, str | Path) else None
+    except (OSError, ValueError):
+        return None
+
+
 def is_folder(source: Any) -> bool:
     """Returns whether the source is the path of a folder; False for a name that no file can have."""
     try:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -70,12 +71,13 @@ class Artifacts:
 
     Paths are made of hashes, never of user input.
 
-    ``older`` is a folder in which older releases kept the files of all stores. It is only read.
+    ``others`` are folders that are only read, such as that in which older releases kept the files of all
+    stores.
     """
 
-    def __init__(self, folder: Path, older: Path | None = None) -> None:
+    def __init__(self, folder: Path, *others: Path) -> None:
         self.folder = folder.absolute()
-        self._places = (self.folder, *(() if older is None else (older.absolute(),)))
+        self._places = (self.folder, *(other.absolute() for other in others))
         self._checked: set[tuple[str, int, int, int]] = set()
 
     # writing ───────────────────────────────────────────────────────────────────────────────────
@@ -100,8 +102,21 @@ class Artifacts:
             return self._keep(temporary, file, ".parquet" if first == PARQUET_MAGIC else ".bin")
 
     @contextmanager
-    def _new_file(self) -> Iterator[tuple[Path, HashingFile]]:
+    def apart(self) -> Iterator[Artifacts]:
+        """Yields artifacts that read these files and write others to a new folder, which is deleted at the
+        end.
+        """
+        with self._translating_errors():
+            folder = self._folder("tmp") / secrets.token_hex(16)
+            make_private(folder)
         try:
+            yield Artifacts(folder, *self._places)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _new_file(self) -> Iterator[tuple[Path, HashingFile]]:
+        with self._translating_errors():
             temporary = self._folder("tmp") / secrets.token_hex(16)
             file = HashingFile(temporary)
             try:
@@ -110,6 +125,11 @@ class Artifacts:
                 with suppress(FileNotFoundError):
                     temporary.unlink()
                 file.close()
+
+    @contextmanager
+    def _translating_errors(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise StoreError(f"Cannot write to {self.folder}: {error.strerror or error}") from error
 
@@ -219,7 +239,7 @@ class Artifacts:
         """Removes files that are older than ``older_than`` and not in ``used``, and returns their number and
         bytes; with ``dry_run`` only counts them.
 
-        Old temporary files of interrupted writers are removed, too, but not counted.
+        Old temporary files and folders of interrupted writers are removed, too, but not counted.
         """
         before = time.time() - older_than.total_seconds()
         unused: list[tuple[Path, os.stat_result]] = []
@@ -228,8 +248,11 @@ class Artifacts:
                 status = path.lstat()
                 if status.st_mtime < before and path.stem not in used:
                     unused.append((path, status))
-        for path, _ in unused if not dry_run else ():
-            path.unlink(missing_ok=True)
+        for path, status in unused if not dry_run else ():
+            if stat.S_ISDIR(status.st_mode):
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
         sizes = [status.st_size for path, status in unused if path.parent.name != "tmp"]
         return len(sizes), sum(sizes)
 

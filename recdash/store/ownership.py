@@ -53,7 +53,7 @@ def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts
     """
     with database.reader.connect() as connection:
         own = root / f"store-{_id(connection, database.place)}"
-        artifacts = Artifacts(own, older=root)
+        artifacts = Artifacts(own, root)
         # Looks for files before the folder, because another process may be filling the folder now.
         if database.writer is None or not any(_files_below(root)) or own.is_dir():
             return artifacts

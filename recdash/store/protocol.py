@@ -20,6 +20,7 @@ from recdash.errors import Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from recdash.store.artifacts import Artifacts
     from recdash.store.backup import BackupSummary
 
 UNUSED_FOR = timedelta(hours=24)
@@ -291,6 +292,11 @@ class ArtifactStore(Protocol):
 
     def put_file(self, file: Path | bytes) -> str:
         """Stores a file byte for byte, and returns its sha256."""
+
+    def apart(self) -> AbstractContextManager[Artifacts]:
+        """Returns files for another process, which reads these ones and writes to a folder that is deleted at
+        the end of the ``with`` block.
+        """
 
     def path(self, sha256: str) -> Path:
         """Returns the path of a stored file. Raises ``EvidenceDamaged`` if its hash does not match."""

@@ -22,6 +22,7 @@ from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
+from recdash.store.artifacts import Artifacts
 from recdash.store.audit_key import begin_again, key_of
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
@@ -325,6 +326,10 @@ class SqlArtifacts:
     def put_file(self, file: Path | bytes) -> str:
         self._transactions.refuse_if_read_only()
         return self._files.put_file(file)
+
+    def apart(self) -> AbstractContextManager[Artifacts]:
+        self._transactions.refuse_if_read_only()
+        return self._files.apart()
 
     def path(self, sha256: str) -> Path:
         return self._files.path(sha256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest
@@ -16,6 +16,9 @@ from recdash.service.context import ServiceContext
 from recdash.service.online.tests import NewTest, OnlineTests, StagedTest
 from recdash.service.staging import store_with_files
 from recdash.service.validation import Progress, quiet
+
+if TYPE_CHECKING:
+    from recdash.store.artifacts import Artifacts
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Addition:
 
     ``completed`` are the names of runs, of these or of stored ones, to store also completed: with popular
     items for test users without a list.
+
+    ``staged`` are runs that another process scored; ``staged_files`` has the files that they need.
     """
 
     experiment_id: str | None
@@ -41,6 +46,8 @@ class Addition:
     replaces_baseline: bool = False
     tests: Sequence[NewTest] = ()
     completed: Sequence[str] = ()
+    staged: Sequence[StagedRun] = ()
+    staged_files: Artifacts | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,8 @@ class Additions:
         if where is not None:
             runs = self._runs.stage(where, addition.runs, addition.facts, tell)
             completed = self._runs.stage_completed(where, addition.completed, addition.runs, runs, tell)
+        if addition.staged_files is not None:
+            runs = [*self._runs.store_files(addition.staged, addition.staged_files), *runs]
         return Staged(self._experiments.store_tables(setup) if setup else {}, runs, tests, completed)
 
     def store_staged(self, addition: Addition, staged: Staged) -> Added:

@@ -7,20 +7,22 @@ reading the same data again. ``workspace.intake.commit(plan)`` scores the candid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
 from recdash.ingest import Limits, Member, Sheet, members
+from recdash.ingest.byte_source import n_bytes
 from recdash.ingest.parts import names_shown
 from recdash.ingest.spool import Spooled
 from recdash.online.analysis.health import is_control_guessed
 from recdash.service.catalog.additions import Addition, Additions
+from recdash.service.catalog.candidate_scoring import OF_COLUMNS, Candidate, prepare, score_each
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     KINDS,
@@ -42,9 +44,13 @@ from recdash.service.catalog.intake_plan import (
 )
 from recdash.service.catalog.intake_reading import Planner, Services
 from recdash.service.catalog.runs import Runs
+from recdash.service.catalog.scoring_process import ScoringRequest, is_worth_a_process, score_apart
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.validation import Progress, quiet
+
+if TYPE_CHECKING:
+    from recdash.store.artifacts import Artifacts
 
 __all__ = [
     "KINDS", "LISTS", "NAME_TAKEN", "OF_A_TEST", "DepthPlan", "FileChoice", "Intake", "IntakeCancelled",
@@ -52,31 +58,9 @@ __all__ = [
     "RelevancePlan", "TestPlan",
 ]  # fmt: skip
 
-OF_COLUMNS = ("columns-guessed", "columns-left-out")
-"""Codes of notices about the columns of a table, which the plan shows with the file."""
 NO_FILES = Problem("no-files", "files", "no file to store", "Add a test set and the runs to compare.")
 STORING = 0.95
 """The fraction of the progress at which scoring ends and storing begins."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """The files of one candidate: its lists (several files are seeds or folds), and its rating
-    predictions.
-    """
-
-    name: str
-    lists: tuple[PlannedFile, ...]
-    predictions: PlannedFile | None
-
-    @property
-    def first(self) -> PlannedFile:
-        return self.lists[0] if self.lists else self._predictions
-
-    @property
-    def _predictions(self) -> PlannedFile:
-        assert self.predictions is not None  # noqa: S101 a candidate has lists or predictions
-        return self.predictions
 
 
 class Intake:
@@ -145,6 +129,7 @@ class Intake:
         completed: Sequence[str] = (),
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = bool,
+        apart: bool = False,
     ) -> IntakeResult:
         """Scores all candidates, then stores everything in one transaction.
 
@@ -155,7 +140,8 @@ class Intake:
         list.
         ``progress(fraction, text)`` is called at each step; ``cancelled()`` is called with it until storing
         begins. If a candidate cannot be scored, nothing is stored; with ``skip_refused`` the others are
-        stored, and the result lists the refused ones.
+        stored, and the result lists the refused ones. With ``apart`` large files are scored in a process of
+        their own, unless runs are to be completed.
 
         Raises IntakeCancelled, and InputError with the problems of all files; in both cases nothing is
         stored.
@@ -175,25 +161,25 @@ class Intake:
 
         scoring(0.0, "Starting")
         setup = self._setup(plan)
-        prepared, refused = self._scored(plan, setup, scoring)
-        if references:
-            where = setup if setup is not None and setup.reference is not None else plan.experiment_id
-            assert where is not None  # noqa: S101 a plan has a set-up or an experiment
-            prepared += [(run, None) for run in self._runs.prepare_references(where, references, scoring)]
-        if refused and not (skip_refused and prepared):
-            raise InputError([problem for refusal in refused for problem in refusal.problems])
-        scoring(1.0, "Storing")
-        addition = Addition(
-            plan.experiment_id,
-            setup,
-            tuple(run for run, _ in prepared),
-            tuple(_facts(file) for _, file in prepared),
-            baseline or plan.baseline,
-            replaces_baseline=baseline is not None,
-            tests=(_test(plan),) if plan.test else (),
-            completed=completed,
-        )
-        added = self._additions.store(addition, storing)
+        with self._scored(plan, setup, scoring, apart=apart and not completed) as (scored, refused):
+            addition = scored
+            if references:
+                where = self._where(plan, setup)
+                assert where is not None  # noqa: S101 a plan has a set-up or an experiment
+                computed = self._runs.prepare_references(where, references, scoring)
+                facts = [*addition.facts, *({} for _ in computed)]
+                addition = replace(addition, runs=[*addition.runs, *computed], facts=facts)
+            if refused and not (skip_refused and (addition.runs or addition.staged)):
+                raise InputError([problem for refusal in refused for problem in refusal.problems])
+            scoring(1.0, "Storing")
+            addition = replace(
+                addition,
+                baseline=baseline or plan.baseline,
+                replaces_baseline=baseline is not None,
+                tests=(_test(plan),) if plan.test else (),
+                completed=completed,
+            )
+            added = self._additions.store(addition, storing)
         tell(1.0, "Done")
         test = added.tests[0] if added.tests else None
         return IntakeResult(added.experiment, added.is_new, added.runs, test, tuple(refused), added.completed)
@@ -221,47 +207,43 @@ class Intake:
         notices = [notice for notice in setup.settings["notices"] if notice["code"] not in OF_COLUMNS]
         return replace(setup, settings={**setup.settings, "notices": notices})
 
+    @contextmanager
     def _scored(
-        self, plan: IntakePlan, setup: Setup | None, tell: Progress
-    ) -> tuple[list[tuple[PreparedRun, PlannedFile | None]], list[RefusedFile]]:
-        where = setup if setup is not None and setup.reference is not None else plan.experiment_id
-        prepared: list[tuple[PreparedRun, PlannedFile | None]] = []
-        refused = []
-        candidates = _candidates(plan)
-        for number, candidate in enumerate(candidates):
+        self, plan: IntakePlan, setup: Setup | None, tell: Progress, *, apart: bool
+    ) -> Iterator[tuple[Addition, list[RefusedFile]]]:
+        """Yields the scored candidates as an addition without a baseline, and the refused ones. The files of
+        candidates that were scored apart exist until the end of the ``with`` block.
+        """
+        where, candidates = self._where(plan, setup), _candidates(plan)
+        addition = Addition(plan.experiment_id, setup)
+        if apart and where is not None and is_worth_a_process(candidates):
+            with self._context.writable_store().artifacts.apart() as artifacts:
+                scored = score_apart(self._request(where, candidates, artifacts), tell)
+                yield replace(addition, staged=scored.runs, staged_files=artifacts), list(scored.refused)
+            return
 
-            def share(fraction: float, text: str, number: int = number, name: str = candidate.name) -> None:
-                tell((number + fraction) / len(candidates), f"{name}: {text}")
+        def prepared(candidate: Candidate, share: Progress) -> list[tuple[PreparedRun, Mapping[str, Any]]]:
+            assert where is not None  # noqa: S101 a plan has a set-up or an experiment
+            return [(run, candidate.facts) for run in prepare(self._runs, where, candidate, share)]
 
-            try:
-                runs = self._prepare(plan, candidate, where, share)
-            except InputError as error:
-                refused.append(RefusedFile(candidate.name, tuple(error.placed())))
-            else:
-                prepared += [(_reviewed(run), candidate.first) for run in runs]
-            release_freed_memory()
-        return prepared, refused
+        runs, refused = score_each(candidates, prepared, tell)
+        facts = [of_run for _, of_run in runs]
+        yield replace(addition, runs=[run for run, _ in runs], facts=facts), refused
 
-    def _prepare(
-        self, plan: IntakePlan, candidate: Candidate, where: Any, tell: Progress
-    ) -> list[PreparedRun]:
-        sources = [_source(plan, file) for file in candidate.lists]
-        source: Any = sources[0] if sources else None
-        if len(sources) > 1:
-            labels = labels_of([file.file_name for file in candidate.lists])
-            source = dict(zip(labels, sources, strict=True))
-        rated = candidate.predictions
-        return self._runs.prepare(
-            where,
-            source,
-            name=candidate.name,
-            mapping=candidate.lists[0].columns if candidate.lists else None,
-            predictions=_source(plan, rated) if rated else None,
-            predictions_mapping=rated.columns if rated else None,
-            replicates=plan.settings.replicates if len(sources) > 1 else None,
-            accept_unknown_ids=any(plan.choice(file.key).accept_ids for file in candidate.lists),
-            progress=tell,
-        )
+    def _where(self, plan: IntakePlan, setup: Setup | None) -> str | Setup | None:
+        """Returns with what the candidates are scored: a new set-up, or the id of an experiment."""
+        return setup if setup is not None and setup.reference is not None else plan.experiment_id
+
+    def _request(
+        self, where: str | Setup, candidates: Sequence[Candidate], artifacts: Artifacts
+    ) -> ScoringRequest:
+        experiment = None
+        if isinstance(where, str):
+            experiment = self._experiments.get(where)
+            where = Setup(experiment.name, {}, None, self._context.settings_of(where))
+        setup = replace(where, reference=None)
+        person, limits = self._context.person, self._context.limits
+        return ScoringRequest(candidates, setup, experiment, artifacts, person, limits)
 
 
 def _members(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
@@ -274,11 +256,6 @@ def _members(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
         IntakeFile(f"{file.key}/{name}", shown, Member(file.source, name), file.key)
         for name, shown in zip(names, names_shown(names), strict=True)
     ] or [file]
-
-
-def _facts(file: PlannedFile | None) -> dict[str, Any]:
-    """Returns tags, note and params of a candidate; none for a reference candidate, which has no file."""
-    return {} if file is None else {"tags": file.tags, "note": file.note, "params": dict(file.params)}
 
 
 def _test(plan: IntakePlan) -> NewTest:
@@ -296,17 +273,6 @@ def _test(plan: IntakePlan) -> NewTest:
     )
 
 
-def _reviewed(prepared: PreparedRun) -> PreparedRun:
-    """Returns the run without the notices about its columns, which the person has seen and accepted in the
-    plan.
-    """
-    return replace(prepared, scored=replace(prepared.scored, notices=_but_columns(prepared.scored.notices)))
-
-
-def _but_columns(notices: Sequence[Problem]) -> tuple[Problem, ...]:
-    return tuple(notice for notice in notices if notice.code not in OF_COLUMNS)
-
-
 def _source(plan: IntakePlan, file: PlannedFile) -> Any:
     source = next(given.source for given in plan.inputs.files if given.key == file.key)
     return Sheet(source, file.sheet) if file.sheet else source
@@ -315,6 +281,32 @@ def _source(plan: IntakePlan, file: PlannedFile) -> Any:
 def _candidates(plan: IntakePlan) -> list[Candidate]:
     lists, rated = plan.of_kind("run"), {file.run: file for file in plan.of_kind("predictions")}
     return [
-        Candidate(name, tuple(file for file in lists if file.run == name), rated.get(name))
+        _candidate(plan, name, [file for file in lists if file.run == name], rated.get(name))
         for name in plan.run_names
     ]
+
+
+def _candidate(
+    plan: IntakePlan, name: str, lists: Sequence[PlannedFile], rated: PlannedFile | None
+) -> Candidate:
+    """Returns the candidate of these files: its lists (several files are seeds or folds), and its rating
+    predictions.
+    """
+    sources = [_source(plan, file) for file in lists]
+    source: Any = sources[0] if sources else None
+    if len(sources) > 1:
+        source = dict(zip(labels_of([file.file_name for file in lists]), sources, strict=True))
+    predictions = _source(plan, rated) if rated else None
+    arguments = {
+        "source": source,
+        "mapping": lists[0].columns if lists else None,
+        "predictions": predictions,
+        "predictions_mapping": rated.columns if rated else None,
+        "replicates": plan.settings.replicates if len(sources) > 1 else None,
+        "accept_unknown_ids": any(plan.choice(file.key).accept_ids for file in lists),
+    }
+    first = lists[0] if lists else rated
+    assert first is not None  # noqa: S101 a candidate has lists or predictions
+    facts = {"tags": first.tags, "note": first.note, "params": dict(first.params)}
+    sizes = [n_bytes(file) for file in (*sources, *([predictions] if rated else []))]
+    return Candidate(name, arguments, facts, None if None in sizes else sum(filter(None, sizes)))

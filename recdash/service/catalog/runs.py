@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash.domain.hits import Hits, IdOverlap
 from recdash.domain.inputs import Recommendations
@@ -39,6 +39,9 @@ from recdash.service.staging import store_with_files
 from recdash.service.validation import LONGEST_NAME, Progress, check_typed, clean_name, quiet
 from recdash.store import new_id
 
+if TYPE_CHECKING:
+    from recdash.store.artifacts import Artifacts
+
 REFERENCE_TAG = "reference"
 FALLBACK_NAME = " + popular for the rest"
 
@@ -68,6 +71,13 @@ class StagedRun:
     curves: tuple[Curve, ...]
     replicates: tuple[tuple[Run, list[Curve]], ...] = ()
     files: frozenset[str] = frozenset()
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Returns the hashes of the files that the run and its replicates need."""
+        runs = [self.run, *(run for run, _ in self.replicates)]
+        uploads = [run.upload for run in runs if run.upload]
+        return frozenset([*uploads, *(sha256 for run in runs for sha256 in run.hits.values())])
 
     def of(self, experiment_id: str) -> StagedRun:
         """Returns the run as one of this experiment."""
@@ -288,6 +298,13 @@ class Runs:
             tell(number / len(prepared), f"Storing {scored.run.name}")
             upload = self._store.artifacts.put(scored.run.batches())
             staged.append(self._staged(where, scored, upload, of_run))
+        return staged
+
+    def store_files(self, staged: Sequence[StagedRun], files: Artifacts) -> Sequence[StagedRun]:
+        """Stores the files of runs that another process staged in ``files``, and returns the runs."""
+        artifacts = self._context.writable_store().artifacts
+        for sha256 in sorted(frozenset().union(*(run.needs for run in staged))):
+            artifacts.put_file(files.path(sha256))
         return staged
 
     def store_staged(self, experiment_id: str, staged: Sequence[StagedRun]) -> list[AddedRun]:

@@ -35,7 +35,11 @@ class IntakeJob:
             with files_in_use, TURNS.taken(self._wait):
                 self.text = FIRST_STEP
                 self._result = intake.commit(
-                    plan, skip_refused=True, progress=self._report_progress, cancelled=self._cancelled.is_set
+                    plan,
+                    skip_refused=True,
+                    progress=self._report_progress,
+                    cancelled=self._cancelled.is_set,
+                    apart=True,
                 )
         except BaseException as error:  # noqa: BLE001 - raised again by outcome()
             self._error = error
@@ -50,7 +54,9 @@ class IntakeJob:
         self.fraction, self.text = min(max(fraction, 0.0), 1.0), text
 
     def cancel(self) -> None:
-        """Cancels the job before the next file is scored; once storing has begun, everything is stored."""
+        """Cancels the job before the next file is scored, or at once if another process scores them. Once
+        storing has begun, everything is stored.
+        """
         self._cancelled.set()
         self.text = "Cancelling"
 
