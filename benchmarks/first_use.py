@@ -273,6 +273,7 @@ def main() -> None:
             page = fresh()
             page.goto(board.url)
             Person(page).wait_for_headline()
+            rest(page)
             figures["places"] = page.locator(".st-key-places a").count()
         with dashboard(folder / "books", chosen.port) as board:
             evaluate, view = "Evaluate", "View recommendation"
