@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from recdash.domain.records import OnlineTest
-from recdash.ui.app import cached
+from recdash.ui.app import answers
 from recdash.ui.app.state import workspace
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def ask(method: Callable[..., Answer], test: OnlineTest, *arguments: Any) -> Ans
     """Returns what a service's method answers about a test; cached by method, arguments and the test's
     rules.
     """
-    return cached.answer(method, (test.id, *arguments), version=_version(test))
+    return answers.answer(method, (test.id, *arguments), version=_version(test))
 
 
 def _version(test: OnlineTest) -> Version:

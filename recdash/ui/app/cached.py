@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError
 from recdash.formatting.html import markdown
-from recdash.ui.app.state import View, person, workspace
+from recdash.ui.app.answers import Answer, answer
+from recdash.ui.app.state import View, workspace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,37 +31,6 @@ if TYPE_CHECKING:
     from recdash.service import Explanation
     from recdash.stats.replicates import ReplicateDifference
     from recdash.stats.user_changes import Bars
-
-
-Answer = TypeVar("Answer")
-
-
-def answer(
-    method: Callable[..., Answer],
-    arguments: tuple[Any, ...],
-    scope: Scope | None = None,
-    version: object = None,
-) -> Answer:
-    """Returns what a service's method answers; cached by method, arguments, scope and ``version``.
-
-    ``version`` is anything else on which the answer depends, such as how an A/B test is counted. Guests who
-    may see no data of single users have answers of their own.
-    """
-    limit = person().numbers_only
-    result: Answer = _kept(method, method.__qualname__, arguments, scope, version, limit)
-    return result
-
-
-@st.cache_data(show_spinner=False, max_entries=512)
-def _kept(
-    _method: Callable[..., Any],
-    name: str,  # noqa: ARG001 - for the cache
-    arguments: tuple[Any, ...],
-    scope: Scope | None,
-    version: object,  # noqa: ARG001 - for the cache
-    numbers_only: bool,  # noqa: ARG001 - for the cache
-) -> Any:
-    return _method(*arguments, **({"scope": scope} if scope else {}))
 
 
 def _named(frame: pd.DataFrame, view: View) -> pd.DataFrame:

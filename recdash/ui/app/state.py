@@ -35,7 +35,7 @@ from recdash.metrics import define
 from recdash.metrics.naming import metric_title, ordered_metrics
 from recdash.service import Workspace, question
 from recdash.service.rules import rules_of
-from recdash.ui.app import current_user, theme
+from recdash.ui.app import answers, current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
@@ -373,7 +373,8 @@ def _best_first(candidates: tuple[Run, ...], metric: str, k: int, scope: Scope) 
     if len(candidates) < 2:
         return candidates
     try:
-        scores = workspace().scores.scoreboard([run.id for run in candidates], (metric,), k, scope)
+        run_ids = tuple(run.id for run in candidates)
+        scores = answers.answer(workspace().scores.scoreboard, (run_ids, (metric,), k), scope)
     except RecdashError:  # the page says what cannot be computed
         return candidates
     places = {run_id: place for place, run_id in enumerate(values(scores, metric))}

@@ -12,7 +12,7 @@ from recdash.errors import RecdashError
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import many
 from recdash.service import FallbackOffer
-from recdash.ui.app import cached, state
+from recdash.ui.app import answers, cached, state
 from recdash.ui.components import widgets
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def _choose(offers: Sequence[FallbackOffer], query: ComparisonQuery, shown: Sequ
         label, key = f"{len(offers)} runs leave out users", "run-to-complete"
         chosen = widgets.pick(label, names, chosen, key, width=widgets.BOX)
     known = next(known for known in offers if known.run_id == chosen)
-    expected = state.workspace().comparisons.completion(query, chosen)
+    comparisons = state.workspace().comparisons
+    others = comparisons.verdict_state(query.baseline)  # a run of popular items may have been added
+    expected = answers.answer(comparisons.completion, (query, chosen), version=others)
     with st.container(key=f"fallback-{known.run_id}", gap="small"):
         st.markdown(markdown(" ".join([sentence(known), *(expected.sentences if expected else ())])))
         if st.button("Add it with popular items for them", key=f"add-fallback-{known.run_id}"):

@@ -13,7 +13,7 @@ from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import CORRECTIONS, capital, many
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
-from recdash.ui.app import cached, state, theme
+from recdash.ui.app import answers, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.offline_online import OfflineOnline
@@ -38,7 +38,7 @@ def card(view: View, sides: OfflineOnline) -> None:
     """Shows in how many pairs offline results picked the online winner, and whether the order of all runs
     agrees.
     """
-    agreement: Agreement = cached.answer(
+    agreement: Agreement = answers.answer(
         state.workspace().agreement.of,
         (sides.test.id, view.metric, view.k, sides.online_metric),
         version=_version(view),
@@ -71,10 +71,10 @@ def sections(view: View, sides: OfflineOnline) -> None:
     frame's metric predicted all tests.
     """
     version = _version(view)
-    best: BestMetric = cached.answer(
+    best: BestMetric = answers.answer(
         state.workspace().agreement.best_metric, (sides.test.id, sides.online_metric), version=version
     )
-    record: TrackRecord = cached.answer(
+    record: TrackRecord = answers.answer(
         state.workspace().track_records.of,
         (view.metric, view.k, sides.online_metric),
         version=version,
