@@ -3,7 +3,7 @@
 ``python -m benchmarks.large_upload`` makes the files (lists of 100 items of 210,000 users: 21 million rows,
 590 MB, and their test set), starts a dashboard of its own with the demo, uploads and stores the files in a
 Chromium, clicks meanwhile in another session, and prints as JSON: MiB by which the server grew at most, the
-peak MiB of the processes that read files, and the milliseconds of the other session's clicks.
+peak MiB of the processes that read and score files, and the milliseconds of the other session's clicks.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Stage:
             "stage": self.name,
             "seconds": round(self.seconds, 1),
             "server grew by MiB": round(self.grown),
-            "readers' peak MiB": round(self.others),
+            "other processes' peak MiB": round(self.others),
             "clicks": len(self.clicks),
             "median ms": round(statistics.median(self.clicks)) if self.clicks else None,
             "slowest ms": round(max(self.clicks)) if self.clicks else None,
