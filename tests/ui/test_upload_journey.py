@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from threading import Event, Thread
 from time import sleep
 from typing import Any
 
@@ -20,7 +21,9 @@ from recdash.service.catalog.intake import IntakeCancelled
 from recdash.ui.app import state
 from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.shell.navigation import EVERYTHING
+from recdash.ui.upload import page as upload_page
 from recdash.ui.upload.job import IntakeJob
+from recdash.ui.upload.turns import Turns
 
 SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "success", "info", "warning")
 SHOP = b"customer,group,revenue\n" + b"".join(
@@ -307,6 +310,33 @@ def test_two_uploads_are_scored_at_a_time_and_others_say_how_many_are_before_the
         job.cancel()
         assert job.is_done(60)
         assert [problem.code for problem in job.outcome()[1]] == ["cancelled"]
+
+
+def test_a_page_looks_at_its_files_when_it_is_its_turn(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, begun, told = Turns(1), Event(), Event()
+
+    def other_page() -> None:
+        with turns.taken(lambda _: None):
+            begun.set()
+            told.wait()
+
+    class Told:
+        def taken(self, waiting: Callable[[int], None]) -> AbstractContextManager[None]:
+            def tell(n_before: int) -> None:
+                waiting(n_before)
+                assert n_before == 1
+                told.set()
+
+            return turns.taken(tell)
+
+    monkeypatch.setattr(upload_page, "LOOKS", Told())
+    other = Thread(target=other_page)
+    other.start()
+    begun.wait()
+    drop(app, films__csv=TRUTH, half__csv=as_csv(HALF))
+    other.join()
+    assert "Evaluate 1 candidate" in [button.label for button in app.button]
+    assert not [caption for caption in app.caption if "Waiting" in caption.value]
 
 
 class Cancelled:

@@ -11,6 +11,7 @@ import streamlit as st
 from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import Problem
 from recdash.formatting.html import markdown
+from recdash.formatting.numbers import counted
 from recdash.ingest import get_ready
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
 from recdash.settings import settings as limits
@@ -20,6 +21,7 @@ from recdash.ui.components import file_zone, widgets
 from recdash.ui.upload import examples, rows, settings, words
 from recdash.ui.upload.job import IntakeJob
 from recdash.ui.upload.state import UploadState
+from recdash.ui.upload.turns import Turns
 from recdash.web.received_files import ReceivedFile, received_files
 
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
@@ -29,6 +31,8 @@ NEEDED = (
     "candidate. Or start with an A/B test alone: one CSV with a row per user, the variant, and a column for "
     "each number, such as orders."
 )
+LOOKS = Turns(4)
+"""The pages that look at files at a time; each reads one file after the other."""
 POLL_S, SHORT_S = 0.4, 1.0
 """The seconds between two checks of a running job, and how long the first check waits for its end."""
 
@@ -105,7 +109,13 @@ def _plan_again(upload: UploadState, files: list[ReceivedFile]) -> None:
         upload.plan, upload.opened, upload.target = None, None, None
         return
     given = [IntakeFile(file.id, file.name, file.path) for file in files]
-    with st.spinner("Looking at the files"):
+    place = st.empty()
+
+    def wait(n_before: int) -> None:
+        place.caption(f"Waiting for {counted(n_before, 'other upload')}")
+
+    with LOOKS.taken(wait), st.spinner("Looking at the files"):
+        place.empty()
         plan = upload.plan.with_files(given) if upload.plan else workspace().intake.plan(given)
         target = upload.target
         if target is None:

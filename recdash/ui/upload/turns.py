@@ -1,4 +1,4 @@
-"""Lets a few uploads be scored at a time; others wait in the order in which they came."""
+"""Lets a few uploads be read or scored at a time; others wait in the order in which they came."""
 
 from __future__ import annotations
 
