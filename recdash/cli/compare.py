@@ -241,7 +241,7 @@ def _check_stored(
     if predictions:
         fix = "A stored run keeps the predictions that were added with it; select it with --run NAME."
         raise InputError(Problem("not-for-stored", "--predictions", "with --experiment", fix))
-    unused = [name for name, value in question.items() if value not in (None, "default", False, {})]
+    unused = [name for name, value in question.items() if value not in (None, "default", False, {}, ())]
     options = [f"--{name.replace('_', '-')}" for name in unused]
     options += [f"--run {name}={file}" for name, file in runs if str(file) != name]
     if options:

@@ -24,6 +24,7 @@ from recdash.cli.options import (
     experiment_option,
     form_option,
     open_workspace,
+    refuse_option,
     run_named,
     tell,
     uploads,
@@ -69,6 +70,7 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 )
 @click.option("--duplicates", type=click.Choice(["first", "keep"]), help=DUPLICATES_HELP)
 @click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
+@refuse_option
 @click.option("--reference", "references", default="", help=REFERENCE_HELP)
 @click.option("--fallback-for", "completed", multiple=True, metavar="RUN", help=FALLBACK_HELP)
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; repeatable.")
@@ -135,6 +137,7 @@ def add(
             replaces_baseline=baseline is not None,
             tests=new_tests,
             completed=more["completed"],
+            refuse=more["refuse"],
         )
     )
     if not isinstance(target, str):

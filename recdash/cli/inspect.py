@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.input_file import InputFile
-from recdash.cli.options import ACCEPT_HELP, columns_option
+from recdash.cli.options import ACCEPT_HELP, columns_option, refuse_option
 from recdash.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ REJECTED = 1
 @click.option("--train", type=InputFile(), help="Training data with which the files are compared.")
 @click.option("--catalogue", type=InputFile(), help="Catalogue with which the files are compared.")
 @click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
+@refuse_option
 @click.option("--rejects", type=Path, help="Write the rows that are dropped, and why, to this CSV file.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
@@ -72,5 +73,7 @@ def _say(inspection: Inspection) -> None:
     for row in inspection.as_dict()["problems"]:
         example = f" For example: {row['example']}." if row["example"] else ""
         say(f"  {row['level']}: {row['place']}: {row['found'].rstrip('.')}. {row['fix']}".rstrip() + example)
+        if otherwise := row.get("otherwise"):
+            say(f"    {row['done']} {otherwise}")
     if inspection.n_rejects:
         say(f"  rejected rows: {inspection.n_rejects:,} (--rejects FILE lists them)")

@@ -69,6 +69,7 @@ def _plan(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any
         replicates=options["replicates"],
         control=options["control"],
         links=links,
+        refuse=tuple(options["refuse"]),
         **rules,
     )
     stored = {experiment.name: experiment for experiment in workspace.experiments.all()}

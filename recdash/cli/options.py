@@ -204,6 +204,17 @@ def run_named(by_name: Mapping[str, str], name: str) -> str:
 ACCEPT_HELP = "Score runs even if hardly any of their item or user ids occur in the other tables."
 
 
+REFUSE_HELP = (
+    "Refuse files with this notice, such as ties or decimal-ids; repeatable. recdash inspect --format json "
+    "gives the code of each notice."
+)
+
+
+def refuse_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command with the option ``--refuse``, for commands that read files."""
+    return click.option("--refuse", multiple=True, metavar="CODE", help=REFUSE_HELP)(command)
+
+
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the command with the options that say how scores are counted, for commands that read files."""
     for option in reversed(_HOW_TO_COUNT):
@@ -229,6 +240,7 @@ _HOW_TO_COUNT = (
         help="Smallest relevance that counts as relevant (default: above 0).",
     ),
     click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP),
+    refuse_option,
 )
 
 

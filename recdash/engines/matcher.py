@@ -239,7 +239,11 @@ class _Pass:
         if self.item_watch is not None:
             self.item_watch.see(block)
         if self.trained is not None:
-            self.counts.add_trained(*self.trained.count(block))
+            pairs, looked_at = self.trained.found_in(block)
+            self.counts.add_trained(len(pairs), looked_at)
+            if len(pairs) and not self.counts.trained_pair:
+                user, item = divmod(int(pairs[0]), self.trained.n_items)
+                self.counts.trained_pair = f"user '{self.users.ids()[user]}', item '{self.items.ids()[item]}'"
         for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
             audience.see(block, len(self.items))
 

@@ -32,6 +32,7 @@ class PassCounts:
     equal_rank_users: int = 0
     cut_lists: int = 0
     trained_rows: int = 0
+    trained_pair: str = ""
     rows_looked_at: int = 0
     """Rows that were looked up in their user's training data; ``trained_rows`` of them are in it."""
 
@@ -75,7 +76,10 @@ def notices(
         (ties == "item_desc" and order != "score", "ties-without-score",
          f"ties=item_desc has no effect: the lists are ordered by {order}", "Use order=score."),
     )  # fmt: skip
-    examples = {"users-without-truth": f"user '{counts.unknown_user}'"}
+    examples = {
+        "users-without-truth": f"user '{counts.unknown_user}'",
+        "seen-in-training": counts.trained_pair,
+    }
     problems = [
         Problem(code, place, finding, fix, int(count), examples.get(code, ""))
         for count, code, finding, fix in table

@@ -26,19 +26,19 @@ class TrainedPairs:
     n_items: int
     step: int
 
-    def count(self, block: Block) -> tuple[int, int]:
-        """Returns (recommended items that are in their user's training data, all recommended items) of the
-        block's sampled users.
+    def found_in(self, block: Block) -> tuple[Ints, int]:
+        """Returns (pairs of the recommended items that are in their user's training data, number of all
+        recommended items) of the block's sampled users; a pair is user code × ``n_items`` + item code.
         """
         looked_at = block.user % self.step == 0
         if not looked_at.any():
-            return 0, 0
+            return np.empty(0, dtype=np.int64), 0
         block = block.only_lists(looked_at)
         known = block.item < self.n_items
         pair = np.repeat(block.user, block.lengths).astype(np.int64)[known] * self.n_items + block.item[known]
         place = np.searchsorted(self.pair, pair)
         place[place == len(self.pair)] = 0
-        return int((self.pair[place] == pair).sum()), len(block.item)
+        return pair[self.pair[place] == pair], len(block.item)
 
 
 def trained_pairs(user: Ints, item: Ints, n_users: int, n_items: int) -> TrainedPairs | None:

@@ -41,6 +41,7 @@ from recdash.evaluation.request import (
 from recdash.evaluation.scoring import Scored, Scoring, score_predictions
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.sanitize import check_name
+from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.metrics import check_k, define, parse, preset, sample_of
 from recdash.metrics.populations import WHO_COUNTS, OverPopulation
 from recdash.version import __version__
@@ -78,6 +79,7 @@ def evaluate(
     replicates: Replication | None = None,
     columns: ColumnsGiven | None = None,
     accept_unknown_ids: bool = False,
+    refuse: str | Sequence[str] = (),
 ) -> Evaluation:
     """Returns the scores of several candidates against one test set (``truth``). Nothing is stored.
 
@@ -102,10 +104,13 @@ def evaluate(
     "column 1"}`` says that the file has no header line.
 
     A run is not scored if hardly any of its item or user ids occur in the tables, or if they would occur in
-    another spelling, unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``).
+    another spelling, unless ``accept_unknown_ids`` (see ``recdash.evaluation.known_ids``). ``refuse`` has
+    codes of notices, such as ``"ties"``: a file with one of them is a problem (see
+    ``recdash.ingest.notice_rules``).
 
     Raises InputError with every problem found.
     """
+    refused_codes = read_codes(refuse)
     for name in [*runs, *(predictions or {})]:
         check_name("candidate", name)
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
@@ -138,7 +143,9 @@ def evaluate(
     ]
     steps += [partial(_refuse, error) for error in refused]
     scored = all_or_problems(steps)
-    return Evaluation(tuple(requests), tuple(scored), rules, reference)
+    evaluation = Evaluation(tuple(requests), tuple(scored), rules, reference)
+    check_refused(evaluation.notices(), refused_codes)
+    return evaluation
 
 
 def _read_each(

@@ -28,6 +28,7 @@ from recdash.formatting.numbers import share
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.ingest.actions import Action, action_of, level_of
+from recdash.ingest.notice_rules import NOTICE_RULES, read_codes, refused_by, way_of, with_example
 from recdash.ingest.rejects import Reject
 
 if TYPE_CHECKING:
@@ -92,7 +93,14 @@ def _as_dict(problem: Problem, level: str) -> dict[str, Any]:
         "fix": problem.fix,
         "count": problem.count,
         "example": problem.example,
+        **_choice_of(problem.code, level),
     }
+
+
+def _choice_of(code: str, level: str) -> dict[str, str]:
+    """Returns what was done about a notice, and how to choose otherwise; empty for a problem."""
+    rule = NOTICE_RULES.get(code)
+    return {} if rule is None or level == "problem" else {"done": rule.done, "otherwise": way_of(code)}
 
 
 def inspect(
@@ -105,6 +113,7 @@ def inspect(
     train: Any = None,
     catalogue: Any = None,
     accept_unknown_ids: bool = False,
+    refuse: str | Sequence[str] = (),
     limits: Limits | None = None,
 ) -> Inspection:
     """Returns what reading a file as ``kind`` would find; stores nothing and never raises for a bad file.
@@ -112,8 +121,10 @@ def inspect(
     ``kind`` None lets recdash recognise the file by its columns and values. ``name`` is the file's name where
     ``source`` has none. With a test set (``truth``), training data or a catalogue the file is also checked
     against these. ``columns`` and the other arguments are those of ``evaluate``. Raises InputError for a
-    ``truth``, ``train`` or ``catalogue`` that cannot be read.
+    ``truth``, ``train`` or ``catalogue`` that cannot be read, and UnknownName for an unknown code in
+    ``refuse``.
     """
+    refused_codes = read_codes(refuse)
     file_name = name or _file_name(source)
     taken_for: tuple[str, ...] = ()
     chosen: Mapping[str, str] | None = None
@@ -132,6 +143,8 @@ def inspect(
     inspection = _of_file(file_name, kind, file, taken_for)
     if inspection.problems:
         return inspection
+    if refused := refused_by(inspection.notices, refused_codes):
+        return _refused(inspection, refused)
     tables = read_tables(
         {table: given for table, given in _given(truth, train, catalogue).items() if table != kind},
         limits=limits,
@@ -146,7 +159,17 @@ def inspect(
         return replace(inspection, problems=error.problems, rows=None)
     examples = {**file.examples, **{notice.code: notice.example for notice in more if notice.example}}
     more = [replace(notice, example=examples.get(notice.code, "")) for notice in more]
-    return replace(inspection, notices=tuple(dict.fromkeys([*inspection.notices, *more])))
+    inspection = replace(inspection, notices=tuple(dict.fromkeys([*inspection.notices, *more])))
+    return _refused(inspection, refused_by(inspection.notices, refused_codes))
+
+
+def _refused(inspection: Inspection, problems: tuple[Problem, ...]) -> Inspection:
+    """Returns the inspection with notices that became ``problems``; unchanged without any."""
+    if not problems:
+        return inspection
+    codes = {problem.code for problem in problems}
+    others = tuple(notice for notice in inspection.notices if notice.code not in codes)
+    return replace(inspection, problems=problems, notices=others, rows=None)
 
 
 def rejects_csv(inspections: Iterable[Inspection]) -> str:
@@ -216,7 +239,11 @@ def _of_file(name: str, kind: TableKind, file: InspectedFile, taken_for: tuple[s
         name,
         kind,
         preview.problems,
-        tuple(notice for notice in preview.notices if not refused or notice.place not in refused),
+        tuple(
+            with_example(notice, preview.rows)
+            for notice in preview.notices
+            if not refused or notice.place not in refused
+        ),
         preview.mapping or {},
         preview.format,
         None if preview.problems else file.kept,

@@ -384,7 +384,9 @@ def perfect_problems(name: str, hits: Hits) -> list[Problem]:
         else f"{n_hits:,} of its {places:,} positions have a relevant item of their user"
     )
     fix = "Is this the truth itself, or a run trained on it? Upload the recommender's output."
-    return [Problem(TRUTH_AS_RUN, f"run '{name}'", text, fix, n_hits)]
+    first = int(np.argmax(relevant[hits.row]))
+    example = f"user '{hits.truth.users[int(hits.user[first])]}'"
+    return [Problem(TRUTH_AS_RUN, f"run '{name}'", text, fix, n_hits, example)]
 
 
 # ── items of no table ────────────────────────────────────────────────────────────────────────
@@ -405,7 +407,8 @@ def unknown_item_notices(name: str, hits: Hits, reference: Reference) -> list[Pr
     if train is not None and not train[items[items < len(train)]].any():
         text = "no item of these lists is in the training data"
         fix = "Novelty and popularity are meaningless here; check that both files spell ids alike."
-        return [Problem("nothing-in-train", place, text, fix)]
+        example = f"item '{hits.exposure.items[int(items[0])]}'" if len(items) else ""
+        return [Problem("nothing-in-train", place, text, fix, len(items), example)]
     if reference.catalogue is None:
         return []
     unknown = items[~np.isin(items, reference.catalogue)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from recdash.domain.hits import IdOverlap
 from recdash.domain.inputs import Upload
-from recdash.domain.kinds import Ints
+from recdash.domain.kinds import Ints, Mask
 from recdash.engines import Reference
 from recdash.engines.ids import UNKNOWN
 from recdash.engines.known_ids import item_overlap, users_met
@@ -37,12 +37,15 @@ def prediction_notices(name: str, rated: Upload, reference: Reference) -> list[P
     notices += problems
     if any(problem.code == SPELLED for problem in problems):
         return notices
-    met, rows = pairs_in_truth(table, reference), table.num_rows
+    in_truth = rows_in_truth(table, reference)
+    met, rows = int(in_truth.sum()), table.num_rows
     if met >= LEAST_KNOWN * rows:
         return notices
     text = f"only {share(met, rows)} of the rows have a user and item that occur together in the truth"
     fix = "RMSE, MAE and R² are over these rows; check that they are the test rows."
-    return [*notices, Problem(APART, place, text, fix, rows - met)]
+    row = int(np.argmin(in_truth))
+    example = f"user '{table['user_id'][row].as_py()}', item '{table['item_id'][row].as_py()}'"
+    return [*notices, Problem(APART, place, text, fix, rows - met, example)]
 
 
 def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
@@ -56,15 +59,16 @@ def predicted_overlap(table: pa.Table, reference: Reference) -> IdOverlap:
     return item_overlap(places, items.ids(), reference, users_met(users, has_rows, reference))
 
 
-def pairs_in_truth(table: pa.Table, reference: Reference) -> int:
-    """Returns the number of rows whose pair of user and item is in the test set."""
+def rows_in_truth(table: pa.Table, reference: Reference) -> Mask:
+    """Returns True [rows] where the pair of user and item is in the test set."""
     truth = reference.truth
     n_items = len(truth.items)
     user = reference.users.codes(table["user_id"], grow=False)
     item = reference.items.codes(table["item_id"], grow=False)
     known = (user != UNKNOWN) & (item != UNKNOWN) & (user < truth.n_users) & (item < n_items)
     owner = np.repeat(np.arange(truth.n_users), np.diff(truth.start))
-    return int(np.isin(pairs(user[known], item[known], n_items), pairs(owner, truth.item, n_items)).sum())
+    known[known] = np.isin(pairs(user[known], item[known], n_items), pairs(owner, truth.item, n_items))
+    return known
 
 
 def rows_differ(tables: Mapping[str, pa.Table], reference: Reference) -> list[Problem]:

@@ -72,9 +72,11 @@ def _note_contradictions(table: pa.Table, findings: Findings) -> None:
     same = pc.and_(alike, pc.equal(table["n"], table["trials"]))
     count = table.num_rows - (pc.sum(same).as_py() or 0)
     if count:
+        first = int(pc.index(pc.fill_null(same, False), False).as_py())
+        example = f"'{table['metric'][first].as_py()}' of '{table['variant'][first].as_py()}'"
         finding = "n and mean contradict successes and trials in {rows}"
         fix = "n, mean and variance are used. Leave one of the two sets empty to choose the other."
-        findings.notice("two-sets", "table", finding, fix, count)
+        findings.notice("two-sets", "table", finding, fix, count, lambda: example)
 
 
 def _have_all(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:

@@ -134,7 +134,8 @@ def _without_scores(
         return replace(columns, problems=(problem, *columns.problems))
     order = f"the rank '{columns.mapping['rank']}'" if "rank" in columns.mapping else "their rows"
     fix = f"The lists are in the order of {order}. If another column holds the scores, choose it: score=NAME."
-    notice = Problem("empty-scores", place, finding, fix, raw.n_rows or 0, place)
+    n_rows = raw.n_rows or sum(batch.num_rows for batch in raw.blocks([score], ()))
+    notice = Problem("empty-scores", place, finding, fix, n_rows, place)
     return replace(columns, notices=(notice, *columns.notices))
 
 

@@ -322,6 +322,8 @@ WIDE_ROLES: Mapping[TableKind, WideRole] = {
     "vectors": WideRole(VECTOR, ("item_id",), "the vector", "the {n} numbers of one vector per row"),
 }
 
+IDENTIFYING: tuple[Reading, ...] = ("id", "token", "text", "name", "label", "label name", "event", "vector")
+"""Ways of reading of columns that say what a row is about."""
 SHOWN = 10
 CHOOSE = " (--columns, columns= in Python, or the details of a file on the page Add data)"
 LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")

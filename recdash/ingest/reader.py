@@ -31,6 +31,7 @@ from recdash.ingest.column_inference import columns_of_run, columns_of_table, is
 from recdash.ingest.columns import (
     ALWAYS,
     DATE_ORDERS,
+    IDENTIFYING,
     NEVER,
     REVERSED,
     ROLES,
@@ -863,7 +864,6 @@ def _may_hold(array: pa.Array, name: str) -> bool:
 
 CODED = ("id", "run", "label", "label name", "event")
 """Ways of reading columns that are dictionary-encoded if they are text."""
-IDENTIFYING = ("id", "token", "text", "name", "label", "label name", "event", "vector")
 
 
 def _checked_block(

@@ -77,7 +77,11 @@ def checked_vectors(table: pa.Table, findings: Findings) -> pa.Table:
     numbers = vectors.flatten().to_numpy(zero_copy_only=False).reshape(len(vectors), -1)
     if zeros := int((~numbers.any(axis=1)).sum()):
         fix = "They have no direction: such items count as items without a vector."
-        findings.notice("zero-vectors", "column 'vector'", "only zeros in {rows}", fix, zeros)
+        item = table["item_id"][int(np.argmin(numbers.any(axis=1)))].as_py()
+        example = f"item '{item}'"
+        findings.notice(
+            "zero-vectors", "column 'vector'", "only zeros in {rows}", fix, zeros, lambda: example
+        )
     return table
 
 
@@ -136,9 +140,9 @@ def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
     a, b = _codes_of_both(table)
     values = table["similarity"].to_numpy()
     if alone := int((a == b).sum()):
-        findings.notice(
-            "self-pairs", "table", "an item paired with itself in {rows}", "These rows are ignored.", alone
-        )
+        finding, own = "an item paired with itself in {rows}", int(np.argmax(a == b))
+        fix = "These rows are ignored."
+        findings.notice("self-pairs", "table", finding, fix, alone, lambda: _pair(table, own))
     key = np.minimum(a, b) * (max(a.max(), b.max()) + 1) + np.maximum(a, b)
     order = np.flatnonzero(a != b)
     order = order[np.argsort(key[order], kind="stable")]
@@ -147,15 +151,19 @@ def checked_pairs(table: pa.Table, findings: Findings) -> pa.Table:
     differs = np.flatnonzero(np.abs(values[order] - values[first]) > ROUNDING)
     if len(differs):
         raise UploadError(_contradiction(table, first[differs[0]], order[differs[0]], len(differs)))
-    same_way = int(((a[order] == a[first]) & ~is_first).sum())
-    if same_way:
-        findings.notice(
-            "duplicate-pairs", "table", "a repeated pair in {rows}", "Each pair counts once.", same_way
-        )
+    repeated = (a[order] == a[first]) & ~is_first
+    if same_way := int(repeated.sum()):
+        finding, again = "a repeated pair in {rows}", int(order[np.argmax(repeated)])
+        fix = "Each pair counts once."
+        findings.notice("duplicate-pairs", "table", finding, fix, same_way, lambda: _pair(table, again))
     if not len(order):
         finding = "no pair of two different items"
         raise UploadError(Problem("no-rows", "table", finding, "Write item_a, item_b and similarity."))
     return table.take(pa.array(np.sort(order[is_first])))
+
+
+def _pair(table: pa.Table, row: int) -> str:
+    return f"'{table['item_a'][row].as_py()}' and '{table['item_b'][row].as_py()}'"
 
 
 def _contradiction(table: pa.Table, row: int, other_row: int, count: int) -> Problem:

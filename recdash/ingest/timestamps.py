@@ -175,13 +175,13 @@ def _in_utc(local: pa.Array, check: ColumnCheck) -> pa.Array:
 def _note_change_of_clocks(local: pa.Array, moments: pa.Array, check: ColumnCheck) -> None:
     """Adds notices about times that a change of clocks repeats or skips, with the time that was used."""
     later = pc.assume_timezone(local, check.zone, ambiguous="latest", nonexistent="latest")
-    twice = pc.sum(pc.not_equal(moments, later)).as_py() or 0
+    is_twice = pc.not_equal(moments, later)
+    twice = pc.sum(is_twice).as_py() or 0
     finding = f"times that occurred twice in {check.zone}, when clocks went back, in {{rows}}"
-    check.note(
-        "repeated-hour", finding, "The earlier of the two was used. Write times in UTC to avoid this.", twice
-    )
-    never = pc.sum(pc.not_equal(pc.local_timestamp(moments), local)).as_py() or 0
+    fix = "The earlier of the two was used. Write times in UTC to avoid this."
+    check.note("repeated-hour", finding, fix, twice, check.first(is_twice, local))
+    is_never = pc.not_equal(pc.local_timestamp(moments), local)
+    never = pc.sum(is_never).as_py() or 0
     finding = f"times that never occurred in {check.zone}, when clocks went forward, in {{rows}}"
-    check.note(
-        "skipped-hour", finding, "The moment of the change was used. Write times in UTC to avoid this.", never
-    )
+    fix = "The moment of the change was used. Write times in UTC to avoid this."
+    check.note("skipped-hour", finding, fix, never, check.first(is_never, local))

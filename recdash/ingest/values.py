@@ -400,7 +400,13 @@ def note_gaps(array: pa.Array, check: ColumnCheck) -> None:
     """
     word = WORDS.get(check.role.name, check.role.name)
     example = check.first(array.is_null(), array)
-    check.note(f"without-{word}", f"no {word} in {{rows}}", check.role.gaps, array.null_count, example)
+    check.note(
+        f"without-{word.replace('_', '-')}",
+        f"no {word} in {{rows}}",
+        check.role.gaps,
+        array.null_count,
+        example,
+    )
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────

@@ -45,3 +45,40 @@ def test_nothing_is_stored(run: Recdash, folder: Path) -> None:
     before = sorted(path for path in folder.rglob("*") if path.is_file())
     run("inspect", "als.csv")
     assert sorted(path for path in folder.rglob("*") if path.is_file()) == before
+
+
+def test_a_notice_says_what_was_done_and_how_to_refuse_it(run: Recdash) -> None:
+    told = run("inspect", "als.csv", "--as", "run").stdout
+    assert "The rows are not read" in told
+    assert "--refuse missing-user-id" in told
+    refused = run("inspect", "als.csv", "--as", "run", "--refuse", "missing-user-id")
+    assert (refused.exit_code, "als.csv: reject" in refused.stdout) == (1, True)
+
+
+def test_every_command_that_scores_files_can_refuse_a_notice(run: Recdash, folder: Path) -> None:
+    (folder / "truth.csv").write_text("user_id,item_id\nu1,a\nu2,a\n")
+    files = ("--truth", "truth.csv", "--run", "als=als.csv", "--refuse", "rank-gaps")
+    commands = (
+        ("evaluate",),
+        ("compare", "--run", "als2=als.csv", "--baseline", "als"),
+        ("add", "--experiment", "Films"),
+    )
+    for command in commands:
+        assert run(*command, *files).exit_code == 0, command
+        refused = run(*command, *files, "--refuse", "duplicate-pairs")
+        assert refused.exit_code == 2
+        assert "Files with the notice 'duplicate-pairs' are refused, as you chose" in refused.output, command
+
+
+def test_stored_runs_have_no_notices_to_refuse(run: Recdash) -> None:
+    refused = run("compare", "--experiment", "Films", "--refuse", "ties")
+    assert "--refuse" in refused.output
+    assert run("compare", "--experiment", "Films").output != refused.output
+
+
+def test_files_that_are_recognised_are_refused_by_their_notices(run: Recdash, folder: Path) -> None:
+    (folder / "test set.csv").write_text("user_id,item_id\nu1,a\nu2,a\n")
+    files = ("add", "--experiment", "Films", "test set.csv", "als.csv")
+    refused = run(*files, "--refuse", "missing-user-id")
+    assert "Files with the notice 'missing-user-id' are refused" in refused.output
+    assert run(*files).exit_code == 0

@@ -141,6 +141,35 @@ def test_one_mapping_is_reused_for_files_of_the_same_columns(workspace: Workspac
     assert by_name["ease.csv"].mapping["score"] == "-folge"
 
 
+@pytest.mark.parametrize(
+    ("names", "swap", "code"),
+    [(bookshop.UNKNOWN, False, "columns-by-values"), (bookshop.KNOWN, True, "ids-swapped")],
+)
+def test_what_several_files_show_together_has_an_example_and_can_be_refused(
+    workspace: Workspace, names: bookshop.Names, swap: bool, code: str
+) -> None:
+    files = bookshop.files(names)
+    if swap:
+        files["als.csv"] = files["als.csv"].replace(b"customer,isbn", b"isbn,customer")
+    plan = planned(workspace, files)
+    als = next(file for file in plan.files if file.file_name == "als.csv")
+    (notice,) = [notice for notice in als.notices if notice.code == code]
+    assert (notice.count, bookshop.BOOKS[0][:6] in notice.example) == (1, True)
+    refusing = plan.with_settings(refuse=(code,))
+    assert (plan.is_ready, refusing.is_ready, problems(refusing)) == (True, False, {code})
+
+
+def test_a_notice_of_all_rows_is_refused_when_the_files_are_stored(workspace: Workspace) -> None:
+    files = bookshop.files()
+    lines = files["als.csv"].splitlines(keepends=True)
+    files["als.csv"] = b"".join([*lines, lines[-1]])
+    plan = planned(workspace, files).with_settings(refuse=("duplicate-pairs",))
+    with pytest.raises(InputError, match="'duplicate-pairs' are refused, as you chose"):
+        workspace.intake.commit(plan)
+    assert workspace.experiments.all(archived=True) == []
+    assert workspace.intake.commit(plan.with_settings(refuse=("ties",))).is_new
+
+
 def test_swapped_users_and_items_are_noticed(workspace: Workspace) -> None:
     files = bookshop.files()
     files["als.csv"] = files["als.csv"].replace(b"customer,isbn", b"isbn,customer")

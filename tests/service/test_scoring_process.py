@@ -179,3 +179,11 @@ def test_a_full_disk_is_named(opened: Opened, monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(StoreError, match="Cannot write"):
         workspace.intake.commit(plan, apart=True)
     assert workspace.experiments.all(archived=True) == []
+
+
+def test_a_refused_notice_of_a_run_that_was_scored_apart_stores_nothing(opened: Opened) -> None:
+    workspace = opened("refusing")
+    plan = planned(workspace, files()).with_settings(refuse=("ties",))
+    with pytest.raises(InputError, match="Files with the notice 'ties' are refused, as you chose"):
+        workspace.intake.commit(plan, apart=True)
+    assert workspace.experiments.all(archived=True) == []

@@ -512,3 +512,16 @@ def test_a_link_opens_the_guide_at_its_metric(app: AppTest) -> None:
     fresh.query_params["metric"] = "ndcg"
     turn_to(fresh.run(), "guide")
     assert fresh.subheader[0].value == "nDCG · `ndcg`"
+
+
+def test_a_notice_that_is_refused_is_a_problem_of_its_file(app: AppTest) -> None:
+    repeated = b"user_id,item_id,rank\n" + b"".join(b"u%d, i%d,1\n" % (n, n) for n in range(4))
+    drop(app, truth__csv=b"user_id,item_id\nu0,i0\nu1,i1\n", als__csv=repeated)
+    (chosen,) = [element for element in app.multiselect if element.label == "Refuse files with"]
+    assert "blanks trimmed" in chosen.options
+    passed(chosen.select("blanks-trimmed").run())
+    assert "1 of 2 files needs your attention" in text_of(app)
+    assert "Files with the notice 'blanks-trimmed' are refused, as you chose." in text_of(app)
+    (chosen,) = [element for element in app.multiselect if element.label == "Refuse files with"]
+    passed(chosen.unselect("blanks-trimmed").run())
+    assert "needs your attention" not in text_of(app)

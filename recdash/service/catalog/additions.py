@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.domain.kinds import TableKind
 from recdash.domain.records import Experiment, OnlineTest
-from recdash.errors import UnknownName
+from recdash.errors import Problem, UnknownName
 from recdash.evaluation.candidates import PreparedRun
+from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import AddedRun, Runs, StagedRun
 from recdash.service.context import ServiceContext
@@ -33,7 +34,7 @@ class Addition:
     to runs that the experiment does not have are left out.
 
     ``completed`` are the names of runs, of these or of stored ones, to store also completed: with popular
-    items for test users without a list.
+    items for test users without a list. ``refuse`` are codes of notices: nothing is stored if a file has one.
 
     ``staged`` are runs that another process scored; ``staged_files`` has the files that they need.
     """
@@ -48,6 +49,7 @@ class Addition:
     completed: Sequence[str] = ()
     staged: Sequence[StagedRun] = ()
     staged_files: Artifacts | None = None
+    refuse: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Additions:
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
         tests = [self._online_tests.stage(test) for test in addition.tests]
+        check_refused(_noticed(addition, tests), read_codes(addition.refuse))
         runs: list[StagedRun] = []
         completed: list[StagedRun] = []
         if where is not None:
@@ -163,6 +166,18 @@ class Additions:
         assert setup is not None  # noqa: S101 a new experiment always has a set-up
         experiment = self._experiments.store_setup(setup, staged.files)
         return experiment, experiment.id not in known
+
+
+def _noticed(addition: Addition, tests: Sequence[StagedTest]) -> Iterator[Problem]:
+    """Yields the notices of the test set, the runs and the A/B tests of an addition."""
+    if addition.setup is not None:
+        yield from (Problem(**notice) for notice in addition.setup.settings.get("notices", ()))
+    for prepared in addition.runs:
+        yield from prepared.scored.notices
+    for scored_apart in addition.staged:
+        yield from scored_apart.run.notices
+    for staged in tests:
+        yield from staged.test.notices
 
 
 def _completing(completed: StagedRun, stored: Mapping[str, str]) -> StagedRun:

@@ -178,6 +178,7 @@ class Intake:
                 replaces_baseline=baseline is not None,
                 tests=(_test(plan),) if plan.test else (),
                 completed=completed,
+                refuse=plan.settings.refuse,
             )
             added = self._additions.store(addition, storing)
         tell(1.0, "Done")

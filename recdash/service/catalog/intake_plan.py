@@ -85,7 +85,8 @@ class IntakeSettings:
 
     ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" counts every row. ``baseline``
     is the name of a run in the plan. ``rules`` are the counting rules of the A/B test, ``zone`` its time
-    zone, and ``links`` maps variants to names of runs: {} links none, None was not chosen yet.
+    zone, and ``links`` maps variants to names of runs: {} links none, None was not chosen yet. ``refuse`` are
+    codes of notices with which a file is refused.
     """
 
     name: str | None = None
@@ -102,6 +103,7 @@ class IntakeSettings:
     zone: str | None = None
     rules: OnlineRules = USUAL
     links: Mapping[str, str] | None = None
+    refuse: tuple[str, ...] = ()
 
     @property
     def rules_in_zone(self) -> OnlineRules:

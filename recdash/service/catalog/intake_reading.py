@@ -21,6 +21,7 @@ from recdash.ingest.columns import plain
 from recdash.ingest.id_columns import ITEM_NAMES, USER_NAMES
 from recdash.ingest.list_lengths import MOST_BYTES, longest_list, longest_of
 from recdash.ingest.looks import Look, id_form
+from recdash.ingest.notice_rules import refused_by, with_example
 from recdash.ingest.reader import Preview, without_suffixes
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
@@ -136,6 +137,7 @@ class Planner:
         notices = (*self._notices(used, setup), *self._names_taken(used))
         relevance_plan = self._relevance(used, setup)
         test = self._test(used)
+        self._problems += refused_by([*notices, *(test.notices if test else ())], self._settings.refuse)
         return IntakePlan(
             self._inputs,
             tuple(self._planned(draft) for draft in drafts),
@@ -557,6 +559,10 @@ class Planner:
         of_ids = draft.first_ids.problems if draft.first_ids else ()
         stops = stopping(of_ids)
         shown = [*stops, *draft.problems]
+        notices = _distinct([*draft.notices, *(problem for problem in of_ids if problem not in shown)])
+        rows = draft.preview.rows if draft.preview else ()
+        notices = tuple(with_example(notice, rows) for notice in notices)
+        refused = refused_by(notices, self._settings.refuse)
         return PlannedFile(
             draft.file.key,
             draft.file.name,
@@ -571,8 +577,8 @@ class Planner:
             draft.same_as,
             draft.first_ids,
             bool(stops),
-            _distinct(draft.problems),
-            _distinct([*draft.notices, *(problem for problem in of_ids if problem not in shown)]),
+            _distinct([*draft.problems, *refused]),
+            notices,
             draft.mapping,
             draft.choice.tags,
             draft.choice.note,

@@ -219,8 +219,23 @@ def _show_advanced(upload: UploadState, plan: IntakePlan) -> None:
             lambda text: upload.change_settings(note=text.strip()),
         )
         st.text_input("Note on the experiment", **note)
+    _choose_refused(upload, plan)
     if plan.test is not None:
         _show_test_options(upload, plan, plan.test)
+
+
+def _choose_refused(upload: UploadState, plan: IntakePlan) -> None:
+    """Shows a box to choose the notices with which files are refused; none without notices."""
+    codes = words.refusable(plan)
+    if codes:
+        box = _bound(
+            upload,
+            "refuse",
+            list(plan.settings.refuse),
+            lambda chosen: upload.change_settings(refuse=tuple(chosen)),
+        )
+        hint = "A file with one of these notices then has a problem, so that nothing is stored with it."
+        st.multiselect("Refuse files with", codes, format_func=words.notice_name, help=hint, **box)
 
 
 def _choose_meaning(upload: UploadState, plan: IntakePlan) -> None:

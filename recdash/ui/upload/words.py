@@ -14,6 +14,7 @@ from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many
 from recdash.ingest.formats.delimited import is_delimited
+from recdash.ingest.notice_rules import NOTICE_RULES
 from recdash.ingest.reader import without_suffixes
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.service.catalog.intake import (
@@ -263,6 +264,19 @@ def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
     notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
     first = [for_page(notice) for notice in notices if notice.code in FIRST]
     return first, [for_page(notice) for notice in notices if notice.code not in FIRST]
+
+
+def refusable(plan: IntakePlan) -> list[str]:
+    """Returns the codes of the files' notices with which files can be refused, and those chosen before."""
+    notices = [notice for file in plan.used for notice in file.notices]
+    notices += [*plan.notices, *(plan.test.notices if plan.test else ())]
+    codes = [notice.code for notice in notices if notice.code in NOTICE_RULES]
+    return list(dict.fromkeys([*plan.settings.refuse, *codes]))
+
+
+def notice_name(code: str) -> str:
+    """Returns the code of a notice in words: ``decimal-ids`` as "decimal ids"."""
+    return code.replace("-", " ")
 
 
 def served_runs(plan: IntakePlan) -> str:
