@@ -93,6 +93,7 @@ def changes(
     thresholds: Mapping[str, float] | None = None,
     former: bool = False,
     named: bool = True,
+    opened: bool = True,
 ) -> list[WhatIf]:
     """Returns up to seven alternative queries, each with what it would change, those that change it first,
     then those that leave it open; empty without a pair. ``today`` is the current recommendation, ``depth``
@@ -104,7 +105,8 @@ def changes(
     as with the baseline would not change the recommendation, *Same result* with another threshold does not
     say whose gain is gone there, and a segment may have the same users as the answer on other users.
     ``named=False`` keeps the questions in one order, and does not name to what a slice changes the
-    recommendation, as in reports of wording 9 and older.
+    recommendation, as in reports of wording 9 and older. ``opened=False`` does not write *Open*, and calls
+    each other case with other users open, as in reports of wording 10 and older.
     """
     if not today.evidence.comparison.pairs:
         return []
@@ -115,10 +117,12 @@ def changes(
         _other_cutoffs(again, today, depth),
         _other_metric(again, today),
         _other_definition(again, today),
-        _other_users(today, other_users, former=former) if same_users else _other_rule(source, today, users),
+        _other_users(today, other_users, former=former, opened=opened)
+        if same_users
+        else _other_rule(source, today, users),
         *(_other_relevance(again, today, *other, former=former) for other in (thresholds or {}).items()),
         _no_guardrails(again, today),
-        _most_unlike_slice(today, [pair for pair in same if pair], former=former, named=named),
+        _most_unlike_slice(today, [pair for pair in same if pair], former=former, named=named, opened=opened),
     ]
     known = [what_if for what_if in what_ifs if what_if is not None]
     return sorted(known, key=lambda what_if: (not what_if.matters, not what_if.is_open)) if named else known
@@ -243,12 +247,28 @@ def _under_other_rule(source: Source, today: Recommendation, users: Users) -> _O
     return _OtherUsers(question, other, params, case.pair if case else None)
 
 
-def _other_users(today: Recommendation, other_users: _OtherUsers | None, *, former: bool) -> WhatIf | None:
+def _other_users(
+    today: Recommendation, other_users: _OtherUsers | None, *, former: bool, opened: bool
+) -> WhatIf | None:
+    """Returns what other users would change. It is open if the difference of the candidate that is best there
+    is not significant; in older reports also if it is worse there and not here, or the reverse.
+    """
     if other_users is None:
         return None
     answer = _what_if(other_users.question, today, other_users.other, *other_users.params)
-    differs = "" if answer.matters else _other_case(today, other_users.other, former=former)
-    return replace(answer, answer=f"{answer.answer}, but {differs}", is_open=True) if differs else answer
+    is_unsure = opened and _is_unsure(other_users.other)
+    joint = " has " if is_unsure else ": "
+    differs = "" if answer.matters else _other_case(today, other_users.other, joint, former=former)
+    if not differs:
+        return answer
+    if is_unsure:
+        return replace(answer, answer=f"Open: {differs}", is_open=True)
+    return replace(answer, answer=f"{answer.answer}, but {differs}", is_open=not opened)
+
+
+def _is_unsure(other: Recommendation) -> bool:
+    leader = other.evidence.leader
+    return leader is not None and leader.judged.word == "not settled"
 
 
 def _other_relevance(
@@ -290,17 +310,17 @@ def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf |
     return _what_if(question, today, other) if other else None
 
 
-def _other_case(today: Recommendation, other: Recommendation, *, former: bool) -> str:
+def _other_case(today: Recommendation, other: Recommendation, joint: str, *, former: bool) -> str:
     """Returns what a query with the same recommendation finds about the candidate that is best there, such as
     ``ease: no significant difference (0.0459 vs 0.0467, n = 2,871)``; empty if the candidate's case is the
-    same today.
+    same today. ``joint`` is what is written between its name and its case.
     """
     leader = other.evidence.leader
     case = other.case_of(leader.candidate) if leader else None
     before = today.case_of(leader.candidate) if leader else None
     if case is None or before is None or case.case == before.case:
         return ""
-    words = f"{case.name}: {small(case.words)}"
+    words = f"{case.name}{joint}{small(case.words)}"
     if former:
         return words
     metric, n_users = other.evidence.comparison.query.metric, numbers.count(case.pair.paired.n)
@@ -321,7 +341,7 @@ _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
 def _most_unlike_slice(
-    today: Recommendation, answered: Sequence[Pair], *, former: bool, named: bool
+    today: Recommendation, answered: Sequence[Pair], *, former: bool, named: bool, opened: bool
 ) -> WhatIf | None:
     """Returns the slice whose finding differs most from the leader's; None if all agree. Slices with
     the users of the differences ``answered``, which another answer is about, are left out.
@@ -343,11 +363,11 @@ def _most_unlike_slice(
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
     is_open = word == "not settled" and not part.pair.is_identical
-    question, params = f"Only {slice_words(part)}", (("by", part.by),)
+    question, params = f"Only {slice_words(part)}", (("s", f"{part.by}={part.value}"),)
     if named and not is_open:
         answer, matters = _within_slice(today, part.pair)
         return WhatIf(question, answer, matters, params)
-    finding = capital(shown(word))
+    finding = f"Open: {shown(word)}" if is_open and opened else capital(shown(word))
     if part.pair.is_identical:
         finding = f"No difference: equal to {today.evidence.base} for every user"
     answer = f"{finding}{_users_needed(part.pair, former=former)} (n = {n_users})"

@@ -263,7 +263,9 @@ def tiles_note(evidence: VerdictEvidence) -> str:
     }
     rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     over = [many(n, of) for of, n in families.items() if n > 1]
-    judged = f", {rule}-corrected among {listed(over)}" if rule and over else ""
+    by_family = " separately" if len(over) > 1 else ""
+    rails = "; guardrails are not corrected" if evidence.guardrails else ""
+    judged = f", {rule}-corrected{by_family} over {listed(over)}{rails}" if rule and over else ""
     return f"Change vs {evidence.base}, {level(evidence)}{judged}"
 
 

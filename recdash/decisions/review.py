@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal, get_args
 
-from recdash.decisions.checklist import CHECKLIST, ChecklistItem, checklist
+from recdash.decisions.checklist import CHECKLIST, ChecklistItem, checklist, shortcomings
 from recdash.decisions.snapshot import OFFLINE, ONLINE, SUBJECT, Offline, Online, Subject
 from recdash.domain.journal import Entry, Outcome
 
@@ -109,6 +109,13 @@ class Decision(AboutSubject):
     @property
     def although(self) -> str:
         return str(self.entry.facts.get("although", ""))
+
+    def although_text(self, reason: str) -> str:
+        """Returns which checks failed when the run was approved, with the reason to accept that or its
+        beginning, such as ``Approved although guardrails fail: “We accept this.”``
+        """
+        left = shortcomings(self.checklist)
+        return f"Approved {f'although {left}' if left else 'despite risks'}: “{reason}”"
 
     @cached_property
     def offline(self) -> Offline | None:

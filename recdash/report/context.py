@@ -26,6 +26,7 @@ from recdash.report.document import (
     EQUAL_USERS_WORDING,
     FIRST_FORMAT,
     FORMAT,
+    RISKS_WORDING,
     THRESHOLD_WORDING,
     WORDING,
     RunLook,
@@ -176,7 +177,10 @@ class ReportContext:
         """Returns what would change the recommendation; empty if no runs are compared."""
         former, named = self.former_answers, self.tells_equal_users
         if self.wording > THRESHOLD_WORDING:
-            return self.workspace.comparisons.changes(self.verdict_query, former=former, named=named)
+            opened = self.wording > RISKS_WORDING
+            return self.workspace.comparisons.changes(
+                self.verdict_query, former=former, named=named, opened=opened
+            )
         if self.recommendation is None:
             return []
         from recdash.comparison.sensitivity import changes
@@ -191,6 +195,7 @@ class ReportContext:
             same_users=self.same_users,
             former=former,
             named=False,
+            opened=False,
         )
 
     @property

@@ -81,6 +81,8 @@ RISKS_WORDING = 10
 
 - First page: that a decision was approved despite its risks stands among the risks, and users without
   recommendations from a run are told of whichever run it is.
+- *What would change it*: an answer that is open does not begin with *Open*, and another case with other users
+  leaves the question open even if it is known.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -52,12 +52,15 @@ def test_each_interval_says_its_level_and_correction(is_corrected: bool, correct
     ("runs", "others", "terms", "note"),
     [
         (("ALS",), 1, Terms(), "Change vs Popular, 95 % CI"),
-        (("ALS", "BPR"), 1, Terms(), "Change vs Popular, 95 % CI, Holm-corrected among 2 candidates"),
+        (("ALS", "BPR"), 1, Terms(), "Change vs Popular, 95 % CI, Holm-corrected over 2 candidates"),
         (
             ("ALS", "BPR"),
             2,
             Terms(correction="bh", level=0.9),
-            "Change vs Popular, 90 % CI, Benjamini–Hochberg-corrected among 2 candidates and 2 other metrics",
+            (
+                "Change vs Popular, 90 % CI, "
+                "Benjamini–Hochberg-corrected separately over 2 candidates and 2 other metrics"
+            ),
         ),
         (("ALS", "BPR"), 2, Terms(correction="off"), "Change vs Popular, 95 % CI"),
     ],

@@ -645,7 +645,11 @@ def test_a_slice_with_too_few_users_leaves_its_question_open() -> None:
     source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[100:150])])
     (answer,) = [one for one in changes(source, today(source), depth=10, users="truth") if one.is_open]
     assert (answer.question, answer.matters) == ("Only new users", False)
-    assert answer.answer.startswith("Inconclusive")
+    assert answer.answer.startswith("Open: inconclusive")
+    (former,) = [
+        one for one in changes(source, today(source), depth=10, users="truth", opened=False) if one.is_open
+    ]
+    assert former.answer.startswith("Inconclusive")
 
 
 def test_a_slice_of_another_mind_is_named() -> None:
@@ -715,8 +719,22 @@ def test_an_answer_says_when_the_same_recommendation_has_another_finding() -> No
     assert keep.action == "keep"
     assert (answer.answer, answer.matters, answer.is_open) == (
         # over the users with a list ALS has 5 % less than Popular: 0.2 - 0.01
-        "Same result, but ALS: no significant difference (0.190 vs 0.200, n = 400)", False, True,
+        "Open: ALS has no significant difference (0.190 vs 0.200, n = 400)", False, True,
     )  # fmt: skip
+    (former,) = [
+        one for one in changes(source, keep, depth=10, users="truth", opened=False) if "list" in one.question
+    ]
+    assert former.answer == "Same result, but ALS: no significant difference (0.190 vs 0.200, n = 400)"
+
+
+def test_another_known_case_with_other_users_leaves_nothing_open() -> None:
+    """Over the users with a list ALS is not significantly different, over all it is worse."""
+    source = ByUsers({"Popular": BASE, "ALS": LOSS})
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg(users=both)", 10)
+    keep = recommend(source, compare(source, query))
+    (answer,) = [one for one in changes(source, keep, depth=10, users="truth") if "without" in one.question]
+    assert answer.answer.startswith("Same result, but ALS: worse offline (")
+    assert not answer.is_open
 
 
 def test_other_metrics_count_the_users_that_the_primary_metric_names() -> None:

@@ -17,7 +17,15 @@ from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
-from recdash.report.document import THRESHOLD_WORDING, WORDING, Document, Figure, Paragraph, Section
+from recdash.report.document import (
+    RISKS_WORDING,
+    THRESHOLD_WORDING,
+    WORDING,
+    Document,
+    Figure,
+    Paragraph,
+    Section,
+)
 from recdash.report.reports import Reports
 from recdash.report.sections import BLOCKS, decisions, lead
 from recdash.report.sections.curves import means_note
@@ -334,12 +342,19 @@ def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_ar
     assert opening.decision is not None
     assert opening.decision.agrees is False
     assert opening.decision.evidence.startswith("Evidence today: unchanged; decided although ease cut ")
-    assert opening.decision.evidence.endswith("the recommendation is “Ship als”.")
+    assert opening.decision.evidence.endswith(
+        "the recommendation is “Ship als”. Approved although gain over the baseline and agreement of offline "
+        "and online fail; guardrails are not known yet: “Cost.”"
+    )
     assert opening.sentences == ()
     assert opening.split is not None
     assert opening.split.run == "ease"
     assert opening.risks[0].startswith("ease cut session watch time by ")
-    assert opening.risks[-1] == "Approved despite risks: Cost."
+    assert not any("Approved" in risk for risk in opening.risks)
+    former = Reports(own).content(question, wording=RISKS_WORDING).lead
+    assert former.decision is not None
+    assert former.decision.evidence.endswith("the recommendation is “Ship als”.")
+    assert former.risks == (*opening.risks, "Approved despite risks: Cost.")
 
 
 def test_the_report_links_to_the_view_in_the_dashboard(own: Workspace) -> None:
@@ -377,6 +392,7 @@ def test_a_run_that_is_called_like_an_option_is_a_name_in_the_command(tmp_path: 
 @pytest.mark.parametrize(
     ("metric", "wording", "sentences"),
     [
+        ("ndcg", RISKS_WORDING, ("37 % of users get no recommendations from ALS and count as 0.",)),
         ("ndcg", WORDING, ("37 % of users get no recommendations from ALS and count as 0.",)),
         ("ndcg(users=both)", WORDING, ()),
         ("ndcg", 6, ()),  # the sentence came with wording 7: older reports are made again without it
@@ -387,11 +403,13 @@ def test_the_first_page_says_who_gets_no_recommendations(
 ) -> None:
     text = "37 % of users get no recommendations from ALS and count as 0"
     problems = [Problem("lists-missing", "comparison", text, ""), Problem("other", "comparison", "else", "")]
-    scores = SimpleNamespace(comparability=lambda _: problems)
+    asked_about = ["a", "b"] if wording == WORDING else ["a", "c", "b"]
+    scores = SimpleNamespace(comparability=lambda runs: problems if runs == asked_about else [])
     context: Any = SimpleNamespace(
-        query=SimpleNamespace(metric=metric),
+        query=SimpleNamespace(metric=metric, baseline="a"),
+        subject="b",
         wording=wording,
-        verdict_query=SimpleNamespace(shown=("a", "b")),
+        verdict_query=SimpleNamespace(shown=("a", "c", "b")),
         workspace=SimpleNamespace(scores=scores),
     )
     assert lead._missing_lists(context) == sentences

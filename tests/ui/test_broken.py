@@ -157,8 +157,8 @@ def test_one_user_is_one_user(workspace: Workspace, open_page: Open) -> None:
 def test_the_overview_says_how_many_runs_it_leaves_out(workspace: Workspace, open_page: Open) -> None:
     ids = store(workspace, {"poor": lists(9), "good": lists(2), "best": lists(1)})
     text = said(open_page(b=ids["poor"], c=ids["good"]))
-    assert "1 run of this experiment not compared here: choose it in the row above." in text
-    assert "not compared here" not in said(open_page())
+    assert "Not compared here: best. Choose candidates in the row above." in text
+    assert "Not compared here" not in said(open_page())
 
 
 # ── damaged ──────────────────────────────────────────────────────────────────────────────────

@@ -126,7 +126,7 @@ def test_the_whole_way_of_a_candidate_on_the_page(
     text = said(app)
     assert "Ship als 1 decision; 1 review, 0 open." in text
     assert "Roll it out." in text
-    assert "after a review" in text
+    assert "Reviewed" in text
 
 
 @pytest.mark.usefixtures("ids")
@@ -231,7 +231,7 @@ def test_what_holds_is_shown_first_and_superseded_ones_by_their_link(
     decide(workspace, ids, "do not ship", supersedes=first, text="It breaks search.")
     assert "▼ Don't ship als Don't ship als It breaks search." in said(shown())
     old = shown(dec=first)
-    assert "replaced Ship als Because." in said(old)
+    assert "Replaced Ship als Because." in said(old)
     assert "Replaced by: Don't ship als (" in said(old)
     assert "Replace decision" not in [element.label for element in old.button]
 

@@ -130,6 +130,7 @@ PLAIN = {
     "Relevant item but no recommendations",
     "Report",
     "Result",
+    "Reviewed",
     "Rows read",
     "Rule",
     "Run",
@@ -151,7 +152,6 @@ PLAIN = {
     "When",
     "Where it comes from",
     "Who",
-    "after a review",
     "genre",
 }
 """Labels in everyday words, or explained where they stand."""

@@ -694,6 +694,33 @@ def test_one_click_leads_back_to_everybody(open_page: Open) -> None:
     assert "paired over 20 users" in said(app)
 
 
+def test_a_decision_still_applies_where_a_part_is_shown(workspace: Workspace, open_page: Open) -> None:
+    ids = add_two_kinds(workspace)
+    workspace.decisions.decide(ids["films"], "ship", run_id=ids["good"], text="It is better.")
+    text = said(open_page(s="user_warmth=cold", k="1", m="recall"))
+    assert "Already decided for the whole experiment: Ship good (" in text
+    assert "View decision" in [button.label for button in open_page(s="user_warmth=cold", k="1").button]
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_the_page_says_from_which_relevance_on_an_item_counts(open_page: Open) -> None:
+    app = open_page(k="1", m="recall")
+    assert "20 users in the test set. Any relevance above 0 counts." in said(app)
+    app = open_page(k="1", m="recall", th="4")
+    assert "Here relevance of 4 or more counts; by default, any relevance above 0." in said(app)
+    assert "counts; by default" not in said(open_page(k="1", m="recall", s="user_warmth=cold"))
+
+
+def test_the_page_names_the_relevance_threshold_of_the_experiment(
+    workspace: Workspace, open_page: Open
+) -> None:
+    graded = TRUTH.assign(relevance=[1, 4] * 10)
+    made = workspace.experiments.create("films", graded, depth=5, relevance_threshold=4)
+    for name, table in {"base": lists(9), "good": lists(1)}.items():
+        workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)
+    assert "20 users in the test set, 10 with an item of relevance 4 or more." in said(open_page(k="1"))
+
+
 @pytest.mark.usefixtures("two_kinds")
 def test_the_part_is_chosen_in_the_frame(open_page: Open) -> None:
     app = open_page()

@@ -21,6 +21,7 @@ from recdash.report.context import ReportContext
 from recdash.report.document import (
     ANSWERS_WORDING,
     LISTS_WORDING,
+    RISKS_WORDING,
     THRESHOLD_WORDING,
     Decided,
     Figure,
@@ -82,12 +83,16 @@ def _numbers(context: ReportContext, evidence: VerdictEvidence) -> tuple[KeyNumb
 
 
 def _missing_lists(context: ReportContext) -> tuple[str, ...]:
-    """Returns a sentence on the users who get no recommendations from some runs and count as 0; empty if
-    there are few, if the metric names the users who count, and in older reports.
+    """Returns a sentence on the users who get no recommendations from the candidate in question or the
+    baseline and count as 0, in older reports from any run. Empty if there are few, if the metric names the
+    users who count, and in reports that are older still.
     """
     if context.wording <= LISTS_WORDING or define(context.query.metric).own_rule is not None:
         return ()
-    problems = context.workspace.scores.comparability(list(context.verdict_query.shown))
+    runs = list(context.verdict_query.shown)
+    if context.wording > RISKS_WORDING:
+        runs = [run for run in runs if run in (context.query.baseline, context.subject)]
+    problems = context.workspace.scores.comparability(runs)
     return tuple(f"{capital(problem.found)}." for problem in problems if problem.code == LISTS_MISSING)
 
 
@@ -109,10 +114,13 @@ def _with_decision(opening: Lead, context: ReportContext) -> Lead:
         return opening
     today = standing(decision, context.recommendation, context.links)
     moment = decision.created.isoformat()
-    decided = Decided(decision.author, moment, decision.text, today.text, today.agrees)
     why = () if today.agrees is False else opening.sentences  # they explain another outcome
     is_told = bool(decision.although) and context.wording > ANSWERS_WORDING
-    accepted = (f"Approved despite risks: {decision.although}",) if is_told else ()
+    is_risk = is_told and context.wording <= RISKS_WORDING
+    accepted = (f"Approved despite risks: {decision.although}",) if is_risk else ()
+    although = f" {decision.although_text(decision.although)}" if is_told and not is_risk else ""
+    evidence = f"{today.text}{although}"
+    decided = Decided(decision.author, moment, decision.text, evidence, today.agrees)
     return replace(
         opening,
         headline=decision.headline,

@@ -34,8 +34,8 @@ DECISION = (
     "in the A/B test."
 )
 ALTHOUGH = (
-    "Diversity falls slightly more than its guardrail allows. We accept this, because users engaged and "
-    "watched more in the A/B test."
+    "Diversity falls slightly more than its guardrail allows, and the A/B test was too small for sessions "
+    "per user. We accept both, because users engaged and watched more."
 )
 REPORT_TITLE = "Sample report: which recommender for the homepage row?"
 SUMMARY = (

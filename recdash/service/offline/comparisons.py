@@ -120,12 +120,14 @@ class Comparisons:
         """Returns the verdict without the intervals of its guardrails, for which all lists are read again."""
         return self._recommendations(query, self.verdict_state(query.baseline))
 
-    def changes(self, query: ComparisonQuery, *, former: bool = False, named: bool = True) -> list[WhatIf]:
+    def changes(
+        self, query: ComparisonQuery, *, former: bool = False, named: bool = True, opened: bool = True
+    ) -> list[WhatIf]:
         """Returns what would change the verdict: other cutoffs, metrics, definitions, populations or
-        slices. ``former`` and ``named=False`` give the answers of older reports, which also ask for cutoffs
-        beyond the longest list.
+        slices. ``former``, ``named=False`` and ``opened=False`` give the answers of older reports, which also
+        ask for cutoffs beyond the longest list.
         """
-        return self._changes(query, self.verdict_state(query.baseline), former, named)
+        return self._changes(query, self.verdict_state(query.baseline), former, named, opened)
 
     def completion(self, query: ComparisonQuery, run_id: str) -> Completion | None:
         """Returns what the run would have if users without recommendations from it got popular items.
@@ -316,7 +318,7 @@ class Comparisons:
         return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state))
 
     def _ask_otherwise(
-        self, query: ComparisonQuery, state: Hashable, former: bool, named: bool
+        self, query: ComparisonQuery, state: Hashable, former: bool, named: bool, opened: bool
     ) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
@@ -339,6 +341,7 @@ class Comparisons:
             thresholds=thresholds,
             former=former,
             named=named,
+            opened=opened,
         )
 
     def _longest_list(self, run_ids: Sequence[str], depth: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from recdash.domain.records import OnlineTest
+from recdash.domain.results import WHOLE
 from recdash.errors import Problem
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import unavailable
@@ -24,7 +25,12 @@ def tests(view: View) -> list[OnlineTest]:
 
 
 def disagreements(view: View) -> list[Problem]:
-    """Returns a problem for each run in view that won offline and lost in an A/B test, or the reverse."""
+    """Returns a problem for each run in view that won offline and lost in an A/B test, or the reverse.
+
+    None for a part of the experiment, of whose offline differences the stored sentences say nothing.
+    """
+    if view.scope != WHOLE:
+        return []
     rows = state.workspace().online_tests.disagreements(view.experiment.id, view.metric, view.k)
     return [
         Problem("sides-disagree", test.name, row["sentence"], "See Offline vs online.")

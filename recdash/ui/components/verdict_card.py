@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from recdash.comparison import open_points
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
-from recdash.comparison.recommendation import open_guardrails, untested_rivals
 from recdash.comparison.sensitivity import TITLE, summary_of
+from recdash.domain.results import WHOLE
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.signs import sign_of
-from recdash.formatting.wording import CORRECTIONS, day, tone
+from recdash.formatting.wording import CORRECTIONS, capital, day, tone
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.online.metrics import METRICS, SERVED_METRICS
-from recdash.ui.app import links
+from recdash.ui.app import links, state
 from recdash.ui.components import widgets
 from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
 from recdash.ui.components.widgets import NO_LINK
@@ -24,28 +25,33 @@ if TYPE_CHECKING:
     from recdash.comparison.sensitivity import WhatIf
     from recdash.comparison.wording import RichText
     from recdash.decisions.standing import DecisionStanding
+    from recdash.domain.records import OnlineTest
     from recdash.stats import Correction
     from recdash.ui.app.state import View
+
+
+CHANCE = " Each question is tested by itself: a change for one of many may be chance."
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
     """Returns the card with the decision that applies, else the recommendation; then reasons, a risk and
     three numbers.
+
+    A part of the experiment has its own recommendation, with a line on the decision about the whole.
     """
-    head = _decided(view, standing) if standing else _recommended(view, today)
+    if view.scope != WHOLE:
+        head, standing = join([_recommended(view, today), _decided_on_whole(view, standing)]), None
+    else:
+        head = _decided(view, standing) if standing else _recommended(view, today)
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
     if standing and not standing.agrees:
         sentences = []
     known = measured_numbers(today.evidence)
-    remarks = filter(None, (untested_rivals(today), open_guardrails(today)))
     correction = today.evidence.comparison.query.terms.correction
     figures = [_explained_figure(view, measured, correction) for measured in known]
     numbers = html(
-        '<p class="rd-muted">{whose}</p>{remarks}<div class="rd-tiles rd-figures">{figures}</div>',
+        '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
         whose=view.with_short_names(whose_numbers(today)),
-        remarks=join(
-            [html('<p class="rd-muted">{text}</p>', text=view.with_short_names(text)) for text in remarks]
-        ),
         figures=join(figures),
     )
     return html(
@@ -62,7 +68,8 @@ def _recommended(view: View, today: Recommendation) -> Html:
     compared = len(view.verdict_query.runs)
     known = sum(not run.reference for run in view.others)
     if today.cases and compared < known:
-        badges.append(widgets.badge(f"{compared} of {known} candidates compared"))
+        best = "the best " if "c" not in state.params() else ""
+        badges.append(widgets.badge(capital(f"{best}{compared} of {known} candidates compared")))
     return html(
         '<div class="rd-badges">{badges}</div><h1>{headline}</h1>',
         badges=join(badges),
@@ -84,7 +91,20 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
         tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
         sign="✓" if standing.agrees else "≠" if standing.agrees is False else "?",
         today=widgets.unbroken(standing.text),
-        although=f" Approved despite risks: {excerpt(decision.although)}" if decision.although else "",
+        although=f" {decision.although_text(excerpt(decision.although))}" if decision.although else "",
+    )
+
+
+def _decided_on_whole(view: View, standing: DecisionStanding | None) -> Html:
+    """Returns a line on the decision about the whole experiment; empty without one."""
+    if standing is None:
+        return Html("")
+    decision = standing.decision
+    way = links.link(view, decision.headline, REVIEWS, {"dec": decision.id})
+    return html(
+        '<p class="rd-muted">Already decided for the whole experiment: {way} ({by}).</p>',
+        way=way,
+        by=f"{decision.author}, {day(decision.created)}",
     )
 
 
@@ -161,7 +181,7 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
     cells = []
     for change in what_ifs:
         params = dict(change.params)
-        page = "segments" if "by" in params else "overview" if params else ""
+        page = "overview" if params else ""
         if not params and change.question.startswith("Other k"):
             page = "metric-vs-k"
         question = links.link(view, change.question, page, params)
@@ -169,7 +189,26 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))
-    head, summary = '<h2>{title}</h2><p class="rd-muted">{summary}.</p>', summary_of(what_ifs)
+    head, summary = '<h2>{title}</h2><p class="rd-muted">{summary}.{chance}</p>', summary_of(what_ifs)
+    by_chance = any(what_if.matters and "s" not in dict(what_if.params) for what_if in what_ifs)
     return html(
-        f'<div class="rd-cells">{head}{{cells}}</div>', title=TITLE, summary=summary, cells=join(cells)
+        f'<div class="rd-cells">{head}{{cells}}</div>',
+        title=TITLE,
+        summary=summary,
+        chance=CHANCE if by_chance else "",
+        cells=join(cells),
+    )
+
+
+def left_to_check(
+    view: View, today: Recommendation, what_ifs: Sequence[WhatIf], tests: Sequence[OnlineTest]
+) -> Html:
+    """Returns a list of what the evidence leaves open; empty if nothing is."""
+    untested = "No A/B test is linked to a candidate." if tests else "No candidate was in an A/B test."
+    points = open_points.open_points(today, what_ifs, untested="" if view.scope.slice else untested)
+    if not points:
+        return Html("")
+    rows = join([html("<li>{point}</li>", point=view.with_short_names(point)) for point in points])
+    return html(
+        '<div class="rd-left"><h2>{title}</h2><ul>{rows}</ul></div>', title=open_points.TITLE, rows=rows
     )

@@ -63,9 +63,9 @@ def _badges(view: View, decision: Decision) -> list[Html]:
     if decision.subject.run:
         badges.append(theme.chip(decision_tiles.mark_of(view, decision.subject.run)))
     if decision.review:
-        badges.append(badge("after a review"))
+        badges.append(badge("Reviewed"))
     if not decision.is_current:
-        badges.append(badge("replaced", "worse"))
+        badges.append(badge("Replaced", "worse"))
     return badges
 
 
@@ -85,10 +85,11 @@ def _although(decision: Decision) -> Html:
 def _tiles_note(decision: Decision) -> str:
     base = decision.subject.baseline.name if decision.subject.baseline else "the baseline"
     online = "; online against the control, corrected over the goals" if decision.online else ""
+    rails = "; guardrails are not corrected" if decision.offline and decision.offline.guardrails else ""
     corrected = decision.offline.terms.partition(";")[0] if decision.offline else ""
     offline = f"change against {base}{f', {corrected}' if corrected else ''}"
     stood = f"Numbers as they stood on {day(decision.created)}"
-    return f"{stood}: {offline}{online}. The strips share one scale; the tick marks zero."
+    return f"{stood}: {offline}{online}{rails}. The strips share one scale; the tick marks zero."
 
 
 def checks(items: Sequence[ChecklistItem], when: str) -> Html:

@@ -100,7 +100,7 @@ def show(view: View) -> None:
     with beside:
         widgets.section("Data and comparability")
         st.html(notes(view))
-        if today is not None and today.evidence.leader is not None and view.scope == WHOLE:
+        if today is not None and today.evidence.leader is not None:
             widgets.note([population(view, today.evidence.leader.candidate)])
     if today is not None and today.cases:
         show_numbers(view, today)
@@ -110,27 +110,29 @@ def show_recommendation(view: View, today: Recommendation) -> None:
     """Draws the card with a button for the next step; what would change the recommendation follows in a
     fragment.
     """
-    standing = cached.decision_standing(view.experiment.id) if view.scope == WHOLE else None
+    standing = cached.decision_standing(view.experiment.id)
     with st.container(border=True, key="headline", gap=None):
         st.html(verdict_card.card(view, today, standing))
         decision_links.offer_to_decide(view, today, standing)
         comparability_banner.banner(view, view.verdict_query.shown)
         if today.cases:
-            what_would_change(view)
+            what_would_change(view, today)
     state.show_below_title()
 
 
 @st.fragment(parallel=True)
 @widgets.show_errors
-def what_would_change(view: View) -> None:
-    """Shows what would change the recommendation, and whether users without a list decide which run is
-    first.
+def what_would_change(view: View, today: Recommendation) -> None:
+    """Shows what would change the recommendation, whether users without a list decide which run is first, and
+    what is left to check.
     """
-    st.html(verdict_card.changes(view, cached.changes(view)))
+    what_ifs = cached.changes(view)
+    st.html(verdict_card.changes(view, what_ifs))
     effect = cached.population_effect(view, view.verdict_query.shown)
     if effect and effect.changes:
         sentence = view.with_short_names(effect.sentence)
         st.html(html('<p class="rd-aside">{effect}</p>', effect=sentence))
+    st.html(verdict_card.left_to_check(view, today, what_ifs, online_tests.tests(view)))
 
 
 def no_verdict(view: View) -> None:
@@ -270,13 +272,9 @@ def differences(view: View, verdict: Recommendation) -> pd.DataFrame:
 
 
 def note_of_forest(view: View, verdict: Recommendation, rows: pd.DataFrame) -> str:
-    left = len(set(view.own_ids) - set(view.verdict_query.shown))
-    others = (
-        f" {many(left, 'run')} of this experiment not compared here: choose {'it' if left == 1 else 'them'}"
-        " in the row above."
-        if left
-        else ""
-    )
+    left = [run for run in view.own_ids if run not in view.verdict_query.shown]
+    names = view.short(left[0]) if len(left) == 1 else f"{len(left)} runs"
+    others = f" Not compared here: {names}. Choose candidates in the row above." if left else ""
     note = differences_note(
         verdict.evidence.comparison,
         has_band=shows_margin(rows),
@@ -290,8 +288,12 @@ def note_of_forest(view: View, verdict: Recommendation, rows: pd.DataFrame) -> s
 
 def population(view: View, run_id: str) -> str:
     """Returns how the users of the test set become those with recommendations from a run, such as ``6,263
-    users in the test set, 4,556 with a relevant item, 2,871 of these with recommendations from ease.``
+    users in the test set, 4,556 with an item of relevance 8 or more, 2,871 of these with recommendations from
+    ease.`` For a part of the experiment it returns only what counts as relevant.
     """
+    usual = view.experiment.settings.get("relevance_threshold")
+    if view.scope != WHOLE:
+        return _other_relevance(view, usual)
     counts = next(run for run in view.runs if run.id == run_id).ledger
     known = [counts.get(name) for name in ("truth_users", "without_relevant", "without_list")]
     if None in known:
@@ -300,11 +302,23 @@ def population(view: View, run_id: str) -> str:
     relevant = n_users - without_relevant
     steps = [f"{many(n_users, 'user')} in the test set"]
     if without_relevant:
-        steps.append(f"{numbers.count(relevant)} with a relevant item")
+        item = "a relevant item" if usual is None else f"an item of relevance {usual:g} or more"
+        steps.append(f"{numbers.count(relevant)} with {item}")
     if without_list:
         served = numbers.count(relevant - without_list)
         steps.append(f"{served} of these with recommendations from {view.short(run_id)}")
-    return f"{', '.join(steps)}."
+    is_graded = usual is None and view.experiment.settings.get("graded")
+    return f"{', '.join(steps)}.{' Any relevance above 0 counts.' if is_graded else ''}"
+
+
+def _other_relevance(view: View, usual: float | None) -> str:
+    """Returns which relevance counts in a view with another threshold, and which does by default; empty for
+    the default.
+    """
+    if view.scope.threshold is None:
+        return ""
+    default = "any relevance above 0" if usual is None else f"relevance of {usual:g} or more"
+    return f"Here relevance of {view.scope.threshold:g} or more counts; by default, {default}."
 
 
 def _nothing(view: View) -> str:

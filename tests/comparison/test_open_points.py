@@ -1,0 +1,38 @@
+"""What is left to check before a recommendation is followed."""
+
+from __future__ import annotations
+
+import numpy as np
+from verdict_table import BASE, CLEAR, Table
+
+from recdash.comparison import ComparisonQuery, compare
+from recdash.comparison.open_points import open_points
+from recdash.comparison.recommendation import Recommendation, recommend
+from recdash.comparison.sensitivity import WhatIf
+from recdash.domain.results import OnlineLift
+
+WIN = OnlineLift("Homepage", "Session watch time", 0.051, 0.02, 0.08)
+UNTESTED = "No candidate was in an A/B test."
+TRAINED_ONCE = "ALS was trained once: another training run may give another difference."
+
+
+def recommendation(als: np.ndarray, lifts: list[OnlineLift]) -> Recommendation:
+    source = Table({"Popular": BASE, "ALS": als}, lifts={"ALS": lifts})
+    return recommend(source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)))
+
+
+def test_candidates_without_a_test_and_open_questions_are_named() -> None:
+    open_ = WhatIf("Only new users", "Open: inconclusive (n = 50)", matters=False, is_open=True)
+    known = WhatIf("Other k than 10", "Same result", matters=False)
+    points = open_points(recommendation(CLEAR, []), [known, open_], untested=UNTESTED)
+    assert points == [UNTESTED, TRAINED_ONCE, "Too few users to tell: only new users."]
+
+
+def test_a_test_of_the_candidate_leaves_nothing_of_it_to_check() -> None:
+    assert open_points(recommendation(CLEAR, [WIN]), [], untested=UNTESTED) == [TRAINED_ONCE]
+
+
+def test_a_guardrail_that_the_test_leaves_open_is_named() -> None:
+    rail = OnlineLift("Homepage", "Sessions per user", -0.01, -0.03, 0.01, margin=0.02)
+    points = open_points(recommendation(CLEAR, [WIN, rail]), [], untested=UNTESTED)
+    assert points[0].startswith("The A/B test does not rule out a loss of 2 % or more in sessions per user")
