@@ -202,15 +202,16 @@ def _lines(ab_test: AbTest, group: Sequence[OnlineRow]) -> list[list[Cell]]:
     for row in (row for row in group if not row.is_control):
         first: list[Cell] = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
         users = row.n_users + (control.n_users if control else 0)
-        p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(row)
+        p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(ab_test, row)
         cells = [_value_cell(row, decimals), _lift_cell(row), p, finding_cell(row, users)]
         lines.append([*first, variant_cell(ab_test, row.variant), *cells])
     return lines
 
 
-def _uncorrected(row: OnlineRow) -> Html:
-    cell = '<span class="rd-muted" title="not corrected">{p}</span>'
-    return html(cell, p=numbers.p_value(row.p))
+def _uncorrected(ab_test: AbTest, row: OnlineRow) -> Html:
+    """Returns the p-value of a metric that is no goal, marked as uncorrected where goals are corrected."""
+    p = html('<span class="rd-muted">{p}</span>', p=numbers.p_value(row.p))
+    return p if row.p is None or ab_test.correction == "off" else widgets.two_lines(p, "uncorrected")
 
 
 def _written(row: OnlineRow, value: float | None) -> float | None:
@@ -259,16 +260,14 @@ def finding_cell(row: OnlineRow, users: int) -> Html:
 
 
 def _open_question(row: OnlineRow, users: int) -> str:
-    """Returns what an inconclusive result leaves open: the loss that a guardrail does not rule out, or how
-    many more users a goal needs.
+    """Returns how many more users would decide an inconclusive result; if that is unknown, the loss that a
+    guardrail does not rule out.
     """
-    if row.role == "guardrail" and row.margin:
-        return f"{open_loss(row)} is not ruled out"
     if not row.more_users:
-        return ""
+        return f"{open_loss(row)} is not ruled out" if row.role == "guardrail" and row.margin else ""
     needs = f"≈ {brief(row.more_users)} more users"
     too_small = is_out_of_reach(row.more_users, users)
-    return f"this test is too small to tell: {needs}" if too_small else f"needs {needs}"
+    return f"too small to tell: {needs}" if too_small else f"needs {needs}"
 
 
 def values_table(ab_test: AbTest) -> Html:

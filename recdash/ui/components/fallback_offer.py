@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def in_popover(run_ids: Sequence[str], query: ComparisonQuery, shown: Sequence[str], key: str) -> None:
     """Draws the offers in a popover; nothing if there are none, and for viewers."""
     if offers := _offers(run_ids):
-        with st.popover("Add popular items", type="tertiary", key=key):
+        # Another key closes the popover once a run was added: it would offer the next run over the page.
+        with st.popover("Add popular items", type="tertiary", key=f"{key}-{len(offers)}"):
             _choose(offers, query, shown)
 
 
@@ -76,7 +77,9 @@ def _add(known: FallbackOffer, shown: Sequence[str]) -> None:
     except RecdashError as error:
         widgets.problems(error)
     else:
-        if 0 < len(shown) < MOST_CANDIDATES:
+        is_compared = 0 < len(shown) < MOST_CANDIDATES
+        if is_compared:
             state.choose(c=state.SEPARATOR.join([*shown, added.run.id]))
-        state.toast(f"Added {markdown(added.run.name)}.")
+        how = " and compared with the others" if is_compared else ""
+        state.toast(f"{markdown(added.run.name)} is added{how}.")
         st.rerun()
