@@ -102,12 +102,12 @@ class Artifacts:
             return self._keep(temporary, file, ".parquet" if first == PARQUET_MAGIC else ".bin")
 
     @contextmanager
-    def apart(self) -> Iterator[Artifacts]:
-        """Yields artifacts that read these files and write others to a new folder, which is deleted at the
-        end.
+    def apart(self, scratch: Path) -> Iterator[Artifacts]:
+        """Yields artifacts that read these files and write others to a new folder in ``scratch``, which is
+        deleted at the end.
         """
+        folder = scratch / secrets.token_hex(16)
         with self._translating_errors():
-            folder = self._folder("tmp") / secrets.token_hex(16)
             make_private(folder)
         try:
             yield Artifacts(folder, *self._places)
@@ -239,7 +239,7 @@ class Artifacts:
         """Removes files that are older than ``older_than`` and not in ``used``, and returns their number and
         bytes; with ``dry_run`` only counts them.
 
-        Old temporary files and folders of interrupted writers are removed, too, but not counted.
+        Old temporary files of interrupted writers are removed, too, but not counted.
         """
         before = time.time() - older_than.total_seconds()
         unused: list[tuple[Path, os.stat_result]] = []
@@ -248,11 +248,8 @@ class Artifacts:
                 status = path.lstat()
                 if status.st_mtime < before and path.stem not in used:
                     unused.append((path, status))
-        for path, status in unused if not dry_run else ():
-            if stat.S_ISDIR(status.st_mode):
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+        for path, _ in unused if not dry_run else ():
+            path.unlink(missing_ok=True)
         sizes = [status.st_size for path, status in unused if path.parent.name != "tmp"]
         return len(sizes), sum(sizes)
 

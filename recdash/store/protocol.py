@@ -293,9 +293,9 @@ class ArtifactStore(Protocol):
     def put_file(self, file: Path | bytes) -> str:
         """Stores a file byte for byte, and returns its sha256."""
 
-    def apart(self) -> AbstractContextManager[Artifacts]:
-        """Returns files for another process, which reads these ones and writes to a folder that is deleted at
-        the end of the ``with`` block.
+    def apart(self, scratch: Path) -> AbstractContextManager[Artifacts]:
+        """Returns files for another process, which reads these ones and writes to a folder in ``scratch``
+        that is deleted at the end of the ``with`` block.
         """
 
     def path(self, sha256: str) -> Path:

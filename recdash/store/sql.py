@@ -327,9 +327,9 @@ class SqlArtifacts:
         self._transactions.refuse_if_read_only()
         return self._files.put_file(file)
 
-    def apart(self) -> AbstractContextManager[Artifacts]:
+    def apart(self, scratch: Path) -> AbstractContextManager[Artifacts]:
         self._transactions.refuse_if_read_only()
-        return self._files.apart()
+        return self._files.apart(scratch)
 
     def path(self, sha256: str) -> Path:
         return self._files.path(sha256)

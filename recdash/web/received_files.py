@@ -97,6 +97,13 @@ class ReceivedFiles:
         if self._folder is None:
             self._folder = ProcessFolder(self.parent())
 
+    @property
+    def folder(self) -> Path | None:
+        """Returns the folder of this process, which is deleted when it ends, or if it was killed, when the
+        next one starts; None before ``start``.
+        """
+        return self._folder.path if self._folder else None
+
     def stop(self) -> None:
         """Deletes all files."""
         with self._lock:

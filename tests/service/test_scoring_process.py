@@ -43,6 +43,15 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
         workspace.store.close()
 
 
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Path]:
+    """A folder for the process, which is empty at the end."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
 def files() -> dict[str, bytes]:
     """Returns a bookshop's files; *als* has two seeds, *ease* rating predictions, *knn* scores with ties."""
     given = bookshop.files()
@@ -89,23 +98,25 @@ def facts(value: Any, leave: tuple[str, ...] = ()) -> dict[str, Any]:
     return {name: own.tobytes() if isinstance(own, np.ndarray) else own for name, own in fields.items()}
 
 
-def test_the_same_is_stored_to_the_last_bit(opened: Opened) -> None:
+def test_the_same_is_stored_to_the_last_bit(opened: Opened, scratch: Path) -> None:
     results = []
-    for apart in (False, True):
-        workspace, given = opened(str(apart)), files()
+    for where in (None, scratch):
+        workspace, given = opened("here" if where is None else "apart"), files()
         later = {"knn.csv": given.pop("knn.csv")}
-        first = workspace.intake.commit(planned(workspace, given), apart=apart)
-        second = workspace.intake.commit(planned(workspace, later, first.experiment.id), apart=apart)
+        first = workspace.intake.commit(planned(workspace, given), scratch=where)
+        second = workspace.intake.commit(planned(workspace, later, first.experiment.id), scratch=where)
         assert [added.run.name for added in (*first.runs, *second.runs)] == ["popular", "ease", "als", "knn"]
         assert first.experiment.baseline == first.runs[0].run.id
         results.append((stored(workspace, first), stored(workspace, second), stored_files(workspace)))
     assert results[0] == results[1]
 
 
-def test_progress_names_the_candidates_and_ends_with_storing(opened: Opened) -> None:
+def test_progress_names_the_candidates_and_ends_with_storing(opened: Opened, scratch: Path) -> None:
     workspace, said = opened("one"), []
     workspace.intake.commit(
-        planned(workspace, bookshop.files()), apart=True, progress=lambda *told: said.append(told)
+        planned(workspace, bookshop.files()),
+        scratch=scratch,
+        progress=lambda *told: said.append(told),
     )
     fractions, texts = zip(*said, strict=True)
     assert list(fractions) == sorted(fractions)
@@ -113,14 +124,14 @@ def test_progress_names_the_candidates_and_ends_with_storing(opened: Opened) -> 
     assert [name for name in ("popular", "als", "ease") if any(name in text for text in texts)] != []
 
 
-def test_a_cancelled_process_stores_nothing(opened: Opened) -> None:
+def test_a_cancelled_process_stores_nothing(opened: Opened, scratch: Path) -> None:
     workspace = opened("one")
     plan, said = planned(workspace, files()), []
     before = stored_files(workspace)
     with pytest.raises(IntakeCancelled):
         workspace.intake.commit(
             plan,
-            apart=True,
+            scratch=scratch,
             progress=lambda *told: said.append(told),
             cancelled=lambda: len(said) > 2,
         )
@@ -128,7 +139,9 @@ def test_a_cancelled_process_stores_nothing(opened: Opened) -> None:
     assert stored_files(workspace) == before
 
 
-def test_a_process_that_dies_stores_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_stores_nothing(
+    opened: Opened, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = opened("one")
     plan, before = planned(workspace, bookshop.files()), stored_files(workspace)
     popen = scoring_process.subprocess.Popen
@@ -145,12 +158,12 @@ def test_a_process_that_dies_stores_nothing(opened: Opened, monkeypatch: pytest.
             os.kill(started[-1].pid, signal.SIGKILL)
 
     with pytest.raises(InputError, match="ended by signal 9"):
-        workspace.intake.commit(plan, apart=True, progress=kill)
+        workspace.intake.commit(plan, scratch=scratch, progress=kill)
     assert workspace.experiments.all(archived=True) == []
     assert stored_files(workspace) == before
 
 
-def test_a_refused_candidate_refuses_all_unless_it_is_skipped(opened: Opened) -> None:
+def test_a_refused_candidate_refuses_all_unless_it_is_skipped(opened: Opened, scratch: Path) -> None:
     workspace, given = opened("one"), bookshop.files()
     # only scoring finds that the predictions may belong to either of two candidates
     head, *rows = given["als.csv"].decode().splitlines()
@@ -161,14 +174,16 @@ def test_a_refused_candidate_refuses_all_unless_it_is_skipped(opened: Opened) ->
     plan = workspace.intake.plan([IntakeFile(name, name, data) for name, data in given.items()])
     plan = plan.with_choice("rated.csv", run="als")
     with pytest.raises(InputError, match="holds 2 candidates"):
-        workspace.intake.commit(plan, apart=True)
+        workspace.intake.commit(plan, scratch=scratch)
     assert workspace.experiments.all(archived=True) == []
-    done = workspace.intake.commit(plan, apart=True, skip_refused=True)
+    done = workspace.intake.commit(plan, scratch=scratch, skip_refused=True)
     assert [refused.name for refused in done.refused] == ["als"]
     assert [added.run.name for added in done.runs] == ["popular", "ease"]
 
 
-def test_a_full_disk_is_named(opened: Opened, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_full_disk_is_named(
+    opened: Opened, scratch: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name, data in bookshop.files().items():
         (tmp_path / name).write_bytes(data)
     workspace = opened("one")
@@ -177,13 +192,15 @@ def test_a_full_disk_is_named(opened: Opened, monkeypatch: pytest.MonkeyPatch, t
     limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
     monkeypatch.setattr(scoring_process, "START", limit + scoring_process.START)
     with pytest.raises(StoreError, match="Cannot write"):
-        workspace.intake.commit(plan, apart=True)
+        workspace.intake.commit(plan, scratch=scratch)
     assert workspace.experiments.all(archived=True) == []
 
 
-def test_a_refused_notice_of_a_run_that_was_scored_apart_stores_nothing(opened: Opened) -> None:
+def test_a_refused_notice_of_a_run_that_was_scored_apart_stores_nothing(
+    opened: Opened, scratch: Path
+) -> None:
     workspace = opened("refusing")
     plan = planned(workspace, files()).with_settings(refuse=("ties",))
     with pytest.raises(InputError, match="Files with the notice 'ties' are refused, as you chose"):
-        workspace.intake.commit(plan, apart=True)
+        workspace.intake.commit(plan, scratch=scratch)
     assert workspace.experiments.all(archived=True) == []

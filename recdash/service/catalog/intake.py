@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import InputError, Problem, UploadError
@@ -129,7 +130,7 @@ class Intake:
         completed: Sequence[str] = (),
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = bool,
-        apart: bool = False,
+        scratch: Path | None = None,
     ) -> IntakeResult:
         """Scores all candidates, then stores everything in one transaction.
 
@@ -140,8 +141,8 @@ class Intake:
         list.
         ``progress(fraction, text)`` is called at each step; ``cancelled()`` is called with it until storing
         begins. If a candidate cannot be scored, nothing is stored; with ``skip_refused`` the others are
-        stored, and the result lists the refused ones. With ``apart`` large files are scored in a process of
-        their own, unless runs are to be completed.
+        stored, and the result lists the refused ones. Large files are scored in a process of their own, which
+        writes to a folder in ``scratch``; without that, and if runs are to be completed, in this one.
 
         Raises IntakeCancelled, and InputError with the problems of all files; in both cases nothing is
         stored.
@@ -161,7 +162,7 @@ class Intake:
 
         scoring(0.0, "Starting")
         setup = self._setup(plan)
-        with self._scored(plan, setup, scoring, apart=apart and not completed) as (scored, refused):
+        with self._scored(plan, setup, scoring, None if completed else scratch) as (scored, refused):
             addition = scored
             if references:
                 where = self._where(plan, setup)
@@ -210,15 +211,15 @@ class Intake:
 
     @contextmanager
     def _scored(
-        self, plan: IntakePlan, setup: Setup | None, tell: Progress, *, apart: bool
+        self, plan: IntakePlan, setup: Setup | None, tell: Progress, scratch: Path | None
     ) -> Iterator[tuple[Addition, list[RefusedFile]]]:
         """Yields the scored candidates as an addition without a baseline, and the refused ones. The files of
-        candidates that were scored apart exist until the end of the ``with`` block.
+        candidates that were scored in another process exist until the end of the ``with`` block.
         """
         where, candidates = self._where(plan, setup), _candidates(plan)
         addition = Addition(plan.experiment_id, setup)
-        if apart and where is not None and is_worth_a_process(candidates):
-            with self._context.writable_store().artifacts.apart() as artifacts:
+        if scratch is not None and where is not None and is_worth_a_process(candidates):
+            with self._context.writable_store().artifacts.apart(scratch) as artifacts:
                 scored = score_apart(self._request(where, candidates, artifacts), tell)
                 yield replace(addition, staged=scored.runs, staged_files=artifacts), list(scored.refused)
             return

@@ -87,7 +87,8 @@ def score_apart(request: ScoringRequest, tell: Progress) -> Outcome:
     Raises InputError if the process ends without an outcome, and StoreError if it cannot write the files.
     """
     path = request.artifacts.folder / "request"
-    with path.open("xb") as file:
+    path.touch(mode=0o600, exist_ok=False)
+    with path.open("wb") as file:
         pickle.dump(request, file, protocol=5)  # which writes the tables without a copy in memory
     ours, theirs = Pipe()
     with ours:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from threading import Event, Thread
 
 from recdash.errors import InputError, Problem, RecdashError
@@ -19,18 +20,31 @@ CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
 class IntakeJob:
     """A running commit of a plan; ``fraction`` and ``text`` are its progress.
 
-    ``files_in_use`` is entered while the files of the plan are read.
+    ``files_in_use`` is entered while the files of the plan are read. ``scratch`` is as in ``commit``.
     """
 
-    def __init__(self, intake: Intake, plan: IntakePlan, files_in_use: AbstractContextManager[None]) -> None:
+    def __init__(
+        self,
+        intake: Intake,
+        plan: IntakePlan,
+        files_in_use: AbstractContextManager[None],
+        scratch: Path | None = None,
+    ) -> None:
         self.fraction, self.text = 0.0, FIRST_STEP
         self._cancelled = Event()
         self._result: IntakeResult | None = None
         self._error: BaseException | None = None
-        self._thread = Thread(target=self._run, args=(intake, plan, files_in_use), name="intake", daemon=True)
+        job = (intake, plan, files_in_use, scratch)
+        self._thread = Thread(target=self._run, args=job, name="intake", daemon=True)
         self._thread.start()
 
-    def _run(self, intake: Intake, plan: IntakePlan, files_in_use: AbstractContextManager[None]) -> None:
+    def _run(
+        self,
+        intake: Intake,
+        plan: IntakePlan,
+        files_in_use: AbstractContextManager[None],
+        scratch: Path | None,
+    ) -> None:
         try:
             with files_in_use, TURNS.taken(self._wait):
                 self.text = FIRST_STEP
@@ -39,7 +53,7 @@ class IntakeJob:
                     skip_refused=True,
                     progress=self._report_progress,
                     cancelled=self._cancelled.is_set,
-                    apart=True,
+                    scratch=scratch,
                 )
         except BaseException as error:  # noqa: BLE001 - raised again by outcome()
             self._error = error

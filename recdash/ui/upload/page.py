@@ -152,7 +152,8 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
         )
     if st.button(words.button(plan), type="primary", key=upload.key("store"), disabled=not ready):
         upload.result, upload.problems = None, ()
-        upload.job = IntakeJob(workspace().intake, plan, received_files.in_use(file_zone.session_id()))
+        in_use = received_files.in_use(file_zone.session_id())
+        upload.job = IntakeJob(workspace().intake, plan, in_use, received_files.folder)
         st.rerun()
 
 
