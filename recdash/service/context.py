@@ -61,11 +61,12 @@ def now_in_utc() -> datetime:
 @dataclass
 class PurgesSeen:
     """How many users had been removed at the last call (None before the first), and the time until which
-    caches are cleared.
+    caches are cleared. ``n_deletions`` is the same number of deletions.
     """
 
     count: int | None = None
     clear_until: float = 0.0
+    n_deletions: int = 0
 
 
 @dataclass
@@ -192,6 +193,14 @@ class ServiceContext:
         audit log.
         """
         return "" if self.person.is_guest else self.store.audit.last()
+
+    def clear_caches_after_deletion(self) -> bool:
+        """Clears all caches if anything was deleted since the last call, and returns whether."""
+        before, self._purges.n_deletions = self._purges.n_deletions, self.store.audit.n_deletions()
+        is_changed = before != self._purges.n_deletions
+        if is_changed:
+            self.clear_caches()
+        return is_changed
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """Returns the runs in the order of ``run_ids``, normally with two queries in all. Raises NotFound."""

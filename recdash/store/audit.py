@@ -130,6 +130,12 @@ def n_purges(session: Session) -> int:
     return session.scalar(select(func.count()).select_from(AuditEventRow).filter_by(action=PURGE)) or 0
 
 
+def n_deletions(session: Session) -> int:
+    """Returns how often anything was deleted."""
+    deletions = AuditEventRow.action.startswith("delete ")
+    return session.scalar(select(func.count()).select_from(AuditEventRow).where(deletions)) or 0
+
+
 def events(session: Session, limit: int | None) -> list[AuditEvent]:
     """Returns the newest ``limit`` events of the log, the oldest of them first; all events for None."""
     newest = session.scalars(select(AuditEventRow).order_by(AuditEventRow.number.desc()).limit(limit))

@@ -71,6 +71,9 @@ class MemoryAudit(InMemory):
     def last(self) -> str:
         return ""
 
+    def n_deletions(self) -> int:
+        return 0
+
     def n_purges(self) -> int:
         return 0
 

@@ -265,6 +265,9 @@ class AuditStore(Protocol):
     def purged(self, runs: int, online_tests: int, views: int) -> None:
         """Records that a user was removed from this many records, without saying which user."""
 
+    def n_deletions(self) -> int:
+        """Returns how often anything was deleted."""
+
     def n_purges(self) -> int:
         """Returns how often users were removed; what was read before may hold their data."""
 

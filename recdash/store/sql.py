@@ -295,6 +295,9 @@ class SqlAudit:
     def n_purges(self) -> int:
         return self._transactions.remembered("purges", audit.n_purges)
 
+    def n_deletions(self) -> int:
+        return self._transactions.remembered("deletions", audit.n_deletions)
+
     def breaks(self) -> list[int]:
         with self._transactions.read() as session:
             return audit.breaks(audit.events(session, None), self._transactions.key)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from recdash.domain.access import Person
+from recdash.service import Workspace
 from recdash.service.cache import SizedCache, weight
 from recdash.service.catalog.experiments import Experiments
 from recdash.service.context import ServiceContext
@@ -105,3 +106,24 @@ def test_a_method_has_a_cache_of_its_own_for_each_size(tmp_path: Path) -> None:
     assert [of.cache_info().maxsize for of in (few, many)] == [1, 2]
     assert context.cached(Doubling().twice, most=1) is few
     assert context.seen_by(Person("bob", "viewer")).cached(Doubling().twice, most=2) is many
+
+
+def test_answers_go_once_something_was_deleted(tmp_path: Path) -> None:
+    workspace = Workspace(open_store(f"sqlite:///{tmp_path / 'recdash.db'}"))
+    asked: list[str] = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        return question
+
+    cached = workspace._context.cached(ask, most=8)
+    experiment = workspace.experiments.create("Books")
+    cached("one")
+    assert not workspace.forget_deleted()
+    cached("one")
+    assert asked == ["one"]
+    workspace.experiments.delete(experiment.id, "Books")
+    assert [workspace.forget_deleted(), workspace.forget_deleted()] == [True, False]
+    cached("one")
+    assert asked == ["one", "one"]
+    workspace.store.close()

@@ -14,6 +14,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
 from streamlit.runtime.state.session_state import SessionState
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from recdash.settings import settings
 from recdash.ui.shell import session_cleanup
@@ -107,6 +108,25 @@ def test_files_go_with_sessions_that_can_no_longer_come_back(
     assert kept == {"who is here": 1, "who may come back": 1, "who left": 0}
 
 
+@pytest.mark.parametrize("others", [[], ["who is here"]])
+def test_answers_about_deleted_data_go_when_no_one_is_there(
+    monkeypatch: pytest.MonkeyPatch, others: list[str]
+) -> None:
+    storage = MemorySessionStorage(ttl_seconds=0)
+    storage.save(left(Session("who left")))
+    manager = SimpleNamespace(_session_storage=storage, list_sessions=lambda: others)
+    running = SimpleNamespace(_session_mgr=manager, is_active_session=lambda _: False)
+    monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
+    monkeypatch.setattr("streamlit.runtime.get_instance", lambda: running)
+    calls: list[str] = []
+    monkeypatch.setattr(session_cleanup, "forget_deleted", lambda: calls.append("forget"))
+    session_cleanup._look()
+    assert calls == ([] if others else ["forget"])
+    session_cleanup._look()  # no one left since
+    assert calls == ([] if others else ["forget"])
+
+
 def test_a_running_streamlit_has_what_is_asked() -> None:
+    assert callable(WebsocketSessionManager.list_sessions)
     assert callable(Runtime.is_active_session)
     assert callable(MemorySessionStorage.get)

@@ -17,6 +17,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 
 from recdash.engines.allocator import release_freed_memory
+from recdash.ui.app import current_user
 from recdash.ui.shell import warm_up
 from recdash.web.received_files import received_files
 
@@ -47,6 +48,15 @@ def _end(sessions: MemorySessionStorage) -> int:
     return len(expired)
 
 
+def forget_deleted() -> None:
+    """Frees cached answers about what was deleted; to be called when no one is there, who would wait for the
+    other answers again.
+    """
+    if current_user.full_workspace().forget_deleted():
+        gc.collect()
+        release_freed_memory()
+
+
 async def watch_sessions() -> None:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
@@ -60,7 +70,8 @@ def _look() -> None:
     if runtime.exists():
         running = runtime.get_instance()
         sessions: MemorySessionStorage = running._session_mgr._session_storage  # type: ignore[attr-defined]  # noqa: SLF001
-        end_expired(sessions)
+        if end_expired(sessions) and not running._session_mgr.list_sessions():  # noqa: SLF001 - as above
+            forget_deleted()
         received_files.end_sessions(
             lambda session: running.is_active_session(session) or sessions.get(session) is not None
         )
