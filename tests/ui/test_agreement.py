@@ -17,7 +17,7 @@ from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
 from recdash.charts.track_record import track_record as drawn
 from recdash.online.agreement.track_record import Point, track_record
 from recdash.service import Workspace
-from recdash.ui.offline_online.agreement import record_alt, tidy
+from recdash.ui.offline_online.agreement import record_alt, record_words, tidy
 
 open_page = at_once
 
@@ -195,3 +195,9 @@ def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey()
     marks = {trace["name"]: trace["marker"] for trace in figure["data"] if trace["mode"] == "markers"}
     assert marks["run 0"]["color"] == CONTEXT_GREY
     assert marks["run 1"]["color"] == LIGHT.background
+
+
+@pytest.mark.parametrize(("of_all", "scope"), [(True, "of all experiments"), (False, "of this experiment")])
+def test_the_track_record_of_a_guest_is_that_of_one_experiment(of_all: bool, scope: str) -> None:
+    record = track_record("nDCG@10", "watch", [point(0, "t0")])
+    assert scope in record_words(record, of_all=of_all)

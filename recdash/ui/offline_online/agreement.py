@@ -88,7 +88,7 @@ def sections(view: View, sides: OfflineOnline) -> None:
     else:
         right = st.container()
     with right:
-        widgets.section(record_heading(record), record_words(record))
+        widgets.section(record_heading(record), record_words(record, of_all=not state.person().is_guest))
         if record.points:
             unit = "" if record.in_units else ", %"
             titles = (
@@ -154,15 +154,19 @@ def record_heading(record: TrackRecord) -> str:
     return f"Track record: {record.metric} picked the winner in {record.called.right} of {decided}"
 
 
-def record_words(record: TrackRecord) -> str:
-    """Returns the interval of the share of correct predictions, and a sentence on what the points are."""
+def record_words(record: TrackRecord, *, of_all: bool) -> str:
+    """Returns the interval of the share of correct predictions, and a sentence on what the points are.
+
+    ``of_all`` is whether the tests are those of all experiments, not only of the one that a guest sees.
+    """
     low, high = record.called.low, record.called.high
     share = ""
     if low is not None and high is not None and record.n_tests > 1:
         share = f"That is {numbers.fixed(100 * low, 0)} to {numbers.fixed(100 * high, 0)} % (95 % CI). "
     tests = capital(many(record.n_tests, "A/B test"))
+    where = "all experiments" if of_all else "this experiment"
     return (
-        f"{share}{tests} of all experiments, each variant vs its control. "
+        f"{share}{tests} of {where}, each variant vs its control. "
         "Hollow: inconclusive offline or online. Crosses: uncorrected 95 % CIs."
     )
 
