@@ -195,6 +195,7 @@ def cause_frame(conventions: Mapping[str, Convention], count: Count) -> pd.DataF
 
 def _causes(default: Convention, convention: Convention, count: Count) -> Iterator[dict[str, Any]]:
     base, whole = count(default).value, count(convention)
+    convention = _without_idle_gain(default, convention)
     alone = {
         cause: count(default.switched(convention, cause))
         for cause in CAUSES
@@ -216,6 +217,17 @@ def _causes(default: Convention, convention: Convention, count: Count) -> Iterat
         }
 
 
+def _without_idle_gain(default: Convention, convention: Convention) -> Convention:
+    """Returns the convention with the default's gain if every row is relevant: then each hit counts 1 under
+    any gain, so that only the relevance can be a cause.
+    """
+    definition, usual = define(convention.spec), define(default.spec)
+    if convention.relevance != EVERY_ROW or "gain" not in definition.parameters:
+        return convention
+    parameters = {**definition.parameters, "gain": usual.parameters["gain"]}
+    return replace(convention, spec=str(replace(definition, parameters=parameters)))
+
+
 # ── words ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -226,7 +238,7 @@ def in_words(default: Convention, convention: Convention) -> dict[str, str]:
         "population": lambda: users_words(convention.users),
         "order": lambda: order_words(convention.order, convention.ties),
         "duplicates": lambda: DUPLICATES_WORDS[convention.duplicates],
-        "relevance": lambda: f"relevant is {relevance_words(convention.relevance, convention.threshold)}",
+        "relevance": lambda: _relevance_clause(convention),
     }
     return {cause: words[cause]() for cause in CAUSES if default.differs(convention, cause)}
 
@@ -311,6 +323,13 @@ def relevance_words(relevance: str | None, threshold: float | None) -> str:
     if relevance == EVERY_ROW:
         return "every row"
     return "a grade above 0" if threshold is None else f"a grade from {threshold:g}"
+
+
+def _relevance_clause(convention: Convention) -> str:
+    """Returns which rows of the truth are relevant, and whether their relevance is ignored, as a clause."""
+    if convention.relevance == EVERY_ROW:
+        return "every row of the test set is relevant, and counts the same"
+    return f"relevant is {relevance_words(convention.relevance, convention.threshold)}"
 
 
 def _gain_words(convention: Convention) -> str:
