@@ -1,9 +1,10 @@
-"""Definitions: one run under every preset, the differences, a worked example, the population counts."""
+"""Definitions: a metric with a worked example, one run under every preset, and the population counts."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from recdash.definitions.conventions import DEFAULT
 from recdash.ui.components import widgets
 from recdash.ui.definitions import page, worked_example
 from recdash.ui.shell import frame
@@ -13,8 +14,17 @@ title = st.container()
 run = page.choose_run(view)
 by_preset = page.gather(view, run)
 with title:
-    widgets.title(page.finding(by_preset), page.subtitle(by_preset))
+    widgets.title(*page.title(by_preset))
 
+preset = widgets.choice("Preset", "p", page.titles(by_preset), DEFAULT)
+formula, example = st.columns([1, 1.25], gap="large")
+with formula:
+    worked_example.print_formula(by_preset, preset)
+with example:
+    worked_example.work_out(by_preset, preset)
+
+st.space("small")
+widgets.section(page.finding(by_preset), page.subtitle(by_preset))
 st.html(page.preset_table(by_preset))
 st.html(page.footnote(view, by_preset))
 widgets.csv_button(page.export(by_preset), "definitions")
@@ -27,14 +37,6 @@ st.html(page.entries(by_preset))
 st.space("small")
 widgets.section(*page.agreement_title(by_preset))
 st.html(page.agreement_list(by_preset))
-
-st.space("small")
-preset = widgets.choice("Preset", "p", page.titles(by_preset), page.furthest(by_preset))
-formula, example = st.columns([1, 1.25], gap="large")
-with formula:
-    worked_example.print_formula(by_preset, preset)
-with example:
-    worked_example.work_out(by_preset, preset)
 
 st.space("small")
 widgets.section(*page.ledger_title(view, by_preset))

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 from recdash.definitions.worked_example import Worked, example
 from recdash.domain.records import Run
-from recdash.metrics import define
+from recdash.metrics import METRICS, define
 from recdash.service import Workspace
 from recdash.ui.definitions import page as definitions
 from recdash.ui.definitions import worked_example
@@ -64,6 +64,8 @@ def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> N
     text = said(app)
     # one relevant item at rank 2 of 5: 1/log2(3) by default; ideal=full divides by the sum over five places
     assert "only's nDCG@5 ranges from 0.214 to 1.000 across libraries" in text
+    own = ["only's nDCG@5 is 0.631", METRICS["ndcg"].plain, "recdash: nDCG@5", "across libraries"]
+    assert sorted(own, key=text.index) == own  # the definition is read before those of libraries
     assert "RecTools 0.214 −0.417 66 % lower ndcg(gain=binary, ideal=full) every user n = 20" in text
     assert [box.label for box in app.selectbox].count("Run") == 1
 
@@ -150,9 +152,9 @@ def test_a_run_named_in_vain_is_warned_of(shown: Open) -> None:
     assert link(app)["r"] == "gone"
 
 
-def test_a_preset_that_is_unknown_gives_way_to_the_furthest(films: dict[str, str], shown: Open) -> None:
+def test_a_preset_that_is_unknown_gives_way_to_recdashs_own(films: dict[str, str], shown: Open) -> None:
     app = shown(r=films["half"], m="recall", p="nonsense")
-    assert link(app)["p"] in {"trec_eval", "recommenders", "lenskit", "capri"}
+    assert link(app)["p"] == "default"
 
 
 @pytest.mark.usefixtures("with_demo")

@@ -38,6 +38,7 @@ from recdash.formatting.tables import (
     text_columns,
 )
 from recdash.formatting.wording import listed, named_number, possessive, unavailable
+from recdash.metrics import METRICS
 from recdash.metrics.agreement import WORDS, State
 from recdash.metrics.naming import base, is_percent, metric_at
 from recdash.ui.app import cached, state
@@ -135,6 +136,18 @@ def gather(view: View, run: Run) -> PresetsOfRun:
 
 NOT_THE_LIBRARYS: Collection[State] = ("different", "not offered")
 """States of a preset whose number is not what its library computes."""
+
+
+def title(by_preset: PresetsOfRun) -> tuple[str, str]:
+    """Returns the headline with the run's value by recdash's definition, and what such a value says."""
+    value = by_preset.default["value"]
+    of_run = f"{possessive(by_preset.run.name)} {by_preset.where}"
+    says = (
+        f"is {numbers.fixed(value, by_preset.decimals)}{by_preset.unit}"
+        if is_number(value)
+        else "has no value"
+    )
+    return f"{of_run} {says}", METRICS[by_preset.metric].plain
 
 
 def finding(by_preset: PresetsOfRun) -> str:
@@ -389,12 +402,6 @@ def titles(by_preset: PresetsOfRun) -> dict[str, str]:
 def _exact(difference: float) -> str:
     """Returns the difference with its sign and three significant digits."""
     return numbers.signed(difference, numbers.places([difference]))
-
-
-def furthest(by_preset: PresetsOfRun) -> str:
-    """Returns the preset whose value differs most from the default's; the default if none is known."""
-    known = [row for row in by_preset.rows if is_number(row["difference"])]
-    return str(max(known, key=lambda row: abs(row["difference"]))["preset"]) if known else DEFAULT
 
 
 # ── which users count ──────────────────────────────────────────────────────────────────────────

@@ -33,7 +33,7 @@ def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
     row = by_preset.row(preset)
     definition = define(row["spec"])
     metric = METRICS[by_preset.metric]
-    widgets.section(f"{row['title']}: {by_preset.where}", metric.plain)
+    widgets.section(f"{row['title']}: {by_preset.where}")
     st.markdown(f"{metric.title}.\n\n$$\n{formula(definition)}\n$$")
     st.caption(LETTERS)
     hidden = (
