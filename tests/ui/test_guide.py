@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 import pytest
+from app_pages import link, lists, open_page, press, said, store
 
 from recdash.comparison.recommendation import ACTIONS
 from recdash.comparison.rules import PRESETS
@@ -132,3 +133,18 @@ def test_the_definition_of_every_metric_begins_with_what_a_value_says_to_a_reade
         assert body.startswith(metric.plain)
         assert re.search(r"\d|compare candidates", metric.plain), metric.name
         assert not re.search(r"[_\\Σ]|log[2 (]", metric.plain), metric.name
+
+
+def test_an_entry_leads_back_to_the_page_with_its_view(workspace: Workspace) -> None:
+    made = store(workspace, {"poor": lists(9), "best": lists(1)})
+    app = open_page("guide", metric="holm", back="leaderboard", e=made["films"], k="3")
+    press(app, "Back to Compare: Ranking")
+    assert "best" in said(app)
+    assert (link(app)["e"], link(app)["k"]) == (made["films"], "3")
+    assert not {"metric", "back"} & set(link(app))
+
+
+def test_an_entry_without_a_way_back_can_be_closed(workspace: Workspace) -> None:
+    workspace.experiments.create("films")
+    app = press(open_page("guide", metric="holm", back="nowhere"), "Close")
+    assert "metric" not in link(app)

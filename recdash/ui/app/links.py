@@ -150,11 +150,16 @@ def link(view: View, text: str, page: str, params: Mapping[str, str], hint: str 
     return html('<a href="{to}"{title}>{text}</a>', to=to(view, page, params), title=title, text=text)
 
 
+def of_entry(slug: str) -> dict[str, str]:
+    """Returns the address parameters of the guide for an entry that leads back to this page."""
+    return {"metric": slug, "back": state.page()}
+
+
 def to_guide(view: View, topics: Mapping[str, str]) -> Html:
     """Returns a note with links to entries of the guide; ``topics`` are {slug of the entry: text of the
     link}.
     """
-    ways = [link(view, words, "guide", {"metric": slug}) for slug, words in topics.items()]
+    ways = [link(view, words, "guide", of_entry(slug)) for slug, words in topics.items()]
     return html('<div class="rd-note"><p>In the guide: {ways}.</p></div>', ways=join(ways, ", "))
 
 
@@ -163,7 +168,7 @@ def explained(view: View, slug: str, what: str) -> Html:
     if not is_there("guide"):
         return Html("")
     mark = '<a class="rd-help" href="{to}" title="{label}" aria-label="{label}">?</a>'
-    return html(mark, to=to(view, "guide", {"metric": slug}), label=f"What is this? Guide: {what}")
+    return html(mark, to=to(view, "guide", of_entry(slug)), label=f"What is this? Guide: {what}")
 
 
 def tell_unknown(name: str, noun: str, known: Collection[str], showing: str = "another") -> None:

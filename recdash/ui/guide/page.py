@@ -12,7 +12,7 @@ from recdash.formatting.html import markdown
 from recdash.formatting.wording import unavailable
 from recdash.metrics.naming import metric_title
 from recdash.service import Workspace
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.components import widgets
 from recdash.ui.components.templates import template_button
 from recdash.ui.guide.decisions import DECIDING
@@ -125,12 +125,27 @@ def linked_first(by_slug: Mapping[str, Chapter]) -> None:
         return
     with st.container(border=True, key="guide-linked"):
         _article(articles[slug], anchor=None)
+        _way_out()
+
+
+def _way_out() -> None:
+    """Draws a button that opens the page from which the reader came; if it is not known, one that hides the
+    entry.
+    """
+    page = state.params().get("back", "")
+    if not links.is_there(page):
         st.button("Close", key="guide-close", on_click=_close)
+        return
+    state.write("back", page)
+    if st.button(f"Back to {links.title(page)}", key="guide-back"):
+        state.choose(metric=None, back=None)
+        links.go(page)
 
 
 def _close() -> None:
-    state.choose(metric=None)
-    st.query_params.pop("metric", None)
+    state.choose(metric=None, back=None)
+    for name in ("metric", "back"):
+        st.query_params.pop(name, None)
 
 
 def first_chapter(workspace: Workspace) -> str:

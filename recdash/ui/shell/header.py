@@ -84,7 +84,7 @@ def _to_help() -> None:
         _to_place("Help")
         return
     guide = navigation.tabs_of("Help")[0]
-    st.page_link(guide.page, label="Help", query_params=links.carried() | {"metric": entry})
+    st.page_link(guide.page, label="Help", query_params=links.carried() | links.of_entry(entry))
 
 
 def _show_person(person: Person) -> None:
