@@ -15,7 +15,7 @@ from recdash.stats.jackknife import LEAST_LISTS, ROUNDED, Pulls, change_interval
 
 BELOW, ABOVE = "below its guardrail", "above its guardrail"
 EXCEEDS, MAY_EXCEED = "exceeds its guardrail", "may exceed its guardrail"
-WITHIN, NO_LOSS = "within its guardrail", "no loss"
+WITHIN = "within its guardrail"
 FEW_LISTS = f"fewer than {LEAST_LISTS} users have a list"
 NOT_ASKED = "it was not requested"
 
@@ -103,9 +103,7 @@ class GuardrailResult:
             return self.word
         if self.is_broken:
             return EXCEEDS
-        if self.may_be_broken:
-            return MAY_EXCEED
-        return WITHIN if self.loss > 0 else NO_LOSS
+        return MAY_EXCEED if self.may_be_broken else WITHIN
 
     @property
     def sign(self) -> str:

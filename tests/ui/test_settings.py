@@ -85,7 +85,7 @@ def test_viewers_read_the_rules(
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.11, "ALS: ×11.0, no loss"),
+        (0.11, "ALS: ×11.0, within its guardrail"),
         (0.009, "ALS: −10.0 %, within its guardrail"),
         (0.007, "ALS: −30.0 %, exceeds its guardrail"),
     ],

@@ -8,7 +8,7 @@ from math import nan
 from recdash.charts.marks import CONTEXT_GREY, Mark
 from recdash.comparison import relative
 from recdash.comparison.cells import metric_value
-from recdash.comparison.guardrails import EXCEEDS, NO_LOSS, WITHIN
+from recdash.comparison.guardrails import EXCEEDS, WITHIN
 from recdash.decisions import Offline, Online
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Named
 from recdash.formatting import numbers
@@ -111,9 +111,8 @@ def online_value(lift: Lift, value: float | None) -> str:
 
 
 def _of_rail(rail: Guardrail) -> Tile:
-    gain = gain_of(rail)
-    sign = sign_of_change(gain)
-    word = EXCEEDS if rail.broken else WITHIN if gain is None or gain < 0 else NO_LOSS
+    sign = sign_of_change(gain_of(rail))
+    word = EXCEEDS if rail.broken else WITHIN
     value, base = (metric_value(rail.metric, value).shown for value in (rail.value, rail.base_value))
     note = f"from {base}; {rail_interval(rail)}"
     return Tile(rail.title, value, sign, relative.share(_change(rail)), word, note)
