@@ -34,8 +34,8 @@ PURPOSES: Mapping[str, Purpose] = {
     "metric-vs-k": Purpose("shows which candidate leads at which list length k", ONE_RUN),
     "precision-recall": Purpose("shows the precision and recall of each candidate at every k", ONE_RUN),
     "tradeoffs": Purpose("shows what a gain in accuracy costs in diversity, novelty or coverage", TWO_RUNS),
-    "segments": Purpose("shows for which users and items a candidate is better or worse", ONE_RUN),
-    "users": Purpose("shows which users gain and lose, with the lists of two runs", ONE_RUN),
+    "segments": Purpose("shows for which users and items a candidate is better or worse", TWO_RUNS),
+    "users": Purpose("shows which users gain and lose, with the lists of two runs", TWO_RUNS),
     "items": Purpose("shows which items each candidate recommends, and where it misses", ONE_RUN),
     "catalogue": Purpose(
         "shows which part of the catalogue each candidate recommends",
