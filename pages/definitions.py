@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.definitions.conventions import DEFAULT
 from recdash.ui.components import widgets
 from recdash.ui.definitions import page, worked_example
 from recdash.ui.shell import frame
 
 view = frame.show(with_lists=True, parts={"metric"})
 title = st.container()
-run = page.choose_run(view)
+choices = st.container(horizontal=True)
+with choices:
+    run = page.choose_run(view)
 by_preset = page.gather(view, run)
+with choices:
+    preset = page.choose_preset(by_preset)
 with title:
     widgets.title(*page.title(by_preset))
 
-preset = widgets.choice("Preset", "p", page.titles(by_preset), DEFAULT)
 formula, example = st.columns([1, 1.25], gap="large")
 with formula:
     worked_example.print_formula(by_preset, preset)

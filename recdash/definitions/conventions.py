@@ -319,29 +319,29 @@ def order_words(order: Order | None, ties: Ties) -> str:
 
 
 def relevance_words(relevance: str | None, threshold: float | None) -> str:
-    """Returns which rows of the truth are relevant, such as ``a grade from 4`` or ``every row``."""
+    """Returns which rows of the truth are relevant, such as ``relevance of 4 or more`` or ``every row``."""
     if relevance == EVERY_ROW:
         return "every row"
-    return "a grade above 0" if threshold is None else f"a grade from {threshold:g}"
+    return "relevance above 0" if threshold is None else f"relevance of {threshold:g} or more"
 
 
 def _relevance_clause(convention: Convention) -> str:
     """Returns which rows of the truth are relevant, and whether their relevance is ignored, as a clause."""
     if convention.relevance == EVERY_ROW:
         return "every row of the test set is relevant, and counts the same"
-    return f"relevant is {relevance_words(convention.relevance, convention.threshold)}"
+    return f"relevant is a row with {relevance_words(convention.relevance, convention.threshold)}"
 
 
 def _gain_words(convention: Convention) -> str:
     """Returns which rows of the truth are relevant, and whether others have a gain as well."""
     relevant = relevance_words(convention.relevance, convention.threshold)
-    return f"{relevant}; lower grades gain too" if _every_grade_gains(convention) else relevant
+    return f"{relevant}; lower relevance gains too" if _every_grade_gains(convention) else relevant
 
 
 def _together_words(convention: Convention) -> str:
     """Returns what the combination of a convention's causes adds, as a clause."""
     if _every_grade_gains(convention) and convention.users in COUNT_WITHOUT_RELEVANT_ITEM:
-        return "users without a relevant item count as well, and their lower grades have a gain"
+        return "users without a relevant item count as well, and their lower relevance has a gain"
     return "what only several of these changes together add"
 
 

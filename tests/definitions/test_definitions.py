@@ -145,13 +145,13 @@ def test_the_name_of_the_column_leaves_a_preset_free_to_ignore_it(space: Workspa
     made = space.experiments.create("films", TRUTH, depth=5, relevance="relevance")
     run_id = space.runs.add(made.id, LISTS, name="als")[0].run.id
     relevant = by_preset(space.definitions.under_presets(run_id, "recall", 2))["relevant"]
-    assert (relevant["default"], relevant["recbole"]) == ("a grade above 0", "every row")
+    assert (relevant["default"], relevant["recbole"]) == ("relevance above 0", "every row")
 
 
 def test_what_the_experiment_says_of_relevance_wins(space: Workspace) -> None:
     made = space.experiments.create("films", TRUTH, depth=5, relevance_threshold=2.0)
     run_id = space.runs.add(made.id, LISTS, name="als")[0].run.id
-    assert set(space.definitions.under_presets(run_id, "recall", 2)["relevant"]) == {"a grade from 2"}
+    assert set(space.definitions.under_presets(run_id, "recall", 2)["relevant"]) == {"relevance of 2 or more"}
 
 
 @pytest.mark.parametrize("metric", ["ndcg", "map", "precision", "mrr", "f1", "novelty", "coverage"])
@@ -227,7 +227,7 @@ def test_causes_are_told_in_words() -> None:
         "discount=lenskit (log2(max(rank, 2))) instead of log2",
         "population": "only users with recommendations count",
         "order": "by score, tied scores by item id, descending",
-        "relevance": "relevant is a grade from 1",
+        "relevance": "relevant is a row with relevance of 1 or more",
     }
     assert conventions.in_words(USUAL, USUAL) == {}
 

@@ -88,11 +88,11 @@ def test_grades_below_the_threshold_that_gain_are_told_with_the_users_they_add(
     made = workspace.experiments.create("graded", graded, depth=5, relevance_threshold=4)
     workspace.runs.add(made.id, SCORED, name="only")
     text = said(shown())
-    assert "a grade from 4; lower grades gain too" in text
-    assert "users without a relevant item count as well, and their lower grades have a gain" in text
+    assert "relevance of 4 or more; lower relevance gains too" in text
+    assert "users without a relevant item count as well, and their lower relevance has a gain" in text
     recall = said(shown(m="recall"))
-    assert recall.count("a grade from 4") == 1
-    assert "in formula, population and order. Relevant in all of them: a grade from 4." in recall
+    assert recall.count("relevance of 4 or more") == 1
+    assert "in formula, population and order. Relevant in all of them: relevance of 4 or more." in recall
 
 
 def test_who_counts_is_told_as_the_cause(films: dict[str, str], shown: Open) -> None:
@@ -254,7 +254,7 @@ def under_presets(**rows: tuple[str, float]) -> definitions.PresetsOfRun:
             "state": [state for state, _ in rows.values()],
             "value": [value for _, value in rows.values()],
             "difference": [value - default for _, value in rows.values()],
-            "relevant": "a grade above 0",
+            "relevant": "relevance above 0",
         }
     )
     run = Run("r", "films", "b", datetime(2026, 3, 1, tzinfo=UTC), 0, None, {}, {})

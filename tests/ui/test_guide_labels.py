@@ -105,7 +105,6 @@ PLAIN = {
     "Equal to the library",
     "Finding",
     "Formula",
-    "Grade",
     "Here",
     "Hit",
     "Hits lost by switching",

@@ -134,6 +134,13 @@ def gather(view: View, run: Run) -> PresetsOfRun:
     return PresetsOfRun(run, metric, view.k, presets, causes)
 
 
+def choose_preset(by_preset: PresetsOfRun) -> str:
+    """Draws the choice of the preset whose formula is shown, at first recdash's own, and returns it."""
+    titles = {row["preset"]: row["title"] for row in by_preset.rows}
+    value = state.option("p", DEFAULT, list(titles))
+    return widgets.select("Preset", "p", titles, value, "definitions-preset", widgets.BOX)
+
+
 NOT_THE_LIBRARYS: Collection[State] = ("different", "not offered")
 """States of a preset whose number is not what its library computes."""
 
@@ -392,11 +399,6 @@ def why(by_preset: PresetsOfRun, row: Row) -> str:
 
 def _named(cause: Row) -> str:
     return f"{TITLES[cause['cause']].lower()} ({cause['words']})"
-
-
-def titles(by_preset: PresetsOfRun) -> dict[str, str]:
-    """Returns {preset: title} of the presets that can be chosen."""
-    return {row["preset"]: row["title"] for row in by_preset.rows}
 
 
 def _exact(difference: float) -> str:

@@ -23,7 +23,7 @@ MOST_LINES = 12
 DECIMALS = 4
 LETTERS = (
     "$k$: the cutoff; $m$: number of relevant items of the user; $r_j$: rank of the $j$-th hit; $g_j$: its "
-    "grade; $g^*_i$: all grades, best first; $L$: the list."
+    "relevance; $g^*_i$: that of all relevant items, best first; $L$: the list."
 )
 MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
 
@@ -96,8 +96,8 @@ def heading(worked: Worked, chosen: str) -> Html:
     """Returns a sentence on which user's list it is, and which items are relevant."""
     if chosen == "small":
         text = (
-            "The list x, a, y, b with k = 5. The relevant items are a (grade 3), b (grade 1) and c (grade "
-            f"2), so m\u00a0=\u00a0{worked.m}; the list misses c. Item y was judged not relevant, x was not "
+            "The list x, a, y, b with k = 5. The relevant items are a (relevance 3), b (1) and c "
+            f"(2), so m\u00a0=\u00a0{worked.m}; the list misses c. Item y was judged not relevant, x was not "
             "judged."
         )
         if reads_train(worked.spec):
@@ -113,7 +113,7 @@ def heading(worked: Worked, chosen: str) -> Html:
 
 
 def places_table(worked: Worked) -> Html:
-    texts, sums = text_columns("Item", "Hit"), number_columns("Grade", "Credit", "Sum so far")
+    texts, sums = text_columns("Item", "Hit"), number_columns("Relevance", "Credit", "Sum so far")
     columns = [*number_columns("Position"), *texts, *sums]
     return table_html(columns, rows(worked), kind="rd-small")
 
