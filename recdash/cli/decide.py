@@ -33,6 +33,8 @@ review_option = click.option(
 baseline_option = click.option("--baseline", help="Name of the baseline (default: the experiment's).")
 metric_option = click.option("--metric", help="A metric with its cutoff, such as ndcg@10.")
 
+test_option = click.option("--test", help="Name of the A/B test of --variant (default: the newest).")
+
 
 @click.command()
 @experiment_option
@@ -40,7 +42,7 @@ metric_option = click.option("--metric", help="A metric with its cutoff, such as
 @click.option("--text", required=True, help="Why.")
 @click.option("--run", help="Name of the run the decision is about.")
 @click.option("--variant", help="Variant of an A/B test that the decision is about, where no run is stored.")
-@click.option("--test", help="Name of the A/B test of --variant (default: the newest).")
+@test_option
 @click.option("--review", "wanted", help="The review that the decision closes: its id or its candidate.")
 @click.option("--although", default="", help="Reason for approving with a failed checklist item.")
 @click.option("--supersedes", help="Id of the decision to replace, or 'last'.")
@@ -63,7 +65,7 @@ def decide(
     author: str,
 ) -> None:
     """Record a decision with the current numbers. It can be replaced later but never edited."""
-    _refuse_unused(outcome, variant, {"--test": test, "--baseline": baseline, "--metric": metric})
+    refuse_unused(variant, {"--test": test, "--baseline": baseline, "--metric": metric})
     workspace, stored = open_experiment(experiment)
     review = None if wanted is None else review_wanted(workspace, stored.id, wanted)
     by_name = run_ids(workspace, stored.id, archived=True)
@@ -88,11 +90,9 @@ def decide(
         say(f"note: {line}", err=True)
 
 
-def _refuse_unused(outcome: str, variant: str | None, given: Mapping[str, str | None]) -> None:
-    """Raises UsageError for an option that the decision would not use, and for a variant that "needs" an A/B
-    test.
-
-    ``given`` is {option: value}.
+def refuse_unused(variant: str | None, given: Mapping[str, str | None]) -> None:
+    """Raises UsageError for an option that a decision or proposal would not use; ``given`` is {option:
+    value}.
     """
     if variant is None:
         if given["--test"] is not None:
@@ -101,8 +101,6 @@ def _refuse_unused(outcome: str, variant: str | None, given: Mapping[str, str | 
     for option in ("--baseline", "--metric"):
         if given[option] is not None:
             raise click.UsageError(f"{option} is of a decision on a run; leave it out with --variant.")
-    if OUTCOMES[outcome] == "needs A/B":
-        raise click.UsageError(f"'{variant}' is in an A/B test already. Choose another outcome.")
 
 
 @click.command()

@@ -15,8 +15,10 @@ from recdash.cli.decide import (
     decision_facts,
     metric_option,
     query_wanted,
+    refuse_unused,
     review_option,
     review_wanted,
+    test_option,
 )
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
 from recdash.cli.output import aligned
@@ -36,19 +38,37 @@ def review() -> None:
 
 @review.command()
 @experiment_option
-@click.option("--run", required=True, help="Name of the candidate.")
+@click.option("--run", help="Name of the candidate.")
+@click.option("--variant", help="Variant of an A/B test to propose, where no run is stored.")
+@test_option
 @baseline_option
 @metric_option
 @text_option
 @author_option
 def propose(
-    experiment: str, run: str, baseline: str | None, metric: str | None, text: str, author: str
+    *,
+    experiment: str,
+    run: str | None,
+    variant: str | None,
+    test: str | None,
+    baseline: str | None,
+    metric: str | None,
+    text: str,
+    author: str,
 ) -> None:
     """Propose a candidate for approval."""
+    if (run is None) == (variant is None):
+        raise click.UsageError("Name a candidate: either --run or --variant.")
+    refuse_unused(variant, {"--test": test, "--baseline": baseline, "--metric": metric})
     workspace, stored = open_experiment(experiment)
-    run_id = run_named(run_ids(workspace, stored.id, archived=True), run)
+    run_id = None if run is None else run_named(run_ids(workspace, stored.id, archived=True), run)
     query = query_wanted(workspace, stored.id, run_id, baseline, metric)
-    _say_state(workspace.reviews.propose(stored.id, run_id, query, text=text, author=author))
+    test_id = None if test is None else workspace.online_tests.named(stored.id, test).id
+    _say_state(
+        workspace.reviews.propose(
+            stored.id, run_id, query, text=text, author=author, variant=variant, test=test_id
+        )
+    )
 
 
 @review.command()
@@ -66,14 +86,15 @@ def offline(experiment: str, wanted: str | None, text: str, author: str) -> None
 @review.command()
 @experiment_option
 @review_option
-@click.option("--test", help="Name of the A/B test (default: the newest).")
+@click.option("--test", help="Name of the A/B test (default: the newest that tested the candidate).")
 @text_option
 @author_option
 def online(experiment: str, wanted: str | None, test: str | None, text: str, author: str) -> None:
     """Attach the current results of an A/B test of the candidate."""
     workspace, stored = open_experiment(experiment)
     review_ = review_wanted(workspace, stored.id, wanted)
-    chosen = workspace.online_tests.named(stored.id, test)
+    tests = workspace.reviews.tests_for(review_.id)
+    chosen = tests[0] if test is None and tests else workspace.online_tests.named(stored.id, test)
     _say_state(workspace.reviews.add_online_evidence(review_.id, chosen.id, text, author=author))
 
 
@@ -136,6 +157,7 @@ def _facts(review_: Review) -> dict[str, Any]:
     return {
         "id": review_.id,
         "run": review_.about,
+        "variant": review_.subject.variant.name if review_.subject.variant else None,
         "state": review_.state,
         "next": review_.missing or None,
         "proposed": review_.entry.created.isoformat(),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
 from recdash.comparison.cells import from_to
-from recdash.decisions.snapshot import Difference, Guardrail, Lift, Offline, Online
+from recdash.decisions.snapshot import Difference, Guardrail, Lift, Novelty, Offline, Online, SubjectKind
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, lowered, many, shown, small
 
@@ -27,6 +27,8 @@ TITLES = {
     "Split of users": "Split of users in the A/B test",
     "Slices": "Segments of users",
     "Agreement": "Agreement of offline and online",
+    "Lift": "Lift over the control",
+    "Online guardrails": "Guardrails of the A/B test",
 }
 """Names that people see instead of stored ones that say too little alone."""
 QUESTIONS = {
@@ -35,6 +37,10 @@ QUESTIONS = {
     "Split of users": "The A/B test put users into variants as planned (SRM)",
     "Slices": "No segment of users is worse off; segments of items are not counted",
     "Agreement": "Offline and online agree, or the difference is explained",
+    "Lift": "At least one goal of the A/B test won and none lost",
+    "Online guardrails": "No guardrail of the A/B test is broken, and none is inconclusive",
+    "Sample size": "The planned sample size is reached, or the gain also holds under continuous monitoring",
+    "Novelty effect": "The gain does not fade with the days since users first saw the variant",
 }
 
 
@@ -63,15 +69,26 @@ class ChecklistItem:
 CHECKLIST = TypeAdapter(tuple[ChecklistItem, ...])
 
 
-def checklist(offline: Offline | None, online: Sequence[Online]) -> tuple[ChecklistItem, ...]:
-    """Returns all items of the checklist, judged by the attached evidence."""
-    return (
-        _gain(offline, online),
-        _guardrails(offline, online),
-        _split(online),
-        _slices(offline),
-        _agreement(offline, online),
-    )
+class Evidence(NamedTuple):
+    """The evidence that the checks judge."""
+
+    offline: Offline | None
+    online: Sequence[Online]
+
+    def of_role(self, role: str) -> list[Lift]:
+        """Returns the lifts of all attached A/B tests in metrics of this role."""
+        return [lift for test in self.online for lift in test.of_role(role)]
+
+
+Check = Callable[[Evidence], ChecklistItem]
+
+
+def checklist(
+    offline: Offline | None, online: Sequence[Online], kind: SubjectKind = "run"
+) -> tuple[ChecklistItem, ...]:
+    """Returns all items of the checklist for a subject of this kind, judged by the attached evidence."""
+    evidence = Evidence(offline, online)
+    return tuple(check(evidence) for check in CHECKS[kind])
 
 
 def not_holding(items: Iterable[ChecklistItem]) -> list[ChecklistItem]:
@@ -89,7 +106,7 @@ def shortcomings(items: Sequence[ChecklistItem]) -> str:
     ):
         names = [lowered(item.title) for item in items if item.state == state]
         if names:
-            is_plural = len(names) > 1 or names[0] in {"guardrails", "segments of users"}
+            is_plural = len(names) > 1 or names[0].startswith(("guardrails", "segments"))
             texts.append(f"{listed(names)} {plural if is_plural else singular}")
     return "; ".join(texts)
 
@@ -105,48 +122,64 @@ _ALSO = {
 }
 
 
-def _gain(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
+def _gain(evidence: Evidence) -> ChecklistItem:
+    offline = evidence.offline
     if offline is None:
         return ChecklistItem("Gain", UNKNOWN, NO_OFFLINE)
     own = offline.own
     if own is None:
         apart = offline.apart.get(offline.subject.run.name if offline.subject.run else "", "")
         return ChecklistItem("Gain", UNKNOWN, f"There is no difference from the baseline. {apart}".strip())
-    online_state, online_text = _goals(online)
+    online_state, online_text = _online_goals(evidence)
     offline_state = _BY_WORD.get(own.word, UNKNOWN)
     offline_text = _ALSO.get(own.word, own.word).format(base=offline.name(own.baseline))
-    lines = (difference_text(own), *(lift_text(lift) for test in online for lift in test.of_role("goal")))
+    lines = (difference_text(own), *map(lift_text, evidence.of_role("goal")))
     state = worst([offline_state, online_state])
     return ChecklistItem("Gain", state, f"Offline {offline_text}; {online_text}", lines)
 
 
-def _goals(online: Sequence[Online]) -> tuple[ItemState, str]:
-    """Returns state and text of the online goals. They fail if one is lost, whatever was won; inconclusive
-    goals do not count.
-    """
-    if not online:
+def _online_goals(evidence: Evidence) -> tuple[ItemState, str]:
+    """Returns state and text of the online goals, as the end of a sentence on the offline result."""
+    goals = evidence.of_role("goal")
+    if not evidence.online:
         return UNKNOWN, "online unknown: no A/B test is attached."
-    goals = [lift for test in online for lift in test.of_role("goal")]
+    if not goals:
+        return UNKNOWN, "the A/B test has no goal."
+    state, text = _goals(goals)
+    return state, f"online {text}"
+
+
+def _goals(goals: Sequence[Lift]) -> tuple[ItemState, str]:
+    """Returns state and text of goals. They fail if one is lost, whatever was won; inconclusive goals do not
+    count.
+    """
     for word, state, does in (("worse", FAILS, "lost"), ("better", HOLDS, "won")):
         titles = [lowered(lift.title) for lift in goals if lift.word == word]
         if titles:
-            return state, f"online it {does} {some(titles)}."
-    return UNKNOWN, "online no goal is significant." if goals else "the A/B test has no goal."
+            return state, f"it {does} {some(titles)}."
+    return UNKNOWN, "no goal is significant."
+
+
+def _lift(evidence: Evidence) -> ChecklistItem:
+    """Returns the item on the goals of a variant; its reason begins with the first goal."""
+    goals = evidence.of_role("goal")
+    if not goals:
+        return ChecklistItem("Lift", UNKNOWN, "The A/B test has no goal." if evidence.online else NO_TEST)
+    state, text = _goals(goals)
+    first = f"{lift_text(goals[0])}."
+    reason = first if len(goals) == 1 else f"{first} {capital(text)}"
+    return ChecklistItem("Lift", state, reason, tuple(map(lift_text, goals)))
 
 
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────
 
 
-def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
-    rails = offline.guardrails if offline else ()
-    lifts = [lift for test in online for lift in test.of_role("guardrail")]
+def _guardrails(evidence: Evidence) -> ChecklistItem:
+    offline, online = evidence
+    rails, lifts = offline.guardrails if offline else (), evidence.of_role("guardrail")
     lines = (*map(rail_text, rails), *map(lift_text, lifts))
-    broken = [lowered(rail.title) for rail in rails if rail.broken]
-    broken += [lowered(lift.title) for lift in lifts if lift.word == "broken"]
-    if broken:
-        reason = f"{capital(some(broken))} lost more than the guardrail allows"
-        also = _inconclusive([lift for lift in lifts if lift.word != "broken"])
-        return ChecklistItem("Guardrails", FAILS, f"{'; '.join(filter(None, (reason, also)))}.", lines)
+    if broken := _broken(rails, lifts):
+        return ChecklistItem("Guardrails", FAILS, broken, lines)
     if unknown := _why_rails_unknown(offline, online, lifts):
         return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
     if not rails and not lifts:
@@ -155,11 +188,41 @@ def _guardrails(offline: Offline | None, online: Sequence[Online]) -> ChecklistI
     return ChecklistItem("Guardrails", HOLDS, f"Within the guardrail: {every}.", lines)
 
 
+def _online_guardrails(evidence: Evidence) -> ChecklistItem:
+    name, rails = "Online guardrails", evidence.of_role("guardrail")
+    lines = tuple(map(lift_text, rails))
+    if not rails:
+        reason = "The A/B test has no guardrail metric." if evidence.online else NO_TEST
+        return ChecklistItem(name, UNKNOWN, reason)
+    if broken := _broken((), rails):
+        return ChecklistItem(name, FAILS, broken, lines)
+    if inconclusive := _inconclusive(rails):
+        return ChecklistItem(name, UNKNOWN, f"{capital(inconclusive)}.", lines)
+    return ChecklistItem(name, HOLDS, f"Within the guardrail: {some(_titles(rails))}.", lines)
+
+
+def _titles(lifts: Sequence[Lift]) -> list[str]:
+    return [lowered(lift.title) for lift in lifts]
+
+
+def _broken(rails: Sequence[Guardrail], lifts: Sequence[Lift]) -> str:
+    """Returns a sentence on the guardrails that are broken, and on those of A/B tests that may be; empty if
+    none is broken.
+    """
+    broken = [lowered(rail.title) for rail in rails if rail.broken]
+    broken += _titles([lift for lift in lifts if lift.word == "broken"])
+    if not broken:
+        return ""
+    reason = f"{capital(some(broken))} lost more than the guardrail allows"
+    also = _inconclusive([lift for lift in lifts if lift.word != "broken"])
+    return f"{'; '.join(filter(None, (reason, also)))}."
+
+
 def _inconclusive(lifts: Sequence[Lift]) -> str:
     """Returns the guardrails of A/B tests that may be broken, such as ``online sessions per user is
     inconclusive``; empty if all hold.
     """
-    names = [lowered(lift.title) for lift in lifts if lift.word != HOLDS]
+    names = _titles([lift for lift in lifts if lift.word != HOLDS])
     return f"online {some(names)} {'is' if len(names) == 1 else 'are'} inconclusive" if names else ""
 
 
@@ -182,8 +245,8 @@ def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts:
 # ── the split of users ───────────────────────────────────────────────────────────────────────
 
 
-def _split(online: Sequence[Online]) -> ChecklistItem:
-    name = "Split of users"
+def _split(evidence: Evidence) -> ChecklistItem:
+    name, online = "Split of users", evidence.online
     if not online:
         return ChecklistItem(name, UNKNOWN, NO_TEST)
     lines = tuple(map(split_text, online))
@@ -203,10 +266,53 @@ def _split(online: Sequence[Online]) -> ChecklistItem:
     return ChecklistItem(name, HOLDS, reason, lines)
 
 
+# ── sample size and novelty effect ───────────────────────────────────────────────────────────
+
+
+def _sample_size(evidence: Evidence) -> ChecklistItem:
+    """Returns the item on the planned sample size. An earlier end does no harm if the always-valid interval
+    confirms all that is significant.
+    """
+    name, goals = "Sample size", evidence.of_role("goal")
+    if not evidence.online or not goals:
+        return ChecklistItem(name, UNKNOWN, "The A/B test has no goal." if evidence.online else NO_TEST)
+    n, planned = goals[0].n + goals[0].control_n, evidence.online[0].rules.get("planned_users")
+    if planned and n >= planned:
+        reason = f"{numbers.users(n)}; {numbers.count(planned)} were planned."
+        return ChecklistItem(name, HOLDS, reason)
+    size = (
+        f"{numbers.count(n)} of {numbers.count(planned)} planned users" if planned else "No size was planned"
+    )
+    significant = [lift for lift in goals if lift.word in _BY_WORD]
+    if significant and all(lift.is_always_valid for lift in significant):
+        titles = some(_titles(significant))
+        return ChecklistItem(name, HOLDS, f"{size}, but the result in {titles} holds however often you look.")
+    if planned:
+        return ChecklistItem(name, FAILS, f"{size}: {numbers.count(planned - n)} are missing.")
+    return ChecklistItem(name, UNKNOWN, f"{size}, so it is unknown whether the test was stopped early.")
+
+
+def _novelty(evidence: Evidence) -> ChecklistItem:
+    name = "Novelty effect"
+    if not evidence.online:
+        return ChecklistItem(name, UNKNOWN, NO_TEST)
+    novelty = evidence.online[0].novelty or Novelty(note="it was not recorded")
+    if novelty.warning:
+        return ChecklistItem(name, FAILS, f"{novelty.warning.rstrip('.')}.")
+    if novelty.p is None or novelty.early_lift is None or novelty.late_lift is None:
+        return ChecklistItem(name, UNKNOWN, f"No novelty effect could be measured: {novelty.note}.")
+    percents = [100 * novelty.early_lift, 100 * novelty.late_lift]
+    early, late = (f"{numbers.signed(lift, numbers.places(percents))} %" for lift in percents)
+    p = numbers.p_equals(novelty.p)
+    reason = f"The gain does not fade significantly: {lowered(novelty.title)} {early} at first, {late} later."
+    return ChecklistItem(name, HOLDS, reason, (f"Change over the days since exposure: {p}",))
+
+
 # ── segments ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _slices(offline: Offline | None) -> ChecklistItem:
+def _slices(evidence: Evidence) -> ChecklistItem:
+    offline = evidence.offline
     if offline is None:
         return ChecklistItem("Slices", UNKNOWN, NO_OFFLINE)
     slices = offline.slices
@@ -224,7 +330,8 @@ def _slices(offline: Offline | None) -> ChecklistItem:
 # ── agreement ────────────────────────────────────────────────────────────────────────────────
 
 
-def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistItem:
+def _agreement(evidence: Evidence) -> ChecklistItem:
+    offline, online = evidence
     if not online:
         return ChecklistItem("Agreement", UNKNOWN, NO_TEST if offline else NO_OFFLINE)
     sides = [side for test in online for side in test.sides]
@@ -242,6 +349,13 @@ def _agreement(offline: Offline | None, online: Sequence[Online]) -> ChecklistIt
     if same:
         return ChecklistItem("Agreement", HOLDS, f"Offline and online agree on {some(same)}.", lines)
     return ChecklistItem("Agreement", UNKNOWN, "No metric is significant both offline and online.", lines)
+
+
+CHECKS: Mapping[SubjectKind, tuple[Check, ...]] = {
+    "run": (_gain, _guardrails, _split, _slices, _agreement),
+    "variant": (_lift, _online_guardrails, _split, _sample_size, _novelty),
+}
+"""The checks of the checklist for each kind of subject, in the order of the items."""
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────
@@ -314,6 +428,5 @@ def split_text(test: Online) -> str:
     users = (
         ", ".join(f"{name} {numbers.count(n)}" for name, n in test.users.items()) or "unknown number of users"
     )
-    p = numbers.p_value(test.srm_p)
-    srm = "no SRM check" if test.srm_p is None else f"SRM p {p}" if "<" in p else f"SRM p = {p}"
+    srm = "no SRM check" if test.srm_p is None else f"SRM {numbers.p_equals(test.srm_p)}"
     return f"{test.test.name}: {users}; {srm}"

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from recdash.decisions.checklist import CHECKLIST, ChecklistItem, checklist, shortcomings
-from recdash.decisions.snapshot import OFFLINE, ONLINE, SUBJECT, Offline, Online, Subject
+from recdash.decisions.snapshot import OFFLINE, ONLINE, SUBJECT, Offline, Online, Subject, SubjectKind
 from recdash.domain.journal import Entry, Outcome
 
 State = Literal["proposed", "offline evidence", "online evidence", "approved", "rejected"]
@@ -22,6 +22,11 @@ LABELS: Mapping[Outcome, str] = {
     "inconclusive": "Inconclusive",
     "needs A/B": "Needs A/B",
 }
+STEPS: Mapping[SubjectKind, tuple[State, ...]] = {
+    "run": ("proposed", "offline evidence", "online evidence"),
+    "variant": ("proposed", "online evidence"),
+}
+"""The states of an open review, in order; a variant of an A/B test has no offline evidence."""
 CLOSING: Mapping[Outcome, State] = {"ship": "approved", "do not ship": "rejected"}
 """The outcomes that close a review, and the state that they give it; with any other outcome it stays open."""
 
@@ -178,16 +183,31 @@ class Review(AboutSubject):
     @cached_property
     def checklist(self) -> tuple[ChecklistItem, ...]:
         """Returns the checklist for the attached evidence. A closed review accepts no further evidence."""
-        return checklist(self.offline, self.online)
+        return checklist(self.offline, self.online, self.subject.kind)
+
+    @property
+    def steps(self) -> tuple[State, ...]:
+        """Returns the states that the review has while it is open, in order."""
+        return STEPS[self.subject.kind]
+
+    @property
+    def has_evidence(self) -> bool:
+        """Returns whether its first evidence is attached: offline of a run, online of a variant."""
+        return bool(self.offline if self.subject.variant is None else self.online)
 
     @property
     def missing(self) -> str:
         """Returns the next step of the review, as a sentence; empty if it is closed."""
-        return {
-            "proposed": "Attach the offline evidence: the current numbers.",
-            "offline evidence": f"Attach an A/B test in which a variant served {self.about}.",
-            "online evidence": "Approve or reject it.",
-        }.get(self.state, "")
+        if not self.is_open:
+            return ""
+        variant = self.subject.variant
+        tested = f"Attach an A/B test in which a variant served {self.about}."
+        attach: Mapping[State, str] = {
+            "offline evidence": "Attach the offline evidence: the current numbers.",
+            "online evidence": tested if variant is None else f"Attach the results of {variant.test.name}.",
+        }
+        following = self.steps[self.steps.index(self.state) + 1 :]
+        return attach[following[0]] if following else "Approve or reject it."
 
 
 def offline_of(entry: Entry) -> Offline | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
 from recdash.comparison import ComparisonQuery
 from recdash.metrics.naming import metric_title
+
+SubjectKind = Literal["run", "variant"]
+"""What a review or decision is about: a run (or all runs), or a variant of an A/B test."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +23,13 @@ class Named:
     name: str
 
 
-def _without_variant(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns the fields as a dict, without the variant of a subject that has none, as in older entries."""
-    return {name: value for name, value in fields if (name, value) != ("variant", None)}
+NEWER: Mapping[str, Any] = {"variant": None, "novelty": None, "is_always_valid": False}
+"""{field that older entries lack: its value if it says nothing}."""
+
+
+def _as_before(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the fields as a dict, without newer fields that say nothing, as in older entries."""
+    return {name: value for name, value in fields if name not in NEWER or value is not NEWER[name]}
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,10 @@ class Subject:
         return (self.variant.test.id, self.variant.name) if self.variant else ()
 
     @property
+    def kind(self) -> SubjectKind:
+        return "variant" if self.variant is not None else "run"
+
+    @property
     def where(self) -> str:
         """Returns the metric with its cutoff, such as ``nDCG@10``; of a variant, its A/B test."""
         if self.variant is not None:
@@ -83,7 +94,7 @@ class Subject:
         return ComparisonQuery(runs, self.baseline.id, self.metric, self.k)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self, dict_factory=_without_variant)
+        return asdict(self, dict_factory=_as_before)
 
 
 # ── offline ──────────────────────────────────────────────────────────────────────────────────
@@ -205,7 +216,7 @@ class Offline:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
-        return asdict(self, dict_factory=_without_variant)
+        return asdict(self, dict_factory=_as_before)
 
 
 # ── online ───────────────────────────────────────────────────────────────────────────────────
@@ -228,12 +239,30 @@ class OnlineDefinition:
 
 
 @dataclass(frozen=True)
+class Novelty:
+    """The lift of the first goal (``title``) in the first days since exposure and in later days, over the
+    same users.
+
+    ``p`` is of the change between both; None if it could not be tested, and ``note`` says why. ``warning`` is
+    the sentence of a novelty effect in any goal; empty without one.
+    """
+
+    title: str = ""
+    early_lift: float | None = None
+    late_lift: float | None = None
+    p: float | None = None
+    warning: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Lift:
     """One online metric of the variant that served the subject, compared with control.
 
     ``lift`` is a share of control's value. ``low`` and ``high`` are the ends of its interval, corrected over
     the goals, which decides the finding ``word``. ``n`` is the number of users; ``numerator`` and
-    ``denominator`` are sums over them. Numbers that could not be computed are None.
+    ``denominator`` are sums over them. Numbers that could not be computed are None. ``is_always_valid`` is
+    True if the always-valid interval confirms the finding; False in snapshots of older releases.
     """
 
     metric: str
@@ -255,6 +284,7 @@ class Lift:
     p_corrected: float | None
     word: str
     note: str = ""
+    is_always_valid: bool = False
 
     @property
     def gained(self) -> float | None:
@@ -277,7 +307,10 @@ class OfflineOnlineSnapshot:
 
 @dataclass(frozen=True)
 class Online:
-    """The results of one A/B test for the subject. ``srm_p`` is the p of the SRM test; None if unknown."""
+    """The results of one A/B test for the subject. ``srm_p`` is the p of the SRM test; None if unknown.
+
+    ``novelty`` is None if the subject is a run.
+    """
 
     subject: Subject
     test: Named
@@ -292,6 +325,7 @@ class Online:
     sides: tuple[OfflineOnlineSnapshot, ...] = ()
     definitions: tuple[OnlineDefinition, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
+    novelty: Novelty | None = None
 
     @property
     def split(self) -> str:
@@ -307,7 +341,7 @@ class Online:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
-        return asdict(self, dict_factory=_without_variant)
+        return asdict(self, dict_factory=_as_before)
 
 
 SUBJECT, OFFLINE, ONLINE = TypeAdapter(Subject), TypeAdapter(Offline), TypeAdapter(tuple[Online, ...])

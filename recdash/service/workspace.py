@@ -152,9 +152,10 @@ class Workspace:
         """Returns the services for reviews and decisions, which write as the context's person at the
         context's time.
         """
-        journal, subjects = journal or Journal(context), Subjects(context, self.queries)
+        journal = journal or Journal(context)
+        subjects = Subjects(context, self.queries, self.online_tests)
         return (
-            Reviews(context, self.online_tests, self._snapshots, journal, subjects),
+            Reviews(context, self._snapshots, journal, subjects),
             Decisions(context, self.online_tests, self._snapshots, journal, subjects),
         )
 

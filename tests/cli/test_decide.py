@@ -139,10 +139,7 @@ def test_an_experiment_without_decisions_says_so(output: Any) -> None:
             ("decide", "--outcome", "ship", "--variant", "B", "--baseline", "als", "--text", "Yes."),
             "--baseline is of a decision on a run",
         ),
-        (
-            ("decide", "--outcome", "needs-ab", "--variant", "B", "--text", "Yes."),
-            "'B' is in an A/B test already",
-        ),
+        (("review", "propose"), "either --run or --variant"),
         (("review", "offline"), "No review is open"),
         (("review", "propose", "--run", "popular"), "it is the baseline itself"),
     ],
@@ -177,3 +174,15 @@ def test_a_variant_is_decided_on_where_no_run_is_stored(run: Recdash, filled: Fi
     assert result.stdout.startswith("Ship: B (")
     (decision,) = as_json(run, "decisions", "--experiment", "shop")["decisions"]
     assert (decision["run"], decision["variant"], decision["metric"]) == (None, "B", "A/B test checkout")
+    again = run("decide", *words, "--outcome", "needs-ab")
+    assert "'B' is in an A/B test already" in again.output
+    shop = ("--experiment", "shop")
+    proposed = run("review", "propose", *shop, "--variant", "B")
+    assert proposed.stdout.startswith("B: proposed ("), proposed.output
+    assert "next: Attach the results of checkout." in proposed.stderr
+    assert run("review", "online", *shop).stdout.startswith("B: online evidence (")
+    assert "Lift over the control" in run("review", "show", *shop).stdout
+    (shown,) = as_json(run, "review", "show", *shop)["reviews"]
+    assert (shown["run"], shown["variant"], len(shown["checklist"])) == ("B", "B", 5)
+    words = ("--outcome", "ship", "--text", "More.", "--although", "It was planned.")
+    assert run("decide", *shop, "--review", "B", *words).stdout.startswith("Ship: B (")

@@ -19,7 +19,16 @@ from recdash.decisions import (
     shortcomings,
 )
 from recdash.decisions.changes_since import Changed, offline_changes, online_changes
-from recdash.decisions.snapshot import OFFLINE, ONLINE, Difference, Guardrail, Lift, OfflineOnlineSnapshot
+from recdash.decisions.snapshot import (
+    OFFLINE,
+    ONLINE,
+    Difference,
+    Guardrail,
+    Lift,
+    Novelty,
+    OfflineOnlineSnapshot,
+    Variant,
+)
 
 SUBJECT = Subject(Named("als", "ALS"), Named("pop", "Popular"), "ndcg", 10)
 
@@ -368,3 +377,103 @@ def test_a_test_that_is_counted_otherwise_is_told() -> None:
         Changed("Watch time", "11.0 (+10.0 %, better)", "10.1 (+1.00 %, inconclusive)"),
         Changed("Sessions per user", "11.0 (+10.0 %, holds)", "no longer counted"),
     ]
+
+
+# ── a variant without a run ──────────────────────────────────────────────────────────────────
+
+VARIANT = Subject(None, None, "ndcg", 10, variant=Variant(Named("t", "home page"), "new"))
+STEADY = Novelty("Watch time", 0.11, 0.09, 0.4)
+
+
+def of_test(
+    *lifts: Lift, planned: int | None = 800, novelty: Novelty | None = STEADY, **other: Any
+) -> Online:
+    rules = {"planned_users": planned} if planned else {}
+    return replace(online(*lifts, **other), subject=VARIANT, rules=rules, novelty=novelty)
+
+
+def of_variant(name: str, *evidence: Online) -> tuple[str, str]:
+    found = next(one for one in checklist(None, evidence, "variant") if one.name == name)
+    return found.state, found.reason
+
+
+def test_the_checklist_of_a_variant_asks_only_for_the_test() -> None:
+    names = ["Lift", "Online guardrails", "Split of users", "Sample size", "Novelty effect"]
+    items = checklist(None, [of_test()], "variant")
+    assert [(one.name, one.state) for one in items] == [(name, "holds") for name in names]
+    assert all(one.question for one in items)
+    assert {one.reason for one in checklist(None, [], "variant")} == {NO_TEST}
+    assert shortcomings(checklist(None, [of_test(lift("better"))], "variant")) == (
+        "guardrails of the A/B test are not known yet"
+    )
+
+
+CHANGE = "Watch time online: +10.0 % (95 % CI +5.0 to +15.0 %), n = 410 / 400"
+SIZE = "Sample size"
+EARLY = "810 of 2,000 planned users"
+FADED = "Novelty effect: the lift in watch time fades for the same users: +9 % at first, +1 % later"
+
+
+@pytest.mark.parametrize(
+    ("name", "evidence", "state", "reason"),
+    [
+        ("Lift", of_test(), "holds", f"{CHANGE}, better."),
+        ("Lift", of_test(lift("not settled")), "not known yet", f"{CHANGE}, inconclusive."),
+        (
+            "Lift",
+            of_test(lift("better"), lift("worse", title="Plays")),
+            "fails",
+            f"{CHANGE}, better. It lost plays.",
+        ),
+        ("Lift", of_test(lift("holds", "guardrail")), "not known yet", "The A/B test has no goal."),
+        (
+            "Online guardrails",
+            of_test(lift("broken", "guardrail", "Visits")),
+            "fails",
+            "Visits lost more than the guardrail allows.",
+        ),
+        (
+            "Online guardrails",
+            of_test(lift("not settled", "guardrail", "Visits")),
+            "not known yet",
+            "Online visits is inconclusive.",
+        ),
+        ("Split of users", of_test(p=1e-5), "fails", BROKEN),
+        (SIZE, of_test(), "holds", "810 users; 800 were planned."),
+        (SIZE, of_test(planned=2000), "fails", f"{EARLY}: 1,190 are missing."),
+        (
+            SIZE,
+            of_test(lift("better", is_always_valid=True), planned=2000),
+            "holds",
+            f"{EARLY}, but the result in watch time holds however often you look.",
+        ),
+        (
+            SIZE,
+            of_test(planned=None),
+            "not known yet",
+            "No size was planned, so it is unknown whether the test was stopped early.",
+        ),
+        (
+            "Novelty effect",
+            of_test(),
+            "holds",
+            "The gain does not fade significantly: watch time +11.0 % at first, +9.0 % later.",
+        ),
+        ("Novelty effect", of_test(novelty=replace(STEADY, warning=FADED)), "fails", f"{FADED}."),
+        (
+            "Novelty effect",
+            of_test(novelty=Novelty(note="it takes data of several days")),
+            "not known yet",
+            "No novelty effect could be measured: it takes data of several days.",
+        ),
+    ],
+)
+def test_each_check_of_a_variant_says_what_it_found(
+    name: str, evidence: Online, state: str, reason: str
+) -> None:
+    assert of_variant(name, evidence) == (state, reason)
+
+
+def test_the_novelty_effect_is_read_as_it_was_written() -> None:
+    assert ONLINE.validate_python((of_test().as_dict(),)) == (of_test(),)
+    assert "novelty" not in online().as_dict()

@@ -418,7 +418,7 @@ def test_a_closed_review_takes_no_more_evidence(
     space.decisions.decide(ids["films"], "do not ship", about=review.id, text="No.")
     for attach in (lambda: space.reviews.add_offline_evidence(review.id),
                    lambda: space.reviews.add_online_evidence(review.id, test.id)):  # fmt: skip
-        with pytest.raises(InputError, match="Replace its decision, or propose the run again"):
+        with pytest.raises(InputError, match="Replace its decision, or propose the candidate again"):
             attach()
 
 
@@ -759,12 +759,81 @@ def test_a_later_decision_on_the_run_of_a_decided_variant_stands_on_top(
     assert lead.headline == later.headline
 
 
-def test_where_two_people_decide_a_variant_needs_a_run(shop: tuple[Workspace, OnlineTest]) -> None:
+VARIANT_CHECKS = ["Lift", "Online guardrails", "Split of users", "Sample size", "Novelty effect"]
+
+
+def test_a_variant_is_proposed_backed_with_its_test_and_approved(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    home = test.experiment
+    review = space.reviews.propose(home, variant="B", text="More watch time.")
+    assert (review.state, review.about, review.subject.where) == ("proposed", "B", "A/B test checkout")
+    assert review.missing == "Attach the results of checkout."
+    assert [one.id for one in space.reviews.tests_for(review.id)] == [test.id]
+    assert {one.state for one in review.checklist} == {"not known yet"}
+    with pytest.raises(InputError, match="a variant without a run has no offline results"):
+        space.reviews.add_offline_evidence(review.id)
+    review = space.reviews.add_online_evidence(review.id, test.id)
+    assert (review.state, review.missing) == ("online evidence", "Approve or reject it.")
+    assert [one.name for one in review.checklist] == VARIANT_CHECKS
+    with pytest.raises(InputError, match="not known yet"):
+        space.decisions.decide(home, "ship", about=review.id, text="Ship it.")
+    made = space.decisions.decide(home, "ship", about=review.id, text="Ship it.", although="We planned it.")
+    assert (made.review, made.about, made.online) == (review.id, "B", review.online)
+    assert made.checklist == review.checklist
+    assert space.journal.review(review.id).state == "approved"
+    later = space.decisions.decide(home, "do not ship", text="Too slow.", supersedes=made.id)
+    assert (later.review, space.journal.review(review.id).state) == (review.id, "rejected")
+
+
+def test_a_review_of_a_variant_takes_no_other_subject(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    review = space.reviews.propose(test.experiment, variant="B")
+    tables = {"sessions": sessions({"A": 60, "C": 120})}
+    other = space.online_tests.add(test.experiment, "second", tables, control="A")
+    with pytest.raises(InputError, match="'B' is a variant of 'checkout'"):
+        space.reviews.add_online_evidence(review.id, other.id)
+    with pytest.raises(InputError, match="the review is about another variant"):
+        space.decisions.decide(test.experiment, "do not ship", about=review.id, variant="C", text="No.")
+    made = space.decisions.decide(test.experiment, "do not ship", about=review.id, variant="B", text="No.")
+    assert [one.test.name for one in made.online] == ["checkout"], "the numbers of today"
+
+
+@pytest.mark.parametrize("how", [{}, {"run_id": "x", "variant": "B"}, {"variant": "A"}])
+def test_what_is_not_one_candidate_is_not_proposed(
+    shop: tuple[Workspace, OnlineTest], how: dict[str, str]
+) -> None:
+    space, test = shop
+    with pytest.raises(InputError):
+        space.reviews.propose(test.experiment, **how)
+
+
+def test_a_review_of_a_variant_of_a_deleted_test_can_only_be_rejected(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    review = space.reviews.propose(test.experiment, variant="B")
+    space.online_tests.delete(test.id, "checkout")
+    assert space.reviews.tests_for(review.id) == []
+    with pytest.raises(InputError, match="test 'checkout': it was deleted"):
+        space.decisions.decide(test.experiment, "ship", about=review.id, text="Yes.", although="So.")
+    assert space.decisions.decide(test.experiment, "do not ship", about=review.id, text="Gone.").about == "B"
+
+
+def test_where_two_people_decide_another_decides_on_a_variant_than_proposed_it(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
     space, test = shop
     admin = Workspace(space.store, person=ADMIN)
     admin.rules.change(test.experiment, lambda rules: replace(rules, two_people=True))
-    with pytest.raises(InputError, match="Add the run that it served, and propose that run"):
+    with pytest.raises(InputError, match="Propose the candidate for a review"):
         space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
+    review = space.reviews.propose(test.experiment, variant="B")
+    with pytest.raises(InputError, match="Mary proposed the candidate"):
+        space.decisions.decide(test.experiment, "ship", about=review.id, text="Yes.", although="So.")
+    made = admin.decisions.decide(test.experiment, "ship", about=review.id, text="Yes.", although="So.")
+    assert (made.author, made.about) == ("Ann", "B")
 
 
 @pytest.mark.parametrize(
@@ -786,6 +855,69 @@ def test_an_unknown_variant_or_test_is_refused(shop: tuple[Workspace, OnlineTest
         space.decisions.decide(test.experiment, "ship", variant="Z", text="Why not?")
     with pytest.raises(NotFound):
         space.decisions.decide(test.experiment, "ship", variant="B", test="gone", text="Why not?")
+
+
+def test_a_variant_that_served_a_run_is_decided_as_that_run(space: Workspace, ids: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="'new' served the run 'als'") as caught:
+        space.decisions.decide(ids["films"], "ship", variant="new", text="More watch time.")
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.fix) == ("linked-variant", "Name the run 'als' instead of the variant.")
+
+
+def test_a_decision_on_a_variant_is_replaced_by_one_on_the_run_that_it_serves_now(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
+    space.experiments.add_test_set(test.experiment, TRUTH)
+    pop, als = (space.runs.add(test.experiment, lists(hit), name=f"r{hit}")[0].run.id for hit in (2, 1))
+    space.online_tests.link_variants(test.id, {"A": pop, "B": als})
+    later = space.decisions.decide(test.experiment, "do not ship", text="No.", supersedes=made.id)
+    assert (later.about, later.subject.variant, later.supersedes) == ("r1", None, made.id)
+
+
+def test_a_variant_needs_no_further_test(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
+    for how in ({"variant": "B"}, {"supersedes": made.id}):
+        with pytest.raises(InputError, match="'B' is in an A/B test already"):
+            space.decisions.decide(test.experiment, "needs A/B", text="Why not?", **how)
+
+
+def test_a_decision_on_a_deleted_run_can_be_replaced(space: Workspace, ids: dict[str, str]) -> None:
+    made = ship(space, ids)
+    space.runs.delete(ids["als"], "als")
+    with pytest.raises(InputError, match="it was deleted"):
+        space.decisions.decide(ids["films"], "ship", text="Still.", supersedes=made.id)
+    later = space.decisions.decide(ids["films"], "do not ship", text="It is gone.", supersedes=made.id)
+    assert (later.headline, later.offline, later.online, later.checklist) == ("Don't ship als", None, (), ())
+    assert space.journal.last_decision(ids["films"]) == later
+    again = space.decisions.decide(ids["films"], "inconclusive", text="Who knows?", supersedes=later.id)
+    assert again.headline == "Inconclusive on als"
+
+
+def test_a_decision_after_a_review_of_a_deleted_run_can_be_replaced(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    review = space.reviews.propose(ids["films"], ids["als"])
+    made = ship(space, ids, run_id=None, about=review.id, although="No time.")
+    space.runs.delete(ids["als"], "als")
+    later = space.decisions.decide(ids["films"], "do not ship", text="It is gone.", supersedes=made.id)
+    assert (later.review, space.journal.review(review.id).state) == (review.id, "rejected")
+
+
+def test_a_decision_on_a_variant_of_a_deleted_test_can_be_replaced(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
+    space.online_tests.delete(test.id, "checkout")
+    with pytest.raises(InputError, match="it was deleted"):
+        space.decisions.decide(test.experiment, "ship", text="Still.", supersedes=made.id)
+    later = space.decisions.decide(test.experiment, "do not ship", text="It is gone.", supersedes=made.id)
+    assert (later.headline, later.online, later.provenance) == ("Don't ship B", (), {})
+    assert space.decisions.since(later.id) == []
+    assert space.journal.last_decision(test.experiment) == later
 
 
 def test_a_purge_changes_the_test_and_keeps_the_decision_on_its_variant(

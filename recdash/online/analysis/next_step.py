@@ -120,7 +120,7 @@ def _step(
     controls = [row for row in results.rows if row.is_control and row.metric == lift.metric]
     n = lift.n_users + sum(row.n_users for row in controls)
     missing = max((rules.planned_users or 0) - n, 0)
-    certain = [row for row in rows if not missing or _is_always_valid(row)]
+    certain = [row for row in rows if not missing or is_always_valid(row)]
     won = [row for row in certain if row.word == "better"]
     lost = [row for row in certain if row.word in ("worse", "broken")]
     if won or lost:
@@ -129,7 +129,7 @@ def _step(
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
-        if not lost and not rules.planned_users and not any(map(_is_always_valid, won)):
+        if not lost and not rules.planned_users and not any(map(is_always_valid, won)):
             return NextStep(lift.variant, "check the plan", _unplanned(won, guardrails), _deciding(lift, won))
         return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
     if missing:
@@ -193,7 +193,7 @@ def _without_plan(
     return NextStep(lift.variant, action, reason, lift, lift.more_users, days)
 
 
-def _is_always_valid(row: OnlineRow) -> bool:
+def is_always_valid(row: OnlineRow) -> bool:
     """Returns True if the always-valid interval confirms the row's finding."""
     if row.sequence_low is None or row.sequence_high is None:
         return False

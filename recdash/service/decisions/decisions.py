@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from recdash.comparison import ComparisonQuery
@@ -21,12 +22,12 @@ from recdash.decisions import (
 )
 from recdash.decisions.changes_since import Changed, offline_changes, online_changes
 from recdash.decisions.review import offline_of, online_of
-from recdash.decisions.snapshot import Named, Offline, Online, Variant
+from recdash.decisions.snapshot import Offline, Online
 from recdash.domain.records import OnlineTest
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import MOST_CHARS, Journal, prose
-from recdash.service.decisions.reviews import refuse_closed, refuse_superseded, still_open
+from recdash.service.decisions.reviews import asked_variant, refuse_closed, refuse_superseded, still_open
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
 from recdash.service.online.tests import OnlineTests
@@ -35,13 +36,15 @@ from recdash.service.validation import long_text
 
 
 class Numbers(NamedTuple):
-    """The numbers on which a decision is based, with the checklist and their provenance."""
+    """The numbers on which a decision is based, with the checklist and their provenance; empty if the run or
+    A/B test that the decision is about was deleted.
+    """
 
     subject: Subject
-    offline: Offline | None
-    online: tuple[Online, ...]
-    checklist: tuple[ChecklistItem, ...]
-    provenance: Mapping[str, Any]
+    offline: Offline | None = None
+    online: tuple[Online, ...] = ()
+    checklist: tuple[ChecklistItem, ...] = ()
+    provenance: Mapping[str, Any] = MappingProxyType({})
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the numbers as JSON-ready values."""
@@ -80,14 +83,14 @@ class Decisions:
         the reason in ``although``. If the experiment's rules ask for two people, another person than proposed
         a candidate decides its review (who proposed may only withdraw it: *do not ship* while it is open),
         and *ship* needs a review. ``query`` is the comparison on which a decision without a review is based,
-        by default the experiment's own. ``supersedes`` is the decision that this one replaces. ``variant`` is
-        the variant that the decision is about where no run is stored, of the A/B test with the id ``test``,
-        by default the newest. ``key`` is unique to a form: one form records one decision only. Raises
-        InputError for an invalid combination.
+        by default the experiment's own. ``supersedes`` is the decision that this one replaces; if the run or
+        the A/B test of that one was deleted, the new one has no numbers. ``variant`` is the variant that the
+        decision is about where no run is stored, of the A/B test with the id ``test``, by default the newest.
+        ``key`` is unique to a form: one form records one decision only. Raises InputError for an invalid
+        combination.
         """
         words = (experiment_id, outcome, text, about, supersedes, although, run_id, query and query.as_dict())
-        of_variant = () if variant is None else (variant, test)
-        writing = self._journal.writing(author, key, "decide", *words, *of_variant)
+        writing = self._journal.writing(author, key, "decide", *words, *asked_variant(variant, test))
         experiment_id = self._context.store.experiments.get(experiment_id).id
         prose_text, reason = prose("your reason", text), long_text("although", although, MOST_CHARS)
         written = self._journal.written(experiment_id, writing)
@@ -98,18 +101,26 @@ class Decisions:
             run = superseded.subject.run.id if superseded.subject.run else None
             about = superseded.review if run_id in {None, run} else None
         review = self._to_answer(experiment_id, about, superseded)
-        before = superseded.subject.variant if superseded is not None else None
-        if variant is None and before is not None and run_id is None:
-            variant, test = before.name, before.test.id
-        if variant is not None:
-            numbers = self._numbers_of_variant(experiment_id, variant, test, run_id, review, before)
+        if run_id is not None and variant is not None:
+            problem = "a decision is about a run or about a variant"
+            raise InputError(Problem("run-and-variant", "variant", problem, "Name one of them."))
+        before = superseded.subject if superseded is not None else None
+        if review is not None:
+            subject = review.subject
+        elif variant is not None and not _is_variant(before, variant, test):
+            subject = self._subjects.of_variant(experiment_id, variant, test)
+        elif run_id is None and before is not None:
+            subject = self._subjects.again(experiment_id, before, query)
         else:
-            numbers = self._numbers_for(experiment_id, review, superseded, run_id, query)
-        _check(outcome, review, numbers, run_id, reason)
+            subject = self._subjects.subject(experiment_id, run_id, query)
+        has_evidence = review is not None and review.has_evidence
+        is_lost = not has_evidence and bool(self._subjects.gone(subject))
+        numbers = Numbers(subject) if is_lost else self._numbers(experiment_id, subject, review)
+        _check(outcome, review, numbers, run_id, variant, reason)
         if rules_of(self._context.store.experiments.get(experiment_id)).two_people:
-            _check_two_people(outcome, review, writing.author, is_of_variant=variant is not None)
+            _check_two_people(outcome, review, writing.author)
         if outcome == "ship":
-            self._subjects.refuse_gone(replace(numbers.subject, baseline=None))
+            self._subjects.refuse_gone(subject if is_lost else replace(subject, baseline=None))
         facts = {"outcome": outcome, "supersedes": supersedes, "although": reason, **numbers.as_dict()}
         about = review.id if review else None
         check = still_open(about or "", supersedes)
@@ -139,65 +150,25 @@ class Decisions:
         refuse_closed(review, old)
         return review
 
-    def _numbers_for(
-        self, experiment_id: str, review: Review | None, superseded: Decision | None,
-        run_id: str | None, query: ComparisonQuery | None,
-    ) -> Numbers:  # fmt: skip
-        """Returns the numbers on which the decision is based: the review's offline evidence, else the current
+    def _numbers(self, experiment_id: str, subject: Subject, review: Review | None) -> Numbers:
+        """Returns the numbers on which the decision is based: the evidence of the review, else the current
         numbers.
         """
-        if review is not None and review.offline is not None:
-            attached, provenance = review.offline, _provenance_of(review)
-            return Numbers(attached.subject, attached, review.online, review.checklist, provenance)
+        if review is not None and review.has_evidence:
+            attached = review.offline.subject if review.offline else subject
+            provenance = _provenance_of(review)
+            return Numbers(attached, review.offline, review.online, review.checklist, provenance)
         if review is not None:
-            subject = self._subjects.named_now(review.subject)
-        else:
-            if run_id is None and superseded is not None and superseded.subject.run is not None:
-                run_id = superseded.subject.run.id
-            subject = self._subjects.subject(experiment_id, run_id, query)
+            subject = self._subjects.named_now(subject)
         offline = self._snapshots.frozen_offline(experiment_id, subject)
         provenance = self._snapshots.provenance_now(experiment_id, subject)
-        if review is not None:
+        if review is not None and subject.run is not None:
             return Numbers(subject, offline, review.online, review.checklist, provenance)
-        run, tests = subject.run, self._online_tests.all(experiment_id)
-        served = [test for test in tests if run is not None and run.id in test.served]
-        online = tuple(self._snapshots.frozen_online(test, subject) for test in served)
-        items = checklist(offline, online) if run is not None and run != subject.baseline else ()
+        tests = self._subjects.tests_of(experiment_id, subject)
+        online = tuple(self._snapshots.frozen_online(test, subject) for test in tests)
+        is_candidate = bool(subject.name) and (subject.run is None or subject.run != subject.baseline)
+        items = checklist(offline, online, subject.kind) if is_candidate else ()
         return Numbers(subject, offline, online, items, provenance)
-
-    def _numbers_of_variant(
-        self, experiment_id: str, variant: str, test_id: str | None, run_id: str | None,
-        review: Review | None, before: Variant | None,
-    ) -> Numbers:  # fmt: skip
-        """Returns the numbers on which a decision about a variant is based: the results of its A/B test.
-
-        ``before`` is the variant of the decision that this one replaces, which may be the control by now.
-        Raises UnknownName for an unknown variant, InputError for the control or if a run or review is given.
-        """
-        if run_id is not None or review is not None:
-            problem = "a decision is about a run or review, or about a variant"
-            raise InputError(Problem("run-and-variant", "variant", problem, "Name one of them."))
-        test = self._test_of(experiment_id, test_id)
-        results = self._online_tests.results(test.id)
-        if variant not in results.variants:
-            raise UnknownName("variant", variant, list(results.variants))
-        is_replaced = before is not None and (before.test.id, before.name) == (test.id, variant)
-        if variant == results.control and not is_replaced:
-            problem = f"'{variant}' is the control, so there is no lift"
-            fix = "Name another variant; 'do not ship' keeps the control."
-            raise InputError(Problem("is-control", f"test '{test.name}'", problem, fix))
-        subject = self._subjects.of_variant(experiment_id, Variant(Named(test.id, test.name), variant))
-        online = (self._snapshots.frozen_online(test, subject),)
-        return Numbers(subject, None, online, (), self._snapshots.provenance_now(experiment_id, subject))
-
-    def _test_of(self, experiment_id: str, test_id: str | None) -> OnlineTest:
-        """Returns the experiment's A/B test with this id, by default the newest."""
-        if test_id is None:
-            return self._online_tests.named(experiment_id)
-        known = {test.id: test for test in self._online_tests.all(experiment_id)}
-        if test_id not in known:
-            raise NotFound(f"No A/B test has the id '{test_id}' in this experiment.")
-        return known[test_id]
 
     # ── then and now ─────────────────────────────────────────────────────────────────────────
 
@@ -254,34 +225,49 @@ class Decisions:
         return online_changes(then, self._snapshots.frozen_online(test, then.subject, explained=False))
 
 
-def _check(outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, although: str) -> None:
-    """Raises InputError for an unknown outcome, a run that the review is not about, shipping without a run,
-    and approving without a reason although checks of the checklist fail.
+def _is_variant(subject: Subject | None, variant: str, test_id: str | None) -> bool:
+    """Returns whether the subject is this variant, of the A/B test if its id is given."""
+    own = subject.variant if subject is not None else None
+    return own is not None and own.name == variant and test_id in {None, own.test.id}
+
+
+def _check(
+    outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, variant: str | None,
+    although: str,
+) -> None:  # fmt: skip
+    """Raises InputError for an unknown outcome, a run or variant that the review is not about, shipping
+    without a run, another A/B test of a variant, and approving without a reason although checks of the
+    checklist fail.
     """
     if not outcome:
         raise InputError(Problem("no-outcome", "outcome", "no outcome is chosen", "Choose one."))
     if outcome not in OUTCOMES:
         raise UnknownName("outcome", outcome, OUTCOMES)
-    run = numbers.subject.run
-    if run_id is not None and (run is None or run.id != run_id):
-        fix = f"The review is about '{run.name}'." if run else "The review is about no single run."
-        raise InputError(Problem("other-run", "run", "the review is about another run", fix))
-    if outcome == "ship" and run is None and numbers.subject.variant is None:
+    subject = numbers.subject
+    about = subject.run.id if subject.run else None
+    if run_id not in {None, about} or (variant is not None and variant != subject.name and review):
+        kind = "run" if run_id is not None else "variant"
+        fix = (
+            f"The review is about '{subject.name}'." if subject.name else "The review is about no single run."
+        )
+        raise InputError(Problem("other-run", kind, f"the review is about another {kind}", fix))
+    if outcome == "ship" and not subject.name:
         raise InputError(Problem("no-run", "run", "no run is named", "Name the run to ship."))
+    if outcome == "needs A/B" and subject.variant is not None:
+        problem = f"'{subject.name}' is in an A/B test already"
+        raise InputError(Problem("in-a-test", "outcome", problem, "Choose another outcome."))
     if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
         fix = "Give a reason for approving despite them, or choose another outcome."
         raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
 
 
-def _check_two_people(outcome: str, review: Review | None, author: str, *, is_of_variant: bool) -> None:
+def _check_two_people(outcome: str, review: Review | None, author: str) -> None:
     """Raises InputError for *ship* without a review, and for a decision by the person who proposed, who may
     only withdraw the open proposal: *do not ship*.
     """
     if review is None and outcome == "ship":
         problem = "the decision rules ask for two people: one proposes, another decides"
         fix = "Propose the candidate for a review."
-        if is_of_variant:
-            fix = "A variant has no review. Add the run that it served, and propose that run."
         raise InputError(Problem("needs-review", "review", problem, fix))
     withdraws = outcome == "do not ship" and review is not None and review.is_open
     if review is not None and review.entry.author == author and not withdraws:

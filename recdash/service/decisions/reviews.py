@@ -15,7 +15,6 @@ from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import MOST_CHARS, Check, Journal, Writing
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
-from recdash.service.online.tests import OnlineTests
 from recdash.service.validation import long_text
 
 
@@ -26,24 +25,36 @@ class Reviews:
     """
 
     _context: ServiceContext
-    _online_tests: OnlineTests
     _snapshots: Snapshots
     _journal: Journal
     _subjects: Subjects
 
     def propose(
-        self, experiment_id: str, run_id: str, query: ComparisonQuery | None = None, *, text: str = "",
-        author: str = "", key: str = "",
+        self, experiment_id: str, run_id: str | None = None, query: ComparisonQuery | None = None, *,
+        text: str = "", author: str = "", key: str = "", variant: str | None = None, test: str | None = None,
     ) -> Review:  # fmt: skip
         """Proposes a run for approval, in place of the query's baseline, and returns the new review.
 
-        Without a query, the experiment's defaults apply. Raises InputError for a run or baseline that is not
-        in the experiment, and if both are the same.
+        Without a query, the experiment's defaults apply. Where no run is stored, ``variant`` is proposed
+        instead, in place of the control of the A/B test with the id ``test``, by default the newest. Raises
+        InputError for a run or baseline that is not in the experiment, if both are the same, and for the
+        control and a variant that served a run.
         """
-        if not run_id:
-            raise InputError(Problem("no-candidate", "run", "no candidate is chosen", "Choose one."))
-        asked = query and query.as_dict()
-        writing = self._journal.writing(author, key, "propose", experiment_id, text, run_id, asked)
+        words = (experiment_id, text, run_id, query and query.as_dict(), *asked_variant(variant, test))
+        writing = self._journal.writing(author, key, "propose", *words)
+        if bool(run_id) == bool(variant):
+            problem = "a run and a variant are given" if run_id else "no candidate is chosen"
+            raise InputError(Problem("no-candidate", "run", problem, "Choose one."))
+        if variant:
+            subject = self._subjects.of_variant(experiment_id, variant, test)
+        else:
+            subject = self._run_to_propose(experiment_id, run_id, query)
+        facts, note = {"subject": subject.as_dict()}, long_text("text", text, MOST_CHARS)
+        return self._journal.review(self._journal.add(writing, experiment_id, "proposal", note, facts).id)
+
+    def _run_to_propose(
+        self, experiment_id: str, run_id: str | None, query: ComparisonQuery | None
+    ) -> Subject:
         subject = self._subjects.subject(experiment_id, run_id, query)
         if subject.baseline is None or subject.run == subject.baseline:
             problem = (
@@ -51,8 +62,7 @@ class Reviews:
             )
             fix = "Propose a candidate other than the baseline."
             raise InputError(Problem("no-candidate", "run", problem, fix))
-        facts, note = {"subject": subject.as_dict()}, long_text("text", text, MOST_CHARS)
-        return self._journal.review(self._journal.add(writing, experiment_id, "proposal", note, facts).id)
+        return subject
 
     def add_offline_evidence(
         self, proposal_id: str, text: str = "", *, author: str = "", key: str = ""
@@ -61,11 +71,15 @@ class Reviews:
 
         The newest evidence counts; earlier evidence stays in the journal.
 
-        Raises InputError for a review that was already decided.
+        Raises InputError for a review that was already decided, and for one of a variant.
         """
         writing = self._journal.writing(author, key, "offline", proposal_id, text)
         review = self._journal.review(proposal_id)
         refuse_closed(review)
+        if review.subject.variant is not None:
+            problem = "a variant without a run has no offline results"
+            fix = "Attach the results of its A/B test."
+            raise InputError(Problem("no-offline", f"review of '{review.about}'", problem, fix))
         subject = self._subjects.named_now(review.subject)
         offline = self._snapshots.frozen_offline(review.entry.experiment, subject)
         facts = {"offline": offline.as_dict() if offline else None}
@@ -74,11 +88,11 @@ class Reviews:
     def add_online_evidence(
         self, proposal_id: str, test_id: str, text: str = "", *, author: str = "", key: str = ""
     ) -> Review:
-        """Attaches the proposed run's current results in an A/B test to its review.
+        """Attaches the current results of the proposed run or variant in an A/B test to its review.
 
         The newest evidence from a test counts; earlier evidence stays in the journal. Raises NotFound for a
-        test of another experiment, InputError if no variant served the run, and for a review that was already
-        decided.
+        test of another experiment, InputError if no variant served the run, for another test than the
+        proposed variant's, and for a review that was already decided.
         """
         writing = self._journal.writing(author, key, "online", proposal_id, test_id, text)
         review = self._journal.review(proposal_id)
@@ -100,11 +114,17 @@ class Reviews:
         return self._journal.review(review.id)
 
     def tests_for(self, proposal_id: str) -> list[Named]:
-        """Returns the A/B tests in which a variant other than control served the proposed run."""
+        """Returns the A/B tests whose results can be attached: the proposed variant's, or those in which a
+        variant other than control served the proposed run.
+        """
         review = self._journal.review(proposal_id)
-        run_id = review.subject.run.id if review.subject.run else ""
-        tests = self._online_tests.all(review.entry.experiment)
-        return [Named(test.id, test.name) for test in tests if run_id in test.served]
+        tests = self._subjects.tests_of(review.entry.experiment, review.subject)
+        return [Named(test.id, test.name) for test in tests]
+
+
+def asked_variant(variant: str | None, test: str | None) -> tuple[str | None, ...]:
+    """Returns the words of a form about a variant; empty without one, as in forms of older releases."""
+    return (variant, test) if variant else ()
 
 
 def still_open(proposal_id: str, supersedes: str | None = None) -> Check:
@@ -130,7 +150,7 @@ def refuse_closed(review: Review, old: Decision | None = None) -> None:
     """
     held = review.decision.id if review.decision else None
     if not review.is_open and (old is None or old.id != held):
-        fix = "Replace its decision, or propose the run again."
+        fix = "Replace its decision, or propose the candidate again."
         problem = f"it was {review.state}"
         raise InputError(Problem("review-closed", f"review of '{review.about}'", problem, fix))
 

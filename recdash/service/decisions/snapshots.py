@@ -16,6 +16,7 @@ from recdash.decisions.snapshot import (
     Guardrail,
     Lift,
     Named,
+    Novelty,
     Offline,
     OfflineOnlineSnapshot,
     Online,
@@ -33,8 +34,9 @@ from recdash.formatting.wording import CORRECTIONS
 from recdash.metrics import define
 from recdash.metrics.naming import metric_title
 from recdash.metrics.ranking import RankingMetric
-from recdash.online import OnlineRow
+from recdash.online import OnlineResults, OnlineRow
 from recdash.online.agreement.join import SPLIT_BROKEN
+from recdash.online.analysis.next_step import is_always_valid
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.explain import Diagnosis
 from recdash.service.offline.comparisons import Comparisons
@@ -143,7 +145,31 @@ class Snapshots:
             sides=tuple(self._offline_online(test, subject, variant, own_rows, explained=explained)),
             definitions=tuple(self._online_definitions(test, own_rows)),
             rules=dict(test.rules),
+            novelty=self._novelty(test, subject.variant.name, results) if subject.variant else None,
         )
+
+    def _novelty(self, test: OnlineTest, variant: str, results: OnlineResults) -> Novelty:
+        """Returns how the lift of the test's first goal changes with the days since exposure, and the warning
+        of a novelty effect in any goal.
+        """
+        place = f"variant '{variant}'"
+        warned = (
+            warning.found
+            for warning in results.health.warnings
+            if (warning.code, warning.place) == ("novelty", place)
+        )
+        warning = next(warned, "")
+        if test.kind == "aggregates":
+            return Novelty(warning=warning, note="the A/B test has no data per user")
+        if self._online_tests.sample(test.id).days < 2:
+            return Novelty(warning=warning, note="it takes data of several days")
+        goal = test.primary_metric
+        effects = self._online_analysis.novelty_effect(test.id, goal)
+        effect = next((effect for effect in effects if effect.variant == variant), None)
+        if effect is None:
+            return Novelty(note="it is the control")
+        title = next(row.title for row in results.rows if row.metric == goal)
+        return Novelty(title, effect.early_lift, effect.late_lift, effect.p, warning, effect.note)
 
     def _offline_online(
         self, test: OnlineTest, subject: Subject, variant: str, rows: Sequence[OnlineRow], *, explained: bool
@@ -200,6 +226,9 @@ def _variant_of(test: OnlineTest, subject: Subject) -> str:
     Raises InputError if none did, or only the control.
     """
     run, place = subject.run, f"test '{test.name}'"
+    if subject.variant is not None and subject.variant.test.id != test.id:
+        problem = f"'{subject.variant.name}' is a variant of '{subject.variant.test.name}'"
+        raise InputError(Problem("other-test", place, problem, "Attach the results of that test."))
     if subject.variant is not None:
         return subject.variant.name
     served = [variant for variant, linked in test.links.items() if run and linked == run.id]
@@ -223,6 +252,7 @@ def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:
         control_n=control.n_users if control else 0, n=row.n_users, numerator=row.numerator,
         denominator=row.denominator, lift=row.lift, low=low, high=high, p=row.p,
         p_corrected=row.p_corrected, word=row.word, note=row.note,
+        is_always_valid=row.word in ("better", "worse", "broken") and is_always_valid(row),
     )  # fmt: skip
 
 
