@@ -186,3 +186,21 @@ def test_a_variant_is_decided_on_where_no_run_is_stored(run: Recdash, filled: Fi
     assert (shown["run"], shown["variant"], len(shown["checklist"])) == ("B", "B", 5)
     words = ("--outcome", "ship", "--text", "More.", "--although", "It was planned.")
     assert run("decide", *shop, "--review", "B", *words).stdout.startswith("Ship: B (")
+
+
+def test_a_decision_on_a_variant_of_a_deleted_test_is_replaced(run: Recdash, filled: Fill) -> None:
+    def fill() -> None:
+        space = Workspace.open()
+        shop = space.experiments.create("shop")
+        test = space.online_tests.add(
+            shop.id, "checkout", {"sessions": sessions({"A": 60, "B": 120})}, control="A"
+        )
+        space.decisions.decide(shop.id, "ship", variant="B", text="More watch time.")
+        space.online_tests.delete(test.id, "checkout")
+        space.store.close()
+
+    filled(fill)
+    words = ("--experiment", "shop", "--supersedes", "last", "--text", "The test is gone.")
+    result = run("decide", *words, "--outcome", "do-not-ship")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Don't ship: B (")

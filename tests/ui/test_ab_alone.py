@@ -91,7 +91,7 @@ def test_a_planned_size_is_among_the_rules(workspace: Workspace, shop: OnlineTes
 def test_the_review_names_no_offline_metric(shop: OnlineTest, open_page: Open) -> None:
     app = open_page("review", e=shop.experiment)
     assert "nDCG" not in said(app)
-    assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Share link", "Embed"]
+    assert [tab.label for tab in app.tabs][4:] == ["Propose for a review", "Decide without a review"]
 
 
 def test_without_a_variant_the_review_says_what_a_decision_needs(
@@ -124,7 +124,7 @@ def test_a_variant_is_decided_on_and_the_decision_stands_on_top(
 def test_the_decision_page_leads_to_the_form(open_page: Open) -> None:
     app = open_page()
     press(app, "Record a decision")
-    assert "It keeps the results of the A/B test as they stand now." in said(app)
+    assert "A decision keeps the results of the A/B test as they stand now." in said(app)
 
 
 def test_home_names_the_last_deed(workspace: Workspace, shop: OnlineTest) -> None:
@@ -176,16 +176,13 @@ def test_one_lift_alone_is_not_called_corrected(open_page: Open) -> None:
     assert "Holm" not in said(open_page())
 
 
-def test_the_owner_is_stored_and_two_people_need_a_run(
-    workspace: Workspace, shop: OnlineTest, open_page: Open
-) -> None:
+def test_the_owner_and_two_people_are_stored(workspace: Workspace, shop: OnlineTest, open_page: Open) -> None:
     app = open_page("settings", e=shop.experiment)
-    (two_people,) = (box for box in app.checkbox if box.label.startswith("Two people"))
-    assert two_people.disabled
+    next(box for box in app.checkbox if box.label.startswith("Two people")).check()
     next(box for box in app.text_input if box.label == "Owner").set_value("Ann").run()
     press(app, "Save rules")
-    assert workspace.rules.of(shop.experiment).owner == "Ann"
-    assert not workspace.rules.of(shop.experiment).two_people
+    rules = workspace.rules.of(shop.experiment)
+    assert (rules.owner, rules.two_people) == ("Ann", True)
     app = open_page("settings", e=shop.experiment)
     assert next(box for box in app.text_input if box.label == "Owner").value == "Ann"
 
@@ -198,17 +195,36 @@ def test_two_people_can_be_turned_off(workspace: Workspace, shop: OnlineTest, op
     assert not workspace.rules.of(shop.experiment).two_people
 
 
-def test_after_a_decision_the_review_offers_another_one_and_says_why_nothing_is_proposed(
+def test_a_variant_is_proposed_and_its_review_leads_to_the_evidence(
     workspace: Workspace, shop: OnlineTest, open_page: Open
 ) -> None:
-    why = "A variant without a run is decided without a review"
     app = open_page("review", e=shop.experiment)
-    assert any(why in caption.value for caption in app.caption)
+    press(app, "Propose")
+    (review,) = workspace.journal.reviews(shop.experiment)
+    assert (review.about, review.state) == ("new", "proposed")
+    app = open_page("review", e=shop.experiment)
+    assert "Next: Attach the results of checkout." in said(app)
+    assert "Offline evidence" not in said(app)
+    press(app, "Attach A/B test")
+    text = said(open_page("review", e=shop.experiment))
+    assert "Lift over the control" in text
+    assert "No size was planned" in text
+    assert "new is under review" in text
+
+
+def test_a_decision_on_a_variant_is_replaced_by_an_outcome_that_it_can_have(
+    workspace: Workspace, shop: OnlineTest, open_page: Open
+) -> None:
     workspace.decisions.decide(shop.experiment, "ship", variant="new", text="More orders.")
+    workspace.online_tests.delete(shop.id, "checkout")
     app = open_page("review", e=shop.experiment)
-    labels = [box.label for box in app.expander]
-    assert "Decide again" in labels
-    assert "Propose or decide again" not in labels
+    assert "Propose or decide again" in [box.label for box in app.expander]
+    (outcome,) = app.radio
+    assert "Needs A/B" not in outcome.options
+    outcome.set_value("do not ship")
+    next(area for area in app.text_area if area.label == "What changed?").set_value("The test is gone.")
+    press(app, "Replace decision")
+    assert workspace.journal.last_decision(shop.experiment).headline == "Don't ship new"
 
 
 def test_the_answer_no_says_what_to_do(workspace: Workspace, open_page: Open) -> None:

@@ -16,6 +16,8 @@ from recdash.ui.app import state
 from recdash.ui.components import plan_question, widgets
 
 CHANGED = "recdash.ab-changed"
+CHANGE_METRICS = "recdash.ab-change-metrics"
+"""The key under which Settings leads to the open form of metrics."""
 
 
 def show(ab_test: AbTest) -> None:
@@ -24,7 +26,7 @@ def show(ab_test: AbTest) -> None:
         return
     st.html('<hr class="rd-rule">')
     widgets.section("Change this test", "Its metrics, and how its rows are counted.")
-    is_wanted = st.session_state.get("recdash.ab-change-metrics", False)  # Settings leads here
+    is_wanted = st.session_state.get(CHANGE_METRICS, False)
     with st.expander("Metrics: add one, change a role or margin", expanded=is_wanted):
         metric_form.show(ab_test, save)
     with st.expander("Counting rules"):
@@ -41,6 +43,7 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
     except RecdashError as error:
         widgets.problems(error)
     else:
+        st.session_state.pop(CHANGE_METRICS, None)
         st.session_state[CHANGED] = (test_id, list(changed))
         st.rerun()
 

@@ -76,8 +76,8 @@ def next_step(
 
 
 def offer_to_reviews(view: View, test: OnlineTest) -> None:
-    """Draws a line with a button for each open review of a run that the test served, if it has no evidence
-    from the test.
+    """Draws a line with a button for each open review of a variant of the test or of a run that one served,
+    if it has no evidence from the test.
     """
     if not workspace().person.may("editor"):
         return
@@ -92,8 +92,10 @@ def offer_to_reviews(view: View, test: OnlineTest) -> None:
 
 def _awaits(review: Review, test: OnlineTest) -> bool:
     attached = {online.test.id for online in review.online}
-    run = review.subject.run
-    return review.is_open and run is not None and run.id in test.served and test.id not in attached
+    run, variant = review.subject.run, review.subject.variant
+    is_own = variant is not None and variant.test.id == test.id
+    is_served = run is not None and run.id in test.served
+    return review.is_open and (is_own or is_served) and test.id not in attached
 
 
 SIGNS: Mapping[Outcome, tuple[str, str]] = {

@@ -38,9 +38,8 @@ def show(view: View, decision: Decision, later: Decision | None = None) -> None:
 
 def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     subject = decision.subject
-    base = (
-        subject.baseline.name if subject.baseline else decision.online[0].control if subject.variant else ""
-    )
+    controls = [test.control for test in decision.online] if subject.variant else []
+    base = subject.baseline.name if subject.baseline else next(iter(controls), "")
     against = f" against {base}" if base else ""
     notes = [html("{by}", by=f"{signature(decision.entry)} · {subject.where}{against}")]
     if later is not None:

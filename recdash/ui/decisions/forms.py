@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.comparison import ComparisonQuery
-from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
+from recdash.decisions import LABELS, OUTCOMES, Decision, Review, Subject, not_holding, shortcomings
 from recdash.decisions.standing import RunOfVariant, outcome_for, run_of, runs_of_variants
 from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
 from recdash.formatting.html import markdown
 from recdash.metrics.naming import metric_at
-from recdash.online.analysis.next_step import leading_step
+from recdash.online.analysis.next_step import NextStep, leading_step
 from recdash.ui.app import cached, links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
@@ -29,7 +29,6 @@ SAME = "same"
 """The value of a choice for the earlier decision about the run that is chosen in the same form."""
 WITHOUT_RUNS = "A decision is about a run or a variant of an A/B test. Add either under Add data."
 """What it takes to decide in an experiment without runs and variants."""
-NO_REVIEW = "A variant without a run is decided without a review: a review compares a run with the baseline."
 OUTCOME_BY_STEP: Mapping[str, Outcome] = {
     "ship": "ship",
     "roll back": "do not ship",
@@ -39,6 +38,9 @@ OUTCOME_BY_STEP: Mapping[str, Outcome] = {
 APPROVALS = {"ship": "Approve: Ship", "do not ship": "Reject: Don't ship"}
 
 
+BEGINNINGS = ["Propose for a review", "Decide without a review"]
+"""The tabs of the forms with which a decision begins."""
+NEEDS_REVIEW = "By the decision rules, *Ship* needs a review that another person decides."
 OUTCOME_NAMES: dict[str, str] = {outcome: LABELS[outcome] for outcome in OUTCOMES}
 
 
@@ -68,6 +70,15 @@ def _superseded_id(view: View, form: str, held: Sequence[Decision], run_id: str)
 def _links(view: View) -> RunOfVariant:
     """Returns the runs that the variants of the experiment's A/B tests served."""
     return runs_of_variants(workspace().online_tests.all(view.experiment.id))
+
+
+def _outcomes(subject: Subject) -> dict[str, str]:
+    """Returns the outcomes of a decision on the subject; a variant is in an A/B test already."""
+    return {
+        outcome: label
+        for outcome, label in OUTCOME_NAMES.items()
+        if outcome != "needs A/B" or subject.variant is None
+    }
 
 
 def _two_people(view: View) -> bool:
@@ -102,7 +113,7 @@ def begin(view: View) -> None:
     if not may_write():
         return
     if not view.runs:
-        _decide_on_variant(view)
+        _begin_on_variants(view)
         return
     wanted = state.params().get("pr")
     state.write("pr", wanted)
@@ -116,9 +127,9 @@ def begin(view: View) -> None:
         _decide(view, wanted, today)
         return
     widgets.section("Propose or decide", kept)
-    tabs = ["Propose for a review", "Decide without a review"]
-    first = tabs[1] if keeps and not wanted else tabs[0]
-    review, right_away = st.tabs(tabs, default=first, key=f"begin-{view.experiment.id}-{tabs.index(first)}")
+    place = int(keeps and not wanted)
+    key = f"begin-{view.experiment.id}-{place}"
+    review, right_away = st.tabs(BEGINNINGS, default=BEGINNINGS[place], key=key)
     with review:
         _propose(view, wanted or _to_propose(view), may_be_empty=keeps)
     with right_away:
@@ -170,7 +181,7 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
     if view.baseline:
         outcomes["do not ship"] += f" (keep {view.baseline.name})"
     if _two_people(view):
-        st.caption("By the decision rules, *Ship* needs a review that another person decides.")
+        st.caption(NEEDS_REVIEW)
     form = f"decide-{view.experiment.id}"
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, outcomes, outcome_for(first or best, today))
@@ -194,8 +205,10 @@ def _decide(view: View, wanted: str | None, today: Recommendation | None) -> Non
         idempotent_form.submit(form, "Decide", decide, "Decided.", key="decide-send")
 
 
-def _decide_on_variant(view: View) -> None:
-    """Draws the form to decide on a variant of an A/B test in an experiment without runs."""
+def _begin_on_variants(view: View) -> None:
+    """Draws the forms to propose a variant of an A/B test and to decide on one, in an experiment without
+    runs.
+    """
     tests = workspace().online_tests.all(view.experiment.id)
     variants = {
         f"{place}~{variant}": variant if len(tests) == 1 else f"{test.name}: {variant}"
@@ -205,19 +218,50 @@ def _decide_on_variant(view: View) -> None:
     if not variants:
         st.caption(WITHOUT_RUNS)
         return
-    widgets.section("Record a decision", "It keeps the results of the A/B test as they stand now.")
-    st.caption(NO_REVIEW)
+    widgets.section("Propose or decide", "A decision keeps the results of the A/B test as they stand now.")
+    leading = leading_step(workspace().online_tests.next_steps(tests[0].id)[1])
+    first = f"0~{leading.variant}" if leading else None
+    review, right_away = st.tabs(BEGINNINGS, key=f"begin-{view.experiment.id}")
+    with review:
+        _propose_variant(view, tests, variants, first)
+    with right_away:
+        _decide_on_variant(view, tests, variants, first, leading)
+
+
+def _propose_variant(
+    view: View, tests: Sequence[OnlineTest], variants: Mapping[str, str], first: str | None
+) -> None:
+    form = f"propose-{view.experiment.id}"
+    with st.form(form, border=False):
+        place, _, variant = idempotent_form.pick(form, "Candidate", variants, first).partition("~")
+        text = idempotent_form.text_area(form, "Why this one? (optional)")
+
+        def propose(sent: idempotent_form.Sent) -> None:
+            test = tests[int(place)].id
+            proposed = workspace().reviews.propose(
+                view.experiment.id, variant=variant, test=test, text=text, **sent
+            )
+            state.choose(rev=proposed.id)
+
+        idempotent_form.submit(form, "Propose", propose, "Proposed.", key="propose-send")
+
+
+def _decide_on_variant(
+    view: View,
+    tests: Sequence[OnlineTest],
+    variants: Mapping[str, str],
+    first: str | None,
+    leading: NextStep | None,
+) -> None:
     two_people = _two_people(view)
     if two_people:
-        st.caption("By the decision rules, *Ship* needs a review, and so a run.")
+        st.caption(NEEDS_REVIEW)
     form = f"decide-{view.experiment.id}"
     outcomes = {outcome: label for outcome, label in OUTCOME_NAMES.items() if outcome != "needs A/B"}
     outcomes["do not ship"] += f" (keep {tests[0].control})" if len(tests) == 1 else " (keep the control)"
-    leading = leading_step(workspace().online_tests.next_steps(tests[0].id)[1])
     advised = OUTCOME_BY_STEP.get(leading.action) if leading else None
     if advised == "ship" and two_people:  # then it would be refused
         advised = None
-    first = f"0~{leading.variant}" if leading else None
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(form, outcomes, advised)
         place, _, variant = idempotent_form.pick(form, "Variant", variants, first).partition("~")
@@ -250,8 +294,9 @@ def next_step(view: View, review: Review) -> None:
     """
     if not may_write():
         return
-    tabs = {"Offline evidence": _offline, "A/B test": _online, "Approve or reject": _answer}
-    first = {"proposed": 0, "offline evidence": 1}.get(review.state, 2)
+    attach = {"offline evidence": ("Offline evidence", _offline), "online evidence": ("A/B test", _online)}
+    tabs = dict([*(attach[step] for step in review.steps[1:]), ("Approve or reject", _answer)])
+    first = review.steps.index(review.state)
     drawn = st.tabs(list(tabs), default=list(tabs)[first], key=f"steps-{review.id}-{first}")
     for tab, draw in zip(drawn, tabs.values(), strict=True):
         with tab:
@@ -293,6 +338,9 @@ def _online(view: View, review: Review) -> None:
 
 def _no_test(view: View, review: Review) -> None:
     """Draws a form to link an existing A/B test to the run; without such a test, a button to upload one."""
+    if review.subject.variant is not None:
+        st.caption(f"Its A/B test {markdown(review.subject.variant.test.name)} was deleted.")
+        return
     st.caption(f"No A/B test in which a variant served {markdown(review.about)} is here yet.")
     tests = [test for test in workspace().online_tests.all(view.experiment.id) if _unlinked_variants(test)]
     if not tests or review.subject.run is None:
@@ -328,7 +376,7 @@ def _answer(view: View, review: Review) -> None:
         )
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(
-            form, OUTCOME_NAMES | APPROVALS, outcome_for(about, recommendation(view))
+            form, _outcomes(review.subject) | APPROVALS, outcome_for(about, recommendation(view))
         )
         text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
@@ -369,7 +417,7 @@ def supersede(view: View, old: Decision) -> None:
     form = f"supersede-{old.id}"
     with st.expander("Replace this decision"), st.form(form, border=False):
         st.caption("It stays where it is, marked; the new one takes its place.")
-        outcome = idempotent_form.outcome(form, OUTCOME_NAMES)
+        outcome = idempotent_form.outcome(form, _outcomes(old.subject))
         text = idempotent_form.text_area(form, "What changed?")
         review = workspace().journal.review(old.review) if old.review else None
         although = _although(form, review) if review else ""

@@ -44,7 +44,7 @@ def show(view: View) -> None:
     _show_decision(view, made)
     _show_reviews(view, proposed)
     if not begins and made and not state.params().get("pr") and forms.may_write():
-        with st.expander("Propose or decide again" if view.runs else "Decide again"):
+        with st.expander("Propose or decide again"):
             forms.begin(view)
     elif not begins:
         forms.begin(view)
@@ -56,7 +56,7 @@ def _nothing(view: View) -> None:
     """Draws the page of an experiment without decisions and reviews: what it will show, and how to begin."""
     text = "Once an editor proposes a candidate or decides, it stands here with its reasons and numbers."
     if not view.runs and online_tests.tests(view):
-        text = "Once an editor decides on a variant, it stands here with its reason and numbers."
+        text = "Once an editor proposes a variant or decides, it stands here with its reasons and numbers."
     if forms.may_write() and len(view.runs) == 1:
         text = f"{text} To propose a candidate for a review, it takes a second run to compare."
         widgets.empty("Add a second run to compare", text)

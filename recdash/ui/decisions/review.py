@@ -19,7 +19,6 @@ from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.card import ITEM_SIGNS
 from recdash.ui.decisions.wording import prose, signature, state_badge
 
-STEPS = ("proposed", "offline evidence", "online evidence")
 EXPLAINED = {"Split of users": ("srm", "sample ratio mismatch (SRM)")}
 """The entry of the guide, and its title, that explains an item of the checklist."""
 
@@ -35,7 +34,7 @@ def show_list(view: View, reviews: Sequence[Review]) -> None:
     for review in reviews:
         run, decision, proposal = review.subject.run, review.decision, review.entry
         closed = f"Closed by {decision.author}, {day(decision.created)}" if decision else ""
-        cell = widgets.run_cell(decision_tiles.mark_of(view, run)) if run else ""
+        cell = widgets.run_cell(decision_tiles.mark_of(view, run)) if run else review.about
         by = f"{proposal.author}, {day(proposal.created)}"
         rows.append([cell, state_badge(review.state), by, review.missing or closed])
     st.html(widgets.stacked_table_html(columns, rows, kind="rd-words rd-reviews"))
@@ -59,7 +58,7 @@ def show(view: View, review: Review) -> None:
 def _head(view: View, review: Review) -> Html:
     subject = review.subject
     chip = theme.chip(decision_tiles.mark_of(view, subject.run)) if subject.run else Html("")
-    base = subject.baseline.name if subject.baseline else ""
+    base = subject.baseline.name if subject.baseline else "the control"
     about = f"Proposed by {signature(review.entry)} · {subject.where} against {base}."
     return html(
         '<div class="rd-review"><h2>Review of {name}</h2><div class="rd-badges">{state}{chip}</div>'
@@ -75,13 +74,13 @@ def _head(view: View, review: Review) -> Html:
 
 
 def stepper(review: Review) -> Html:
-    """Returns the four steps of a review; those that are done say by which person and when."""
+    """Returns the steps of a review; those that are done say by which person and when."""
     done = {"proposed": review.entry}
     for entry in review.evidence:
         done["offline evidence" if entry.facts.get("offline") else "online evidence"] = entry
     held = review.decision.entry if review.decision and not review.is_open else None
     last = review.state if held else "approved or rejected"
-    steps = [*((name, done.get(name)) for name in STEPS), (last, held)]
+    steps = [*((name, done.get(name)) for name in review.steps), (last, held)]
     return html('<ol class="rd-steps">{rows}</ol>', rows=join([_step(review, *step) for step in steps]))
 
 

@@ -151,6 +151,9 @@ attached to it:
 - **Offline evidence** is the verdict with every pair, guardrail and segment.
 - **Online evidence** is the result of an A/B test in which a variant served the candidate.
 
+Where no run is stored, a **variant of an A/B test** is proposed in place of the control. Its evidence is the
+result of that test, so it goes from *proposed* to *online evidence*.
+
 Evidence is stored as it is when attached. If you attach it again, the newer evidence counts, and the older
 stays in the history.
 
@@ -170,6 +173,16 @@ review stays open.
 | Segments of users | the candidate is worse in no segment of users |
 | Agreement of offline and online | offline and online agree, or a check explains the difference |
 
+A variant without a run has the checklist of its A/B test:
+
+| item | passes if |
+|---|---|
+| Lift over the control | a goal is won and none is lost |
+| Guardrails of the A/B test | all hold |
+| Split of users in the A/B test | the test has no sample ratio mismatch (SRM) |
+| Sample size | the planned size is reached, or the always-valid interval confirms all significant goals |
+| Novelty effect | no gain fades with the days since exposure |
+
 Each item **holds**, **fails**, or is **not known yet**. Without a test, or with an inconclusive test, an item
 is not known yet. You can approve a candidate whose checklist has failures; the decision then says *approved
 although*, with your reason.
@@ -186,6 +199,9 @@ sign in. Only an admin changes the setting; the audit log then says who did.
 A decision records its author, its reasons, every number behind it, the definition of each metric, and where
 the numbers came from. **A decision cannot be edited.** To change one, make a new decision: it replaces the
 old one, which stays in the list and is marked *replaced*.
+
+If the run or the A/B test of a decision was deleted, the decision that replaces it has no numbers, and is any
+but *Ship*. A variant that was linked to a run is decided as that run.
 
 Runs may be renamed or deleted later, and A/B tests may be analysed by other rules. A decision keeps the names
 and numbers of its time, and shows what has changed since.

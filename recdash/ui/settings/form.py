@@ -103,19 +103,14 @@ def owner_box(rules: DecisionRules, key: str) -> str:
     return owner.strip()
 
 
-def two_people_box(rules: DecisionRules, key: str, *, impossible: str = "") -> bool:
-    """Draws the box for two people, which only an admin changes, and returns whether it is checked.
-
-    ``impossible`` says why it cannot be checked here; a checked box can always be unchecked.
-    """
-    may_change = workspace().person.may("admin") and (rules.two_people or not impossible)
+def two_people_box(rules: DecisionRules, key: str) -> bool:
+    """Draws the box for two people, which only an admin changes, and returns whether it is checked."""
     return st.checkbox(
         TWO_PEOPLE,
         rules.two_people,
         key=f"{key}-two-people",
-        disabled=not may_change,
-        help=impossible
-        or "Ship then needs a review, and the person who proposed a candidate cannot decide on it. Only an "
+        disabled=not workspace().person.may("admin"),
+        help="Ship then needs a review, and the person who proposed a candidate cannot decide on it. Only an "
         "admin changes this.",
     )
 

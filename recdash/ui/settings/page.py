@@ -35,7 +35,6 @@ HOW_TO_CHANGE = (
 )
 ONLY_EDITORS = "Only editors can change these rules."
 RAILS = "What a gain in accuracy may cost, as a share of the baseline's value."
-NEEDS_RUN = "It needs a review, and a review is about a run. This experiment has none."
 ONE_RUN = "They are checked once there is a second run."
 
 
@@ -126,7 +125,7 @@ def _people(view: View) -> None:
     widgets.section("Who decides")
     key = form.key_of(view, rules)
     owner = form.owner_box(rules, key)
-    two_people = form.two_people_box(rules, key, impossible=NEEDS_RUN)
+    two_people = form.two_people_box(rules, key)
     wanted = replace(rules, owner=owner, two_people=two_people)
     _save(view, rules, wanted, experiment.baseline, key)
 
