@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import click
 
 from recdash.cli.fast_start import start_light
 from recdash.cli.input_file import InputFile
-from recdash.cli.options import columns_option, form_option, tell
+from recdash.cli.options import columns_option, form_option, refuse_option, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.formatting import numbers
@@ -40,6 +40,7 @@ TITLES = {
 )
 @click.option("--target", default="uniform", show_default=True, help=TARGET_HELP)
 @columns_option
+@refuse_option
 @click.option(
     "--items", type=int, help="Items that the uniform policy chooses from (default: those in the log)."
 )
@@ -60,6 +61,7 @@ def ope(
     items: int | None,
     clip: float | None,
     user_column: str | None,
+    refuse: Sequence[str],
     form: str,
 ) -> None:
     """Estimate from a log with propensities what a new policy would have earned, and whether the log supports
@@ -68,7 +70,15 @@ def ope(
     start_light()
     from recdash.online.off_policy.ope import ope as estimate
 
-    estimates = estimate(log, target, n_items=items, clip=clip, columns=columns, user_column=user_column)
+    estimates = estimate(
+        log,
+        target,
+        n_items=items,
+        clip=clip,
+        columns=columns,
+        user_column=user_column,
+        refuse=refuse,
+    )
     tell(estimates.notices)
     say_lines(json.dumps(estimates.as_dict(), indent=2) if form == "json" else off_policy_text(estimates))
 

@@ -18,6 +18,7 @@ from recdash.cli.options import (
     form_option,
     linked_runs,
     open_experiment,
+    refuse_option,
     run_ids,
     tell,
 )
@@ -47,6 +48,7 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--served", type=InputFile(), help="The lists that were actually shown; with --events.")
 @click.option("--aggregates", type=InputFile(), help="Aggregated results: one row per variant and metric.")
 @columns_option
+@refuse_option
 @click.option("--control", help="Control variant.")
 @click.option(
     "--correction",
@@ -101,6 +103,7 @@ def online(
     links: Sequence[str],
     form: str,
     columns: Mapping[str, Any],
+    refuse: Sequence[str],
     **options: Any,
 ) -> None:
     """Analyse an A/B test: first its health, then lift, interval and finding of each metric.
@@ -111,7 +114,7 @@ def online(
     files = {kind: options.pop(kind) for kind in TABLES}
     tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
     metrics = [_metric(text) for text in own_metrics]
-    how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics}
+    how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics, "refuse": refuse}
     how["rules"] = _rules(**options)
     _refuse_twice("--metric", [metric.name for metric in metrics])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])

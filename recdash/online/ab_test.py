@@ -12,6 +12,7 @@ from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
+from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online import proposals
 from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
@@ -70,6 +71,7 @@ def ab_test(
     correction: Correction = "holm",
     mappings: Mappings | None = None,
     columns: ColumnsGiven | None = None,
+    refuse: str | Sequence[str] = (),
 ) -> OnlineResults:
     """Returns the results of an A/B test: its health, and values, lifts and intervals per metric and variant.
 
@@ -78,8 +80,10 @@ def ab_test(
     the column, {"events": {"event": "kind"}} for one table; ``mappings`` has the second form only.
     ``control`` is the control variant (None: recognised by its name). ``metrics`` are custom metrics; one
     with the name of a standard metric replaces it. Without custom metrics, a table of one row per user is
-    compared by each of its numbers. Raises InputError with the problems of all tables.
+    compared by each of its numbers. ``refuse`` has codes of notices that are problems (see
+    ``recdash.ingest.notice_rules``). Raises InputError with the problems of all tables.
     """
+    refused_codes = read_codes(refuse)
     if correction not in CORRECTIONS:
         raise UnknownName("correction", correction, CORRECTIONS)
     tables = {
@@ -92,7 +96,9 @@ def ab_test(
     given = {name: table for name, table in tables.items() if table is not None}
     logs = read_logs(given, rules, mappings, columns=columns)
     results = results_of(logs, control, rules, metrics, correction=correction)
-    return replace(results, notices=(*logs.notices, *results.notices))
+    results = replace(results, notices=(*logs.notices, *results.notices))
+    check_refused(results.notices, refused_codes)
+    return results
 
 
 def read_logs(

@@ -119,3 +119,10 @@ def test_standard_errors_are_by_user_where_a_column_says_whose_rows_they_are(run
     errors = [by_user["std_errors"]["ips"], as_json(run, "ope", "--log", "users.csv")["std_errors"]["ips"]]
     assert errors[0] == pytest.approx(2 * errors[1], rel=0.01)  # four equal rows of each user
     assert "standard errors by" in run("ope", "--log", "users.csv", "--user-column", "person").stdout
+
+
+def test_a_log_with_a_refused_notice_gives_no_estimate(run: Recdash, folder: Path) -> None:
+    (folder / "gaps.csv").write_text(f"item_id,position,click,propensity_score,device\n{ROWS},1,1,0.5,tv\n")
+    assert run("ope", "--log", "gaps.csv").exit_code == 0
+    refused = run("ope", "--log", "gaps.csv", "--refuse", "missing-item-id")
+    assert "Files with the notice 'missing-item-id' are refused, as you chose" in refused.output

@@ -8,6 +8,7 @@ import pytest
 from terminal import Fill, Recdash, answer, as_json
 
 import recdash
+from recdash.errors import InputError
 from recdash.online import templates
 
 METRICS = ["engagement_rate", "videos_per_user", "session_watch_time", "sessions_per_user"]
@@ -324,3 +325,21 @@ def test_the_text_says_from_when_on_a_lift_may_be_looked_at_every_day(run: Recda
     message = "No always-valid interval yet: bought, b: 150 users"
     assert message in few
     assert "looked at every day" not in many
+
+
+def test_a_refused_notice_gives_no_results_and_stores_no_test(run: Recdash, folder: Path) -> None:
+    local = SESSIONS.replace("T09:00:00Z", " 09:00:00")
+    (folder / "local.csv").write_text(local)
+    files = ("online", "--sessions", "local.csv", "--refuse", "naive-times")
+    assert run(*files[:3]).exit_code == 0
+    refused = "Files with the notice 'naive-times' are refused, as you chose"
+    assert refused in run(*files).output
+    with pytest.raises(InputError, match=refused):
+        recdash.ab_test(sessions=local.encode(), refuse="naive-times")
+    assert run("add", "--experiment", "New", "--sessions", "shop=sessions.csv").exit_code == 0
+    stored = run(*files, "--experiment", "New", "--test", "local")
+    assert (stored.exit_code, refused in stored.output) == (2, True)
+    assert "local" not in run("list", "--format", "json").output
+    added = run("add", "--experiment", "New", "--sessions", "local=local.csv", "--refuse", "naive-times")
+    assert (added.exit_code, refused in added.output) == (2, True)
+    assert "local" not in run("list", "--format", "json").output

@@ -33,7 +33,8 @@ EXPORTS: dict[str, tuple[bytes, str, set[str]]] = {
     "rows of nothing at the end": (
         PLAIN + b",,,\n" * 20, "accept with warning", {"missing-user-id", "missing-item-id"},
     ),
-    "a total at the end": (PLAIN + b"Total: 120,,,\n", "accept with warning", {"missing-item-id"}),
+    "a total at the end": (PLAIN + b"Total: 120,,,\n", "accept with warning", {"footer"}),
+    "a remark at the end": (PLAIN + b"End of list,,,\n", "accept with warning", {"missing-item-id"}),
     "a delimiter at the end of rows": (
         table(",".join(NAMES), lambda *cells: joined(*cells) + ","),
         "accept with warning", {"trailing-delimiter"},
@@ -64,7 +65,7 @@ def test_an_export_is_read_as_the_plain_table(name: str) -> None:
 
 
 def test_a_row_without_ids_is_listed_once_as_rejected() -> None:
-    inspected = recdash.inspect(PLAIN + b"Total: 120,,,\n", "run", name="als.csv")
+    inspected = recdash.inspect(PLAIN + b"End of list,,,\n", "run", name="als.csv")
     assert [(reject.row, reject.why) for reject in inspected.rejects] == [(121, "no item id")]
     assert inspected.rows == 120
 

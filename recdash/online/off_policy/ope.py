@@ -6,7 +6,7 @@ Nothing is stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from recdash import ingest
 from recdash.errors import InputError, Problem
 from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.ingest import Limits
+from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
 from recdash.online.off_policy.target import logged, of_table, uniform
 
@@ -30,6 +31,7 @@ def ope(
     mapping: Mapping[str, str] | None = None,
     columns: ColumnsGiven | None = None,
     user_column: str | None = None,
+    refuse: str | Sequence[str] = (),
     limits: Limits | None = None,
 ) -> OffPolicy:
     """Returns what ``target`` would have earned per slot, estimated from a ``log`` with propensities.
@@ -41,9 +43,11 @@ def ope(
     number of rows. ``columns`` maps roles to columns: {"click": "reward"} for each of the two tables that has
     the column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` does so for the log only.
     ``user_column`` names the log's column of users, by default user_id or another usual name; standard errors
-    are then clustered by user, since the rows of one user are not independent. Raises InputError for an
-    unusable log or target.
+    are then clustered by user, since the rows of one user are not independent. ``refuse`` has codes of
+    notices that are problems (see ``recdash.ingest.notice_rules``). Raises InputError for an unusable log or
+    target.
     """
+    refused_codes = read_codes(refuse)
     is_uniform = isinstance(target, str) and target == UNIFORM
     if clip is not None and not (math.isfinite(clip) and clip > 0):
         raise InputError(Problem("bad-clip", "clip", f"{clip:g}", "Give the largest weight, above 0."))
@@ -65,4 +69,5 @@ def ope(
         policy = of_table(checked, rows, table.table, name)
     estimates = off_policy(checked, policy, clip)
     notices = [notice for upload in uploads for notice in upload.notices]
+    check_refused(notices, refused_codes)
     return replace(estimates, notices=(*notices, *estimates.notices))

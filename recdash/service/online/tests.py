@@ -14,6 +14,7 @@ from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, NotFound, Problem, UnknownName, other_notices
 from recdash.evaluation.column_choice import ColumnsGiven
 from recdash.formatting.records import Row, records
+from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_standard_metrics
@@ -125,20 +126,28 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         links: Mapping[str, str] | None = None,
         columns: ColumnsGiven | None = None,
+        refuse: str | Sequence[str] = (),
     ) -> OnlineTest:
         """Reads an A/B test's tables, computes its results and stores both.
 
         ``tables`` are {kind: table}: sessions; or exposures, events and optionally served; or aggregates.
         ``links`` are {variant: run id}. If the same test is stored already, it gets the links, and is
         unarchived if it was archived; it keeps its control. ``columns`` maps roles to columns as in
-        ``recdash.ab_test``. Raises InputError for unusable tables, NameTaken if another test has the name.
+        ``recdash.ab_test``, ``refuse`` has codes of notices that are problems. Raises InputError for unusable
+        tables, NameTaken if another test has the name.
         """
+        refused_codes = read_codes(refuse)
         new = NewTest(name, tables, control, rules, metrics, mappings, columns, links or {})
         return store_with_files(
             self._context.writable_store(),
-            lambda: self.stage(new),
+            lambda: self._stage_unless_refused(new, refused_codes),
             lambda staged: self.store_staged(experiment_id, staged, staged.links),
         )
+
+    def _stage_unless_refused(self, new: NewTest, refused_codes: Sequence[str]) -> StagedTest:
+        staged = self.stage(new)
+        check_refused(staged.test.notices, refused_codes)
+        return staged
 
     def stage(self, new: NewTest) -> StagedTest:
         """Returns an A/B test with its results, whose files are stored already, and whose row is not.
