@@ -39,6 +39,7 @@ from recdash.ingest.columns import (
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
 from recdash.ingest.list_faults import rank_conflicts
+from recdash.ingest.score_values import are_apart, may_be_scores
 from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, read_floats, read_ids, read_text
 from recdash.ingest.values import plain as decoded
 
@@ -446,11 +447,15 @@ def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder
     """Returns the ``columns`` of a run in file order, after looking for scores that are not read.
 
     It has a problem if columns are named like scores, and a notice if several columns have decimal numbers.
+    If the rows of a list are not together, the file orders nothing: the only column whose values may be
+    scores orders the lists; whole numbers, or several such columns, are a problem.
     """
     if known_order.order == "file" or layout_of(raw, columns) != "rows":
         return columns
     taken, rows = {*columns.mapping.values()}, raw.sample()
     free = {column: values_of(rows, column) for column in raw.columns if column not in taken}
+    if raw.decimal == ",":
+        free = {column: [value.replace(",", ".") for value in own] for column, own in free.items()}
     numbers = {c: v for c, v in free.items() if v and all(map(NUMBER.fullmatch, v))}
     like_scores = [column for column in numbers if any(word in plain(column) for word in SCORE_WORDS)]
     broken = [c for c, values in numbers.items() if not all(map(WHOLE.fullmatch, values))]
@@ -458,10 +463,49 @@ def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder
         template = "no column is called score or rank, and {} may hold scores of the items"
         problem = _unread_scores(like_scores, template)
         return replace(columns, families=(*columns.families, ",".join(like_scores)), problems=(problem,))
+    by_values = _scores_by_values(raw, columns, [column for column in numbers if not is_known(column)])
+    if len(by_values) == 1 and by_values[0] in broken:
+        return _ordered_by_values(columns, by_values[0])
+    if by_values:
+        template = "the rows of a user are not together, and {} may hold the scores that order them"
+        return replace(columns, problems=(_unread_scores(by_values, template),))
     if len(broken) < 2:
         return columns
     notice = _unread_scores(broken, "the lists are in file order; {} hold numbers that are not read")
     return replace(columns, notices=(*columns.notices, notice))
+
+
+def _scores_by_values(raw: RawTable, columns: Columns, numbers: Sequence[str]) -> list[str]:
+    """Returns the columns that may hold scores by their values; none if the file may order the lists.
+
+    The file may order them if the rows of a list are together, or if the values of a column fall along each
+    list, as in a file sorted by rank.
+    """
+    scores = []
+    for column in numbers:
+        list_code, item_code, values = _first_rows(raw, columns, ["score"], {"score": column})
+        if "score" not in values or not are_apart(list_code):
+            return []
+        if not may_be_scores(list_code, item_code, values["score"]):
+            continue
+        order = np.argsort(list_code, kind="stable")
+        falls, rises = _steps(list_code[order], values["score"][order])
+        if falls >= CLEAR * (falls + rises):
+            return []
+        scores.append(column)
+    return scores
+
+
+def _ordered_by_values(columns: Columns, score: str) -> Columns:
+    """Returns ``columns`` with the score that only its values suggest, and a notice of it."""
+    finding = (
+        "orders the lists, highest first: the rows of a user are not together, and no other column of "
+        "numbers differs between the items of a user"
+    )
+    fix = f"To order otherwise{CHOOSE}: score= for file order, or score=NAME for another column."
+    notice = Problem("score-by-values", f"column '{score}'", finding, fix)
+    notices = [own for own in columns.notices if own.code != "file-order"]
+    return replace(columns, mapping={**columns.mapping, "score": score}, notices=(*notices, notice))
 
 
 def _unread_scores(scores: Sequence[str], says: str) -> Problem:
@@ -678,13 +722,25 @@ def _first_values(
 ) -> tuple[Ints, dict[str, Floats]]:
     """Returns each row's list as a code, and role → numbers, for the first rows; rows of a list are together.
 
-    ``instead`` maps roles to other columns. Both are empty if the values cannot be read; the error is then
+    See ``_first_rows``.
+    """
+    list_code, _, values = _first_rows(raw, columns, roles, instead)
+    order = np.argsort(list_code, kind="stable")
+    return list_code[order], {role: numbers[order] for role, numbers in values.items()}
+
+
+def _first_rows(
+    raw: RawTable, columns: Columns, roles: Sequence[str], instead: Mapping[str, str] | None = None
+) -> tuple[Ints, Ints, dict[str, Floats]]:
+    """Returns each row's list and its item as codes, and role → numbers, for the first rows in file order.
+
+    ``instead`` maps roles to other columns. All are empty if the values cannot be read; the error is then
     reported when the whole file is read.
     """
     chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
     needed = ["user_id", "item_id", *OF_A_LIST, *roles]
     values: dict[str, Floats] = {}
-    list_code: Ints = np.zeros(0, dtype=np.int64)
+    list_code = item_code = np.zeros(0, dtype=np.int64)
     try:
         blocks = blocks_of(raw, chosen, layout_of(raw, chosen), needed, ["user_id", "item_id"], Findings())
         block = next(blocks, None)
@@ -695,10 +751,11 @@ def _first_values(
                 values[role] = np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
         if values:
             list_code = _codes_of_lists(arrays, raw)
+            item_code = _codes(read_ids(arrays["item_id"].slice(0, LOOKED_AT), _check("item_id", raw)))
     except (UploadError, pa.ArrowException):
-        return np.zeros(0, dtype=np.int64), {}
-    order = np.argsort(list_code, kind="stable")
-    return list_code[order], {role: numbers[order] for role, numbers in values.items()}
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, {}
+    return list_code, item_code, values
 
 
 def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:

@@ -42,6 +42,8 @@ CLEARLY = 2.0
 """How many times more ids must be known as users than as items, or the other way round."""
 ONE_EACH = 0.9
 """Smallest share of distinct ids among the rows for which each row is one item (or user)."""
+GROUPED = 1.5
+"""How many times longer the groups of rows of a user must be than those of an item to tell them by it."""
 MOSTLY_ONE_EACH = 0.5
 """The same if each row has a title too, since some ids may be repeated by mistake."""
 FEWEST_STEPS = 10
@@ -63,13 +65,14 @@ class IdColumns:
     """The columns of users and of items in a file; None if there is none.
 
     ``by_values`` are roles whose column was recognised by its ids and not by its name, ``by_place`` those
-    that only the column's position suggests.
+    that only the column's position suggests, ``by_names`` those of a column that is named as in other files.
     """
 
     user: str | None = None
     item: str | None = None
     by_values: tuple[str, ...] = ()
     by_place: tuple[str, ...] = ()
+    by_names: tuple[str, ...] = ()
 
     def of(self, role: str) -> str | None:
         return self.user if role == "user_id" else self.item
@@ -83,7 +86,7 @@ class IdColumns:
     @property
     def mapping(self) -> dict[str, str]:
         """Returns {role: column} of the columns that were not recognised by their names."""
-        roles = (*self.by_values, *self.by_place)
+        roles = (*self.by_values, *self.by_place, *self.by_names)
         return {role: str(self.of(role)) for role in ("user_id", "item_id") if role in roles}
 
 
@@ -94,8 +97,9 @@ def id_columns(looks: Sequence[Look], stored: Mapping[str, frozenset[str]]) -> l
     columns = _compared(looks, [_by_names(look) for look in looks], stored)
     pairs = zip(looks, columns, strict=True)
     columns = [_by_title(look, own) if own.user is not None else own for look, own in pairs]
-    by_rows = [_by_rows(look, own) for look, own in zip(looks, columns, strict=True)]
-    columns = _compared(looks, by_rows, stored)
+    for least in (GROUPED, 0.0):  # a file in random order must not mislead those that are compared with it
+        by_rows = [_by_rows(look, own, least) for look, own in zip(looks, columns, strict=True)]
+        columns = _compared(looks, by_rows, stored)
     return [_by_title(look, own) for look, own in zip(looks, columns, strict=True)]
 
 
@@ -107,8 +111,28 @@ def _compared(
         known = {role: _known_ids(role, looks, columns) | stored[role] for role in ("user_id", "item_id")}
         more = [_by_shared_ids(look, own, known) for look, own in zip(looks, columns, strict=True)]
         if more == columns:
+            names = {role: _names(role, looks, columns) for role in ("user_id", "item_id")}
+            more = [_by_shared_name(look, own, names) for look, own in zip(looks, columns, strict=True)]
+        if more == columns:
             return columns
         columns = more
+
+
+def _names(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> frozenset[str]:
+    """Returns the names of the columns of this role, user_id or item_id, in the files with a header."""
+    named = [own.of(role) for look, own in zip(looks, columns, strict=True) if look.has_header]
+    return frozenset(plain(column) for column in named if column is not None)
+
+
+def _by_shared_name(look: Look, own: IdColumns, names: Mapping[str, frozenset[str]]) -> IdColumns:
+    """Returns ``own`` with the users in the column that is named like those of other files, though its ids
+    are others, as in an A/B test of other users.
+    """
+    only_users = names["user_id"] - names["item_id"]
+    if own.user is not None or not look.has_header or look.roles is not None or is_attributes(look, own):
+        return own
+    same = [column for column in free_ids(look, own) if plain(column) in only_users]
+    return replace(own, user=same[0], by_names=("user_id",)) if len(same) == 1 else own
 
 
 def _known_ids(role: str, looks: Sequence[Look], columns: Sequence[IdColumns]) -> frozenset[str]:
@@ -142,7 +166,7 @@ def _by_shared_ids(look: Look, own: IdColumns, known: Mapping[str, frozenset[str
     if not look.has_header or look.roles is not None or is_attributes(look, own):
         return own
     for role, other in (("user_id", "item_id"), ("item_id", "user_id")):
-        if own.of(role) is not None:
+        if own.of(role) is not None or is_attributes(look, own):  # a row per user holds no single item
             continue
         free = [look.by_name[column] for column in free_ids(look, own)]
         shares = {
@@ -179,11 +203,12 @@ def _by_title(look: Look, own: IdColumns) -> IdColumns:
     return replace(own, item=look.first_of(ITEM_NAMES, (own.user,)))
 
 
-def _by_rows(look: Look, own: IdColumns) -> IdColumns:
+def _by_rows(look: Look, own: IdColumns, least: float) -> IdColumns:
     """Returns ``own`` completed by the form of the rows: with the only column that fits, or with two columns.
 
     In files of lists and of interactions, the rows of one user are next to each other more often than those
-    of one item. A column that numbers the rows of another one holds positions in the lists of users.
+    of one item, at least ``least`` times as often. A column that numbers the rows of another one holds
+    positions in the lists of users.
     """
     free = free_ids(look, own) if look.has_header and look.roles is None else []
     free = [column for column in free if column not in _titles(look)] or free
@@ -197,10 +222,16 @@ def _by_rows(look: Look, own: IdColumns) -> IdColumns:
     if own.item is not None and own.user is None and free:
         return own.with_column("user_id", free[0], by_place=True)
     if own.user is None and own.item is None and len(free) >= 2 and not _is_key(look, free[0]):
-        grouped = sorted(free[:2], key=lambda column: -_run_length(look.by_name[column]))
-        own = own.with_column("user_id", grouped[0], by_place=True)
-        return own.with_column("item_id", grouped[1], by_place=True)
+        return _by_groups(look, own, free[:2], least)
     return own
+
+
+def _by_groups(look: Look, own: IdColumns, pair: Sequence[str], least: float) -> IdColumns:
+    """Returns ``own`` with the column of longer groups of rows as users and the other as items."""
+    user, item = sorted(pair, key=lambda column: -_run_length(look.by_name[column]))
+    if _run_length(look.by_name[user]) < least * _run_length(look.by_name[item]):
+        return own
+    return own.with_column("user_id", user, by_place=True).with_column("item_id", item, by_place=True)
 
 
 def _with_numbered(own: IdColumns, user: str, position: str, free: Sequence[str]) -> IdColumns:

@@ -50,6 +50,7 @@ from recdash.ingest.columns import (
     wide_label,
 )
 from recdash.ingest.date_orders import orders_of_dates, with_date_choices
+from recdash.ingest.file_names import without_suffixes
 from recdash.ingest.formats.arrow_table import read_arrow
 from recdash.ingest.formats.compressed import tables_of, unpacked
 from recdash.ingest.formats.json import read_document
@@ -80,10 +81,6 @@ SPLITTING = ("run", "replicate")
 """Roles of the columns that name the candidate and the replicate of a row."""
 NOUNS = ("fold", "seed", "split", "repeat")
 BETWEEN = "\x1f"
-SUFFIXES = {
-    *("gz", "gzip", "zip", "csv", "tsv", "tab", "txt", "dat", "data", "parquet"),
-    *("pq", "json", "jsonl", "ndjson", "run", "qrels", "trec", "xlsx", "pkl"),
-}
 MOST_RUNS = 100
 MOST_SHOWN = 1000
 """Characters of a value in a preview."""
@@ -618,14 +615,6 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
     is_file = isinstance(source, str | Path) or (is_open and own)
     file_name = Path(str(own)).name if is_file else request.kind
     return without_suffixes(file_name) or file_name or "upload", None
-
-
-def without_suffixes(file_name: str) -> str:
-    """Returns the file name without the suffixes of known formats: ``als.run.gz`` gives ``als``."""
-    parts = file_name.split(".")
-    while len(parts) > 1 and parts[-1].lower() in SUFFIXES:
-        parts.pop()
-    return ".".join(parts)
 
 
 def _split(opened: Opened) -> tuple[Opened, list[RowFilter]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from recdash.domain.kinds import TableKind
 from recdash.ingest.columns import ROLES
+from recdash.ingest.file_names import plain_name
 from recdash.ingest.id_columns import IdColumns, id_columns
 from recdash.ingest.looks import Look
 from recdash.ingest.swapped_ids import unswapped
@@ -52,7 +53,11 @@ class Context:
 def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[SortedFile]:
     """Returns the kind that each file is taken for; the files given together are compared."""
     ids = unswapped(looks, id_columns(looks, {"user_id": context.users, "item_id": context.items}))
-    facts = [FileFacts(look, own) for look, own in zip(looks, ids, strict=True)]
+    names = [plain_name(look.name) for look in looks]
+    facts = [
+        FileFacts(look, own, frozenset(names) - {name})
+        for look, own, name in zip(looks, ids, names, strict=True)
+    ]
     alone = [sort_alone(file) for file in facts]
     sure = {number: s.kind for number, s in enumerate(alone) if s.confidence != "unsure"}
     taken: set[TableKind | None] = {*{**sure, **context.chosen}.values()}
@@ -96,9 +101,10 @@ def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
         mapping = columns_for(is_sorted.kind, mapping)
     shared = [(role, "holds the {} of the other files.") for role in own.by_values]
     placed = [(role, "holds the {}, judging by its position.") for role in own.by_place]
+    named = [(role, "is named like the {} of the other files.") for role in own.by_names]
     reasons = [
         f"'{own.of(role)}' {says.format(words[role])}"
-        for role, says in (*shared, *placed)
+        for role, says in (*shared, *placed, *named)
         if own.of(role) in mapping.values()
     ]
     return replace(is_sorted, mapping=mapping, reasons=(*is_sorted.reasons, *reasons))
@@ -125,6 +131,8 @@ def _interactions(
     for number, file in enumerate(files):
         if number not in sorted_files and not file.others and file.are_lists_alike:
             sorted_files[number] = _of_one_length("truth" in taken or len(files) > 1)
+        elif number not in sorted_files and {"truth", "train"} <= taken and file.score_by_values():
+            sorted_files[number] = _scored(str(file.score_by_values()))
     left = [number for number in range(len(files)) if number not in sorted_files]
     if are_runs_only:
         reason = f"{PAIRS}: lists in file order, or a table that the experiment has already."
@@ -144,6 +152,12 @@ def _kind_by_name(file: FileFacts) -> TableKind | None:
     """Returns the kind of interactions in the file's name; None if the name says none, or both."""
     truth, train = file.name_contains(TEST_WORDS), file.name_contains(TRAIN_WORDS)
     return None if truth == train else "truth" if truth else "train"
+
+
+def _scored(score: str) -> SortedFile:
+    """Returns a run beside a test set and training data, whose score only the values tell."""
+    reason = f"'{score}' differs between the items of each user, as a score does."
+    return SortedFile("run", "likely", (reason,), ("truth", "train"))
 
 
 def _of_one_length(has_partner: bool) -> SortedFile:

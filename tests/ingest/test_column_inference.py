@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -437,6 +438,58 @@ def test_numbers_that_may_be_scores_of_models_are_told() -> None:
     (notice,) = [notice for notice in by_file.notices if notice.code == "unread-scores"]
     assert notice.found == "the lists are in file order; als, ease hold numbers that are not read"
     assert [run.name for run in runs_of(table, mapping={"score": "als,ease"})] == ["als", "ease"]
+
+
+def shuffled(*names: str, users: int = 6, items: int = 8) -> bytes:
+    """Returns a run whose rows are in random order, with decimals that differ from row to row; a price, a
+    grade and a date belong to an item, or have few values.
+    """
+    draw = random.Random(7)
+    rows = [(f"u{user}", f"i{item}", item) for user in range(users) for item in range(items)]
+    draw.shuffle(rows)
+    lines = [
+        f"{user},{item},{1.5 * price},{draw.randint(1, 3)},2026-09-{1 + price:02d},"
+        + ",".join(f"{draw.random():.4f}" for _ in names)
+        for user, item, price in rows
+    ]
+    return "\n".join([f"user_id,item_id,preis,sterne,tag,{','.join(names)}", *lines]).encode()
+
+
+def test_shuffled_rows_are_ordered_by_the_only_column_that_may_hold_scores() -> None:
+    table = shuffled("punkte")
+    (run,) = runs_of(table)
+    assert run.mapping["score"] == "punkte"
+    (notice,) = [notice for notice in run.notices if notice.code == "score-by-values"]
+    assert notice.place == "column 'punkte'"
+    assert "highest first" in notice.found
+    assert "file-order" not in codes(run)
+    (by_file,) = runs_of(table, mapping={"score": ""})
+    assert (by_file.has_score, "file-order" in codes(by_file)) == (False, True)
+
+
+def test_decimal_commas_are_scores_too() -> None:
+    (run,) = runs_of(shuffled("punkte").replace(b",", b";").replace(b".", b","))
+    assert run.mapping["score"] == "punkte"
+
+
+def test_shuffled_rows_with_several_such_columns_are_refused_with_their_names() -> None:
+    said = refused(shuffled("punkte", "guete"))
+    assert "the rows of a user are not together, and punkte, guete may hold the scores" in said
+    assert "score=punkte to order by it" in said
+
+
+def test_rows_of_a_list_together_and_files_sorted_by_rank_stay_in_file_order() -> None:
+    by_user = sorted(shuffled("punkte").decode().split("\n")[1:])
+    head = b"user_id,item_id,preis,sterne,tag,punkte\n"
+    (run,) = runs_of(head + "\n".join(by_user).encode())
+    assert not run.has_score
+    by_rank = [
+        f"u{user},i{(user + rank) % 7},1,1,2026-09-01,{9 - rank}.5{user}"
+        for rank in range(4)
+        for user in range(6)
+    ]
+    (run,) = runs_of(head + "\n".join(by_rank).encode())
+    assert not run.has_score
 
 
 def test_one_score_under_a_longer_name_is_asked_about() -> None:

@@ -306,3 +306,49 @@ def test_users_and_items_without_rank_beside_an_experiment_are_asked_about() -> 
     assert (taken.kind, taken.confidence) == ("run", "unsure")
     (beside_a_test_set,) = sort_files([first_rows], Context(has_truth=True))
     assert (beside_a_test_set.kind, beside_a_test_set.confidence) == ("train", "likely")
+
+
+def music() -> dict[str, str]:
+    """Returns files of unknown column names. The rows of als.csv are shuffled; the test has other users."""
+    draw = random.Random(3)
+    pairs = [(f"h{user}", f"T{item}") for user in range(30) for item in draw.sample(range(100, 140), 12)]
+    train = "".join(f"{user},{item},{draw.randint(1, 90)}\n" for user, item in pairs)
+    test = "".join(f"{user},{item},{draw.randint(1, 90)}\n" for user, item in pairs[::3])
+    scored = [
+        f"{item};{user};{draw.random():.4f}\n".replace(".", ",") for user, item in pairs if user != "h3"
+    ]
+    draw.shuffle(scored)
+    variants = "".join(
+        f"x{n},{draw.choice(['als', 'sasrec'])},{draw.random():.2f},{draw.choice(['iOS', 'Web'])}\n"
+        for n in range(200)
+    )
+    wide = "".join(f"h{user}," + ",".join(f"T{100 + n}" for n in range(5)) + "\n" for user in range(30))
+    lists = "".join(
+        json.dumps({"hoerer": f"h{user}", "titelliste": ["T101", "T102"]}) + "\n" for user in range(30)
+    )
+    return {
+        "ab.csv": f"hoerer,welche,minuten,geraet\n{variants}",
+        "als.csv": f"titel_nr;hoerer;guete\n{''.join(scored)}",
+        "charts.csv": f"hoerer,{','.join(f'stelle_{n}' for n in range(1, 6))}\n{wide}",
+        "katalog.csv": "titel_nr,stil\n" + "".join(f"T{n},Pop\n" for n in range(100, 140)),
+        "sasrec.jsonl": lists,
+        "test.csv": f"hoerer,titel_nr,wiedergaben\n{test}",
+        "train.csv": f"hoerer,titel_nr,wiedergaben\n{train}",
+    }
+
+
+def test_a_shuffled_file_misleads_no_other_and_variants_are_named_like_files() -> None:
+    taken = sort(music())
+    assert {name: (found.kind, found.confidence != "unsure") for name, found in taken.items()} == {
+        "ab.csv": ("sessions", True),
+        "als.csv": ("run", True),
+        "charts.csv": ("run", True),
+        "katalog.csv": ("catalogue", True),
+        "sasrec.jsonl": ("run", True),
+        "test.csv": ("truth", True),
+        "train.csv": ("train", True),
+    }
+    assert taken["als.csv"].mapping == {"user_id": "hoerer", "item_id": "titel_nr"}
+    assert taken["ab.csv"].mapping == {"unit_id": "hoerer", "variant": "welche"}
+    assert "'hoerer' is named like the users of the other files." in taken["ab.csv"].reasons
+    assert "'guete' differs between the items of each user, as a score does." in taken["als.csv"].reasons

@@ -18,11 +18,12 @@ from recdash.evaluation.uploads import read_uploads, shared_name
 from recdash.formatting.names import same_names
 from recdash.formatting.wording import listed
 from recdash.ingest.columns import plain
+from recdash.ingest.file_names import plain_name
 from recdash.ingest.id_columns import ITEM_NAMES, USER_NAMES
 from recdash.ingest.list_lengths import MOST_BYTES, longest_list, longest_of
 from recdash.ingest.looks import Look, id_form
 from recdash.ingest.notice_rules import refused_by, with_example
-from recdash.ingest.reader import Preview, without_suffixes
+from recdash.ingest.reader import Preview
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
 from recdash.online.analysis.health import is_called_control, is_control_guessed
@@ -629,8 +630,7 @@ def _no_items(column: str) -> Problem:
 
 def _stem(draft: Draft) -> str:
     """Returns the name of the draft's file without folders and suffixes."""
-    name = draft.file.name.replace("\\", "/").rsplit("/", 1)[-1]
-    return without_suffixes(name) or name
+    return plain_name(draft.file.name)
 
 
 def _ids_unknown(first: FirstIds) -> bool:

@@ -13,9 +13,9 @@ from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many
+from recdash.ingest.file_names import plain_name
 from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.notice_rules import NOTICE_RULES
-from recdash.ingest.reader import without_suffixes
 from recdash.online.agreement.join import SPLIT_BROKEN
 from recdash.service.catalog.intake import (
     LISTS,
@@ -317,5 +317,4 @@ def stem(file_name: str) -> str:
     """Returns the name without folders and known suffixes, such as ``als.top20`` for
     ``als.top20.jsonl.gz``.
     """
-    name = file_name.replace("\\", "/").rsplit("/", 1)[-1]
-    return without_suffixes(name) or name
+    return plain_name(file_name)
