@@ -80,6 +80,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "file-order": NoticeRule("The order of the rows is the ranking.", _map("rank=NAME or score=NAME")),
     "unread-scores": NoticeRule("The order of the rows is the ranking.", SCORE),
     "empty-scores": NoticeRule("The column is not read.", SCORE),
+    "score-by-values": NoticeRule("The column orders the lists, highest first.", SCORE),
     "two-scores": NoticeRule("One of the columns orders the lists.", SCORE),
     "distance": NoticeRule("The smallest value is the best.", _map("score=NAME if the largest is best")),
     "ranks-run-down": NoticeRule("Rank 1 is the best.", _map("score=NAME if the largest is best")),

@@ -487,3 +487,18 @@ def test_the_control_that_links_show_is_counted_before_the_transaction(
         stored = workspace.online_tests.add(done.experiment.id, "shop", tables, links=links)
     assert stored.control == "shelf"
     assert list(stored.results) == workspace.online_tests.results(stored.id).records()
+
+
+def test_lists_that_are_the_same_for_all_users_are_the_suggested_baseline(workspace: Workspace) -> None:
+    draw, users = random.Random(5), [f"u{n}" for n in range(25)]
+    truth = "user_id,item_id\n" + "".join(f"{user},i{draw.randrange(40)}\n" for user in users)
+    own = "".join(f"{user},i{item}\n" for user in users for item in draw.sample(range(40), 4))
+    same = "".join(f"{user},i1,i2,i3,i{4 + n % 3}\n" for n, user in enumerate(users))
+    files = {
+        "test.csv": truth.encode(),
+        "als.csv": f"user_id,item_id\n{own}".encode(),
+        "top.csv": f"user_id,rec_1,rec_2,rec_3,rec_4\n{same}".encode(),
+    }
+    plan = planned(workspace, files).with_choice("als.csv", kind="run")
+    assert (plan.run_names, plan.baseline) == (("als", "top"), "top")
+    assert plan.with_settings(baseline="als").baseline == "als"

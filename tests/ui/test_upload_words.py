@@ -264,6 +264,26 @@ def test_a_variant_is_linked_to_the_only_run_whose_name_has_its_name_as_words() 
     assert same_names(["factor", "factor-new"], ["team_factor", "Popular"]) == {"factor": "team_factor"}
 
 
+def test_columns_that_a_test_set_or_a_run_does_not_use_are_named() -> None:
+    text = "user_id,item_id,menge,datum\nu,a,2,2026-09-01\n"
+    assert words.columns_in_words(planned("truth", text)).endswith(
+        "item_id → item · not used: menge and datum"
+    )
+    wide = "user_id,rec_1,rec_2\nu,a,b\n"
+    assert words.columns_in_words(planned("run", wide)) == "user_id → user · rec_1 … rec_2 → item"
+
+
+def test_a_score_that_only_values_tell_is_said_in_the_row() -> None:
+    rows = "".join(f"u{n % 7},i{n % 5},{(n * 37 % 101) / 8}\n" for n in range(35))
+    said = words.about(with_notices(planned("run", f"user_id,item_id,guete\n{rows}")))
+    assert "guete → score (highest first, by its values)" in said
+
+
+def with_notices(file: PlannedFile) -> PlannedFile:
+    """Returns the file with the notices of its preview, as a plan has them."""
+    return replace(file, notices=file.preview.notices if file.preview else ())
+
+
 @pytest.mark.parametrize(
     ("links", "runs", "linked"),
     [
@@ -283,6 +303,12 @@ def test_links_are_suggested_until_they_are_chosen(
         )
 
     assert with_links(plan(links)).settings.links == linked
+
+
+def test_a_plan_without_names_to_link_is_not_made_again() -> None:
+    settings, test = IntakeSettings(), SimpleNamespace(variants=("a", "b"))
+    plan: Any = SimpleNamespace(settings=settings, test=test, experiment_id=None, run_names=("als",))
+    assert with_links(plan) is plan
 
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -23,6 +23,7 @@ from recdash.ingest.id_columns import ITEM_NAMES, USER_NAMES
 from recdash.ingest.list_lengths import MOST_BYTES, longest_list, longest_of
 from recdash.ingest.looks import Look, id_form
 from recdash.ingest.notice_rules import refused_by, with_example
+from recdash.ingest.popular_lists import has_same_items
 from recdash.ingest.reader import Preview
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
@@ -485,7 +486,17 @@ class Planner:
         names = list(dict.fromkeys(draft.run for draft in used if draft.kind in LISTS))
         if self._settings.baseline in names:
             return str(self._settings.baseline)
-        return baseline_by_name(names) or ""
+        return baseline_by_name(names) or self._popular_run(used)
+
+    def _popular_run(self, used: Sequence[Draft]) -> str:
+        """Returns the only candidate whose lists hold the same few items for all users; "" without one."""
+        runs = [draft for draft in used if draft.kind == "run" and draft.reads_well]
+        popular = {
+            draft.run
+            for draft in runs
+            if has_same_items(draft.look, (draft.preview and draft.preview.mapping) or {})
+        }
+        return popular.pop() if len(popular) == 1 and len(runs) > 1 else ""
 
     # ── the A/B test ─────────────────────────────────────────────────────────────────────────
 

@@ -100,6 +100,8 @@ def _plan_of(upload: UploadState, files: list[ReceivedFile]) -> IntakePlan | Non
     known = upload.plan.given_keys if upload.plan else []
     if [file.id for file in files] != known:
         _plan_again(upload, files)
+    elif upload.plan is not None:  # a choice may have shown which variants there are
+        upload.plan = settings.with_links(upload.plan)
     return upload.plan
 
 

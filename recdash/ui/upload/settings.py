@@ -304,7 +304,8 @@ def with_links(plan: IntakePlan) -> IntakePlan:
     """
     if plan.test is None or plan.settings.links is not None:
         return plan
-    return plan.with_settings(links=same_names(plan.test.variants, _runs_to_link(plan)) or None)
+    links = same_names(plan.test.variants, _runs_to_link(plan))
+    return plan.with_settings(links=links) if links else plan
 
 
 def _runs_to_link(plan: IntakePlan) -> list[str]:

@@ -62,6 +62,8 @@ FIRST = (SPLIT_BROKEN, NAME_TAKEN)
 """Codes of notices that a person must see before the files are stored."""
 FROM_ZERO = "ranks-from-zero"
 """The code of the notice that the first position of a list is 0."""
+BY_VALUES = "score-by-values"
+"""The code of the notice that only its values tell the column of scores."""
 GZIP = b"\x1f\x8b"
 BLOCK = 1 << 20
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
@@ -98,6 +100,7 @@ def columns_in_words(file: PlannedFile) -> str:
     preview = file.preview
     if preview is None or file.left_out:
         return ""
+    is_by_values = any(notice.code == BY_VALUES for notice in file.notices)
     is_from_zero = any(notice.code == FROM_ZERO for notice in file.notices)
     known = []
     for role, column in file.mapping.items():
@@ -108,17 +111,21 @@ def columns_in_words(file: PlannedFile) -> str:
         )
         name = name or cut_inside(column, LONGEST_COLUMN)
         words = name if name == role_name(role) else f"{name} → {role_name(role)}"
+        words += " (highest first, by its values)" if role == "score" and is_by_values else ""
         known.append(f"{words} (from 0, read as from 1)" if role == "rank" and is_from_zero else words)
     return " · ".join([*known, *_further(file)])
 
 
 def _further(file: PlannedFile) -> list[str]:
-    """Returns the columns that are read without a role, in words; empty if there are none."""
+    """Returns the columns without a role in words: as what they are read, or that they are not used."""
     noun = FURTHER.get(file.kind or "run")
-    if noun is None or file.preview is None:
+    if file.preview is None or (noun is None and _has_ranges(file)):
         return []
     left_out = {notice.place for notice in file.notices if notice.code == "column-left-out"}
-    taken = set(file.mapping.values())
+    taken = {
+        column.removeprefix("-") if column in file.preview.reversible else column
+        for column in file.mapping.values()
+    }
     others = [
         cut_inside(column, LONGEST_COLUMN)
         for column in file.preview.columns
@@ -126,8 +133,17 @@ def _further(file: PlannedFile) -> list[str]:
     ]
     if not others:
         return []
+    if noun is None:
+        return [f"not used: {listed(others, MOST_COLUMNS)}"]
     columns = many(len(others), noun).replace("metric or segments", "metrics or segments")
     return [f"{columns}: {listed(others, MOST_COLUMNS)}"]
+
+
+def _has_ranges(file: PlannedFile) -> bool:
+    """Returns whether a role is read from several columns, such as rec_1 … rec_9."""
+    preview = file.preview
+    known = {*preview.columns, *preview.reversible} if preview else set()
+    return not known.issuperset(column for column in file.mapping.values() if column)
 
 
 def about(file: PlannedFile, n_lines: int | None = None) -> str:
