@@ -142,7 +142,8 @@ def _further(file: PlannedFile) -> list[str]:
 def _has_ranges(file: PlannedFile) -> bool:
     """Returns whether a role is read from several columns, such as rec_1 … rec_9."""
     preview = file.preview
-    known = {*preview.columns, *preview.reversible} if preview else set()
+    rows = preview.rows if preview else ()
+    known = {*(rows[0] if rows else ()), *(preview.reversible if preview else ())}
     return not known.issuperset(column for column in file.mapping.values() if column)
 
 
