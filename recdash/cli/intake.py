@@ -35,7 +35,7 @@ def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str,
         raise InputError(Problem("files-and-options", option, "given together with FILE arguments", fix))
     plan = _plan(workspace, files, options)
     for file in plan.files:
-        what = "?" if file.kind is None else file.kind
+        what = "left out" if file.left_out else "?" if file.kind is None else file.kind
         columns = ", ".join(f"{role} = '{column}'" for role, column in file.mapping.items())
         say(f"{file.file_name}: {' · '.join(filter(None, [what, columns]))}")
     if plan.relevance is not None and plan.relevance.threshold is not None:

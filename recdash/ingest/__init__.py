@@ -1,6 +1,6 @@
 """Reads files and tables of all supported formats into checked tables; see :mod:`recdash.ingest.reader`."""
 
-from recdash.ingest.byte_source import Member, Sheet
+from recdash.ingest.byte_source import Member, Sheet, sheet_of
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
 from recdash.ingest.open_upload import (
@@ -12,6 +12,7 @@ from recdash.ingest.open_upload import (
     read_recommendations,
     read_stream,
     read_upload,
+    sheets,
 )
 from recdash.ingest.reader import Preview
 
@@ -29,4 +30,6 @@ __all__ = [
     "read_recommendations",
     "read_stream",
     "read_upload",
+    "sheet_of",
+    "sheets",
 ]

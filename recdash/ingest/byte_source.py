@@ -57,6 +57,11 @@ class Member:
     name: str
 
 
+def sheet_of(source: Any, name: str) -> Any:
+    """Returns the sheet of a workbook; the source itself if it is a sheet, or if the name is empty."""
+    return Sheet(source, name) if name and not isinstance(source, Sheet) else source
+
+
 def innermost(source: Any) -> Any:
     """Returns the file that holds the sheet or member; other sources unchanged."""
     while isinstance(source, Sheet | Member):

@@ -77,6 +77,12 @@ def members(source: reader.Source, *, limits: Limits | None = None) -> tuple[str
     return names
 
 
+def sheets(source: reader.Source, *, limits: Limits | None = None) -> tuple[str, ...]:
+    """Returns the same as :func:`recdash.ingest.reader.sheets`, within the limits."""
+    names: tuple[str, ...] = _reader(source, limits).sheets(source, limits=limits)
+    return names
+
+
 def get_ready() -> None:
     """Starts the process that forks reading processes, so that the first file with limits need not wait.
 

@@ -53,6 +53,7 @@ from recdash.ingest.date_orders import orders_of_dates, with_date_choices
 from recdash.ingest.file_names import without_suffixes
 from recdash.ingest.formats.arrow_table import read_arrow
 from recdash.ingest.formats.compressed import tables_of, unpacked
+from recdash.ingest.formats.excel import sheets_of
 from recdash.ingest.formats.json import read_document
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.registry import read_raw
@@ -181,6 +182,15 @@ def members(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
     limits together.
     """
     return _members(_reopenable(source, None), limits)
+
+
+def sheets(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
+    """Returns the names of the sheets of a workbook that hold a table; an empty tuple for any other source.
+
+    Raises ``UploadError`` for a damaged workbook, and for one that exceeds the limits.
+    """
+    content = _reopenable(source, None)
+    return sheets_of(content, limits or UNLIMITED) if isinstance(content, contents.Content) else ()
 
 
 def _members(source: Source, limits: Limits | None) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from recdash.ingest.columns import (
     SUCCESSES,
     TIME,
     TRIALS,
+    UNIT,
     USERS,
     VARIANCE,
     VARIANT,
@@ -236,6 +237,8 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
     reason = f"'{variant}' has {len(values.distinct)} values and '{facts.user}' holds users: an A/B test."
     is_named = facts.named(names_of(VARIANT)) == variant
     mapping = {} if is_named else {"variant": variant}
+    if facts.look.has_header and plain(str(facts.user)) not in names_of(UNIT):  # a name of users elsewhere
+        mapping["unit_id"] = str(facts.user)
     moments = {facts.named((name,)) for name in (*MOMENTS, "exposedat", "date", "startts", "start")}
     session = facts.named(names_of(SESSION))
     apart = {facts.user, variant, session, *moments}

@@ -352,3 +352,9 @@ def test_a_shuffled_file_misleads_no_other_and_variants_are_named_like_files() -
     assert taken["ab.csv"].mapping == {"unit_id": "hoerer", "variant": "welche"}
     assert "'hoerer' is named like the users of the other files." in taken["ab.csv"].reasons
     assert "'guete' differs between the items of each user, as a score does." in taken["als.csv"].reasons
+
+
+def test_the_users_of_a_test_may_have_any_name_of_users() -> None:
+    rows = "".join(f"u{n},{'als' if n % 2 else 'control'},{n}\n" for n in range(12))
+    found = alone(f"listener_id,variant,minutes\n{rows}")
+    assert (found.kind, found.mapping) == ("sessions", {"unit_id": "listener_id"})

@@ -10,6 +10,7 @@ from typing import Any
 
 import bookshop
 import pytest
+from workbook import workbook
 
 from recdash.errors import InputError, NameTaken
 from recdash.ingest import Limits
@@ -502,3 +503,42 @@ def test_lists_that_are_the_same_for_all_users_are_the_suggested_baseline(worksp
     plan = planned(workspace, files).with_choice("als.csv", kind="run")
     assert (plan.run_names, plan.baseline) == (("als", "top"), "top")
     assert plan.with_settings(baseline="als").baseline == "als"
+
+
+SHOP = {
+    "Käufe KW40": [["Kunde", "Artikel"], *([f"K-{n}", f"A{n % 7}"] for n in range(20))],
+    "Topseller": [
+        ["Kunde", "Artikel", "Rang"],
+        *([f"K-{n}", f"A{rank}", rank] for n in range(20) for rank in (1, 2, 3)),
+    ],
+    "LightGCN": [
+        ["Kunde", "Artikel", "Rang"],
+        *([f"K-{n}", f"A{(n + rank) % 7}", rank] for n in range(20) for rank in (1, 2, 3)),
+    ],
+    "Sortiment": [["Artikel", "Bezeichnung"], *([f"A{n}", f"Produkt {n}"] for n in range(7))],
+    "Pivot": [["", "Summe", "Anteil"], *([f"Woche {n}", 3.5 * n, 0.1] for n in range(3))],
+    "Notiz": [["Stand September"], ["vorläufig"]],
+}
+
+
+def test_each_sheet_of_a_workbook_is_a_table(workspace: Workspace) -> None:
+    plan = planned(workspace, {"shop.xlsx": workbook(SHOP)})
+    assert [(file.file_name, file.kind, file.left_out) for file in plan.files] == [
+        ("Käufe KW40", "truth", False),
+        ("Topseller", "run", False),
+        ("LightGCN", "run", False),
+        ("Sortiment", "catalogue", False),
+        ("Pivot", None, True),
+    ]
+    assert (plan.is_ready, plan.name, plan.given_keys) == (True, "Käufe KW40", ["shop.xlsx"])
+    assert {file.sheets for file in plan.files} == {()}
+    chosen = plan.with_choice("shop.xlsx/Pivot", kind="users")
+    assert [file.file_name for file in chosen.used][-1] == "Pivot"
+    done = workspace.intake.commit(plan)
+    assert {added.run.name for added in done.runs} == {"Topseller", "LightGCN"}
+
+
+def test_a_workbook_of_one_table_stays_one_file(workspace: Workspace) -> None:
+    book = {name: SHOP[name] for name in ("Notiz", "Käufe KW40")}
+    (file,) = planned(workspace, {"shop.xlsx": workbook(book)}).files
+    assert (file.file_name, file.kind, file.sheet) == ("shop.xlsx", "truth", "Käufe KW40")

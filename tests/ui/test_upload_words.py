@@ -339,6 +339,8 @@ def test_own_files_begin_a_new_experiment_or_join_the_one_looked_at() -> None:
     both = {"d": demo, "e": FILMS}
     assert suggested_experiment(plan_of(planned("truth"), planned("run")), both, "e") is None
     assert suggested_experiment(plan_of(planned("truth")), {"ab": empty}, "ab") == "ab"
+    twice = replace(planned(None), sorted=SortedFile("truth", "unsure"))
+    assert suggested_experiment(plan_of(twice, planned("run")), both, None) is None
     assert suggested_experiment(runs, both, "e") == "e"
     assert suggested_experiment(runs, both, "d") == "e"  # never the demo
     assert suggested_experiment(runs, {"d": demo}, "d") is None

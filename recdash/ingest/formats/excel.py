@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -45,6 +46,26 @@ Row = Sequence[Cell]
 
 def is_excel(content: Content) -> bool:
     return content.head.startswith(b"PK\x03\x04") and WORKBOOK in _members(content)
+
+
+def sheets_of(content: Content, limits: Limits) -> tuple[str, ...]:
+    """Returns the names of the sheets that hold a table: a header of several columns, and rows.
+
+    Raises ``UploadError`` for a damaged workbook and sizes beyond the limits.
+    """
+    from python_calamine import CalamineWorkbook
+
+    if content.sheet is not None or not is_excel(content):
+        return ()
+    _check_size(content, of_archive(limits))
+    with translating_errors(*DAMAGED, beside=OF_ZIP), content.open() as file:
+        book = CalamineWorkbook.from_filelike(file)
+        return tuple(name for name in book.sheet_names if _is_table(book.get_sheet_by_name(name)))
+
+
+def _is_table(sheet: CalamineSheet) -> bool:
+    rows = list(itertools.islice(_rows_of(sheet), 2))
+    return len(rows) == 2 and sum(cell != "" for cell in rows[0]) > 1
 
 
 def _members(content: Content) -> dict[str, zipfile.ZipInfo]:

@@ -426,6 +426,10 @@ def members(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
     return tuple(File(source, worker.open_members, limits or UNLIMITED, {}).facts["members"])
 
 
+def sheets(source: Source, *, limits: Limits | None = None) -> tuple[str, ...]:
+    return tuple(File(source, worker.open_sheets, limits or UNLIMITED, {}).facts["sheets"])
+
+
 def read_upload(kind: Any, source: Source, *, limits: Limits | None = None, **how: Any) -> Upload:
     file = File(source, worker.open_upload, limits or UNLIMITED, {"kind": kind, **how})
     table = pa.Table.from_batches(list(file.batches()))

@@ -162,6 +162,10 @@ def open_members(source: Any, **how: Any) -> OpenedFile:
     return OpenedFile({"members": reader.members(source, **how)})
 
 
+def open_sheets(source: Any, **how: Any) -> OpenedFile:
+    return OpenedFile({"sheets": reader.sheets(source, **how)})
+
+
 OF_A_RUN = ("name", "has_rank", "has_score", "is_trec", "n_rows", "replicate", "noun")
 
 

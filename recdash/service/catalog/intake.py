@@ -17,7 +17,7 @@ from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
-from recdash.ingest import Limits, Member, Sheet, members
+from recdash.ingest import Limits, Member, Sheet, members, sheet_of, sheets
 from recdash.ingest.byte_source import n_bytes
 from recdash.ingest.parts import names_shown
 from recdash.ingest.spool import Spooled
@@ -94,8 +94,8 @@ class Intake:
             return replace(file, source=read[key].source)
 
         def tables_of(file: IntakeFile) -> list[IntakeFile]:
-            """Returns the file, or the tables of a zip archive of several."""
-            file = file if isinstance(file.source, Member) else spooled(file)
+            """Returns the file, or the tables of a zip archive or a workbook of several."""
+            file = file if isinstance(file.source, Member | Sheet) else spooled(file)
             key = ("tables", file.key)
             if key not in read:
                 read[key] = _members(file, self._context.limits)
@@ -249,11 +249,21 @@ class Intake:
 
 
 def _members(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
-    """Returns the tables of a zip archive of several, each as a file; any other file as it is."""
+    """Returns the tables of a zip archive of several, or the sheets of a workbook of several, each as a file;
+    any other file as it is.
+    """
+    if isinstance(file.source, Member | Sheet):
+        return [file]
     try:
-        names = [] if isinstance(file.source, Member) else members(file.source, limits=limits)
+        names = members(file.source, limits=limits)
+        names_of_sheets = () if names else sheets(file.source, limits=limits)
     except UploadError:  # which its preview states
-        names = []
+        return [file]
+    if len(names_of_sheets) > 1:
+        return [
+            IntakeFile(f"{file.key}/{name}", name, Sheet(file.source, name), file.key)
+            for name in names_of_sheets
+        ]
     return [
         IntakeFile(f"{file.key}/{name}", shown, Member(file.source, name), file.key)
         for name, shown in zip(names, names_shown(names), strict=True)
@@ -277,7 +287,7 @@ def _test(plan: IntakePlan) -> NewTest:
 
 def _source(plan: IntakePlan, file: PlannedFile) -> Any:
     source = next(given.source for given in plan.inputs.files if given.key == file.key)
-    return Sheet(source, file.sheet) if file.sheet else source
+    return sheet_of(source, file.sheet)
 
 
 def _candidates(plan: IntakePlan) -> list[Candidate]:

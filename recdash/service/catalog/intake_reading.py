@@ -100,7 +100,7 @@ class Draft:
     @property
     def source(self) -> Any:
         """Returns the file to read; of a workbook, the sheet that was chosen or suggested."""
-        return ingest.Sheet(self.file.source, self.look.sheet) if self.look.sheet else self.file.source
+        return ingest.sheet_of(self.file.source, self.look.sheet)
 
     @property
     def reads_well(self) -> bool:
@@ -180,7 +180,7 @@ class Planner:
             is_sorted = by_number.get(number, SortedFile(None, "unsure"))
             suggested = is_sorted.kind if is_sorted.confidence != "unsure" else None
             drafts.append(Draft(file, choice, look, is_sorted, choice.kind or suggested))
-        return drafts
+        return _without_other_sheets(drafts)
 
     def _context_of(self, kinds: Mapping[int, TableKind], set_up: str | None) -> Context:
         """Returns what is known besides the files: the chosen kinds, and the users and items of the test set
@@ -194,7 +194,7 @@ class Planner:
 
     def _look(self, file: IntakeFile, choice: FileChoice) -> Look:
         limits = self._services.context.limits
-        source = ingest.Sheet(file.source, choice.sheet) if choice.sheet else file.source
+        source = ingest.sheet_of(file.source, choice.sheet or "")
         return self._remember(
             ("look", file.key, choice.sheet),
             lambda: ingest.look(source, name=file.name, limits=limits),
@@ -584,7 +584,7 @@ class Planner:
             draft.choice.left_out,
             draft.run,
             draft.look.sheet,
-            draft.look.sheets,
+            () if isinstance(draft.file.source, ingest.Sheet) else draft.look.sheets,
             draft.preview,
             draft.same_as,
             draft.first_ids,
@@ -611,9 +611,21 @@ def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]
     return {kind: draft.mapping for kind, draft in tables.items() if draft.mapping is not None}
 
 
+def _without_other_sheets(drafts: Sequence[Draft]) -> list[Draft]:
+    """Returns the drafts; a sheet that nothing is known of, beside sheets that are recognised, is left out
+    unless its kind was chosen.
+    """
+    known = {draft.file.given for draft in drafts if draft.kind is not None}
+    for draft in drafts:
+        is_sheet = isinstance(draft.file.source, ingest.Sheet) and draft.file.given in known
+        if is_sheet and draft.kind is None and draft.sorted.kind is None:
+            draft.choice = replace(draft.choice, left_out=True)
+    return list(drafts)
+
+
 def _sheet_notices(draft: Draft) -> list[Problem]:
     """Returns a notice if the first of several sheets is read without a choice; else an empty list."""
-    if draft.choice.sheet or len(draft.look.sheets) < 2:
+    if draft.choice.sheet or isinstance(draft.file.source, ingest.Sheet) or len(draft.look.sheets) < 2:
         return []
     finding = f"read from the sheet '{draft.look.sheet}', one of {len(draft.look.sheets)}"
     return [Problem("sheet", "file", finding, "Choose another sheet if this is wrong.")]

@@ -61,8 +61,8 @@ scores fall along each list. If columns and values fit both test set and trainin
 **Relevance.** If the test set has ratings, choose the rating from which on a row is relevant: a 1 of 10 is no
 hit. A threshold is suggested by the scale (4 of 5, 7 of 10), with the number of rows that remain.
 
-**Excel.** `.xlsx` files work. Each file gives one table, from one sheet; if a workbook has several, choose
-the sheet.
+**Excel.** `.xlsx` files work. Each sheet with a table is a table of its own, as a file in a zip archive; the
+sheet's name is the candidate's. A sheet that is no known table is left out.
 
 **An A/B test alone is enough to start.** Add one row per user with the variant and a number per metric, such
 as revenue; or sessions, exposures and events as you log them; or a summary per variant. Its number columns
@@ -78,7 +78,7 @@ FORMATS = Article(
     "File formats",
     """
 - **Delimited text**: CSV, TSV and other delimiters, also gzipped
-- **Excel**: `.xlsx`, one sheet
+- **Excel**: `.xlsx`, one table per sheet
 - **Parquet** and **JSON lines**
 - **JSON**: `{user: {item: score}}`, `{user: [items]}` or `{model: {user: [items]}}`
 - **TREC**: run files, with or without the tag, and qrels

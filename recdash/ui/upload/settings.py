@@ -59,7 +59,7 @@ def suggested_experiment(
     experiment's runs.
     """
     viewed = experiments.get(viewed_id or "")
-    if plan.of_kind("truth"):
+    if any("truth" in (file.kind, file.kind or file.sorted.kind) for file in plan.used):
         waits = viewed is not None and viewed.truth is None and not viewed.demo
         return viewed_id if waits else None
     own = [experiment for experiment in experiments.values() if not experiment.demo]
