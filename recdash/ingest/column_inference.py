@@ -740,7 +740,8 @@ def _first_rows(
     chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
     needed = ["user_id", "item_id", *OF_A_LIST, *roles]
     values: dict[str, Floats] = {}
-    list_code = item_code = np.zeros(0, dtype=np.int64)
+    nothing: Ints = np.zeros(0, dtype=np.int64)
+    list_code, item_code = nothing, nothing
     try:
         blocks = blocks_of(raw, chosen, layout_of(raw, chosen), needed, ["user_id", "item_id"], Findings())
         block = next(blocks, None)
@@ -753,7 +754,6 @@ def _first_rows(
             list_code = _codes_of_lists(arrays, raw)
             item_code = _codes(read_ids(arrays["item_id"].slice(0, LOOKED_AT), _check("item_id", raw)))
     except (UploadError, pa.ArrowException):
-        nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, {}
     return list_code, item_code, values
 

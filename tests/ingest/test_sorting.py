@@ -330,7 +330,7 @@ def music() -> dict[str, str]:
         "ab.csv": f"hoerer,welche,minuten,geraet\n{variants}",
         "als.csv": f"titel_nr;hoerer;guete\n{''.join(scored)}",
         "charts.csv": f"hoerer,{','.join(f'stelle_{n}' for n in range(1, 6))}\n{wide}",
-        "katalog.csv": "titel_nr,stil\n" + "".join(f"T{n},Pop\n" for n in range(100, 140)),
+        "katalog.csv": "titel_nr,gattung\n" + "".join(f"T{n},Pop\n" for n in range(100, 140)),
         "sasrec.jsonl": lists,
         "test.csv": f"hoerer,titel_nr,wiedergaben\n{test}",
         "train.csv": f"hoerer,titel_nr,wiedergaben\n{train}",
