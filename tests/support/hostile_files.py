@@ -332,7 +332,7 @@ TEXTS = [
     HostileFile(
         "quotes.csv",
         streamed(lambda: [HEADER, *repeated(b'"",', 16 * MIB), b'"']),
-        "never closed",
+        f"never closed|{LINE}",
         is_long=True,
     ),
     HostileFile(
