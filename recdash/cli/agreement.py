@@ -24,9 +24,9 @@ SHOWN_METRICS = 5
 @experiment_option
 @click.option("--test", help="Name of the A/B test (default: the newest).")
 @click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="One offline metric with its cutoff.")
-@click.option("--online", default="session_watch_time", show_default=True, help="One online metric.")
+@click.option("--online", help="One online metric (default: the primary metric of the test).")
 @form_option
-def agree(experiment: str, test: str | None, metric: str, online: str, form: str) -> None:
+def agree(experiment: str, test: str | None, metric: str, online: str | None, form: str) -> None:
     """Show whether offline metrics and an A/B test rank the runs alike, and how often they have so far."""
     from recdash.comparison.result import cutoff_of
     from recdash.metrics import parse
@@ -35,6 +35,7 @@ def agree(experiment: str, test: str | None, metric: str, online: str, form: str
     label, k = spec.label, cutoff_of(spec)
     workspace, stored = open_experiment(experiment)
     chosen = workspace.online_tests.named(stored.id, test)
+    online = online or chosen.primary_metric
     agreement = workspace.agreement.of(chosen.id, label, k, online)
     best = workspace.agreement.best_metric(chosen.id, online)
     record = workspace.track_records.of(label, k, online)

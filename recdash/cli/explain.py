@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--variant", help="Variant to explain (default: the first whose results disagree).")
 @click.option("--run", "run", help="Explain the variant that served this run.")
 @click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="An offline metric with its cutoff.")
-@click.option("--online", default="session_watch_time", show_default=True, help="An online metric.")
+@click.option("--online", help="An online metric (default: the test's primary metric, or the first that disagrees).")
 @form_option
 def why(
     experiment: str,
@@ -32,7 +32,7 @@ def why(
     run: str | None,
     *,
     metric: str,
-    online: str,
+    online: str | None,
     form: str,
 ) -> None:
     """Explain why a candidate won offline but lost online. Each of twelve checks supports a cause, rules it
@@ -44,7 +44,10 @@ def why(
     spec = parse(metric)
     workspace, stored = open_experiment(experiment)
     chosen = workspace.online_tests.named(stored.id, test)
-    question = (spec.label, cutoff_of(spec), online)
+    label, k = spec.label, cutoff_of(spec)
+    if online is None:
+        online = chosen.metric_to_explain(workspace.online_tests.disagreeing_metrics(chosen.id, label, k))
+    question = (label, k, online)
     run_id = None if run is None else run_named(run_ids(workspace, stored.id, archived=True), run)
     variant = _variant(workspace, chosen, variant, run_id, question)
     explanation = workspace.diagnosis.explain(chosen.id, variant, *question)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
@@ -161,6 +161,13 @@ class OnlineTest:
         """Returns the metric by which the test is decided first: its first goal, else its first metric."""
         goals = [row for row in self.results if row.get("role") == "goal"]
         return str((goals or self.results)[0]["metric"])
+
+    def metric_to_explain(self, disagreeing: Collection[str]) -> str:
+        """Returns the metric to open with: the primary one, unless offline and online disagree only in
+        others; then the first of those in ``disagreeing``.
+        """
+        primary = self.primary_metric
+        return next(iter(disagreeing)) if disagreeing and primary not in disagreeing else primary
 
     @property
     def variants(self) -> list[str]:

@@ -15,8 +15,12 @@ from recdash.online.users import OnlineUsers
 NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
 """Names of columns of numbers that identify or date something, so that they cannot be added up."""
 LESS_IS_BETTER = re.compile(
-    r"refund|return|complaint|error|crash|latency|load_time|bounce|unsubscri|churn|cancel|cost"
+    r"refund|return(s|ed)?($|[ _]rate)|complain|error|crash|latency|load[ _]?time|timeout|bounce|unsubscri"
+    r"|uninstall|churn|cancel|cost(s|$|[ _])|skip(?!per)|abandon|dislike"
+    r"|(ü|ue)berspr|abbr(u|ü|ue)ch|abgebrochen|absprung|abmeld|k(ü|ue)ndig|beschwerde|reklamation|storn|retour"
+    r"|r(ü|ue)ckgabe|fehler|latenz|ladezeit"
 )
+"""Names in English and German of what a service wants less of."""
 BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
 
 

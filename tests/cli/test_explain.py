@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from terminal import Fill, Recdash, as_json
 
@@ -47,6 +49,16 @@ def test_json_names_the_variant_by_its_run(added: Recdash) -> None:
     result = as_json(added, *WHY, "--run", "new", "--test", "spring", "--online", "engagement_rate")
     assert (result["variant"], result["run"], result["online"]) == ("b", "new", "Engagement rate")
     assert [answer["check"] for answer in result["answers"]][:3] == ["noise", "split", "popularity"]
+
+
+def test_a_table_with_a_row_per_user_is_explained_by_its_own_metric(
+    run: Recdash, folder: Path
+) -> None:
+    rows = "".join(f"u{n},{('control', 'b')[n % 2]},{(600, 300)[n % 2] + n}\n" for n in range(20))
+    (folder / "users.csv").write_text(f"user_id,variant,minutes\n{rows}")
+    assert run(*[word.replace("sessions.csv", "users.csv") for word in ADD]).exit_code == 0
+    assert "Why did new win offline and lose online?" in run(*WHY, "--metric", "ndcg@5").stdout
+    assert "lift in Minutes, %" in run("agree", "--experiment", "films", "--metric", "ndcg@5").stdout
 
 
 @pytest.mark.parametrize(

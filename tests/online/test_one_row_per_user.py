@@ -112,6 +112,22 @@ def test_names_that_identify_or_date_something_are_no_metrics() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "direction"),
+    [
+        ("skips", "down"), ("uebersprungen", "down"), ("Übersprungene Titel", "down"),
+        ("bounce_rate", "down"), ("churned", "down"), ("complaints", "down"), ("latency_ms", "down"),
+        ("returns", "down"), ("return_rate", "down"), ("unsubscribed", "down"), ("Kündigungen", "down"),
+        # what sounds alike, or says neither
+        ("returning_days", "up"), ("return_visits", "up"), ("skipper_sales", "up"), ("costume_sales", "up"),
+        ("wiedergaben", "up"),
+    ],
+)  # fmt: skip
+def test_less_of_a_metric_is_better_where_its_name_says_so(name: str, direction: str) -> None:
+    results = results_of(shop(**{name: np.arange(N) % 7}))
+    assert next(row.direction for row in results.rows if row.metric == name) == direction
+
+
 def test_metrics_that_are_stated_take_the_place_of_those_proposed() -> None:
     price = OnlineMetric("price", "Price", "", "", numerator="revenue", denominator="bought", low=None)
     results = results_of(shop(), metrics=[price])

@@ -107,9 +107,7 @@ def choose(view: View, tests: list[OnlineTest]) -> tuple[OnlineTest, str]:
     titles = online_metrics(test.id)
     with right:
         disagreeing = state.workspace().online_tests.disagreeing_metrics(test.id, view.metric, view.k)
-        default = test.primary_metric
-        if disagreeing and default not in disagreeing:
-            default = next(iter(disagreeing))
+        default = test.metric_to_explain(disagreeing)
         links.tell_unknown("om", "online metric", titles, titles.get(default, default))
         metric = widgets.choice("Online metric", "om", titles, default)
     _show_disagreements(view, test, metric, disagreeing)
