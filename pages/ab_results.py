@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.ab_results import health, metric, page, settings, table, wording
+from recdash.ui.ab_results import directions, health, metric, page, settings, table, wording
 from recdash.ui.app import state
 from recdash.ui.components import decision_links as links
 from recdash.ui.components import offline_online, online_tests, widgets
@@ -24,6 +24,7 @@ with title:
     if view.runs and not test.served:
         offline_online.no_link(view, test)
     settings.show_change(ab_test)
+    directions.show(ab_test)
     table.show_steps(ab_test)
     settings.ask_for_plan(ab_test)
     links.offer_to_reviews(view, test)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--variant", help="Variant to explain (default: the first whose results disagree).")
 @click.option("--run", "run", help="Explain the variant that served this run.")
 @click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="An offline metric with its cutoff.")
-@click.option("--online", help="An online metric (default: the test's primary metric, or the first that disagrees).")
+@click.option("--online", help="An online metric (default: the primary one, or the first that disagrees).")
 @form_option
 def why(
     experiment: str,

@@ -47,11 +47,19 @@ class CandidateCase:
 
     ``pair`` is its difference from the baseline by the primary metric. ``missing`` is what the users without
     recommendations from it have of that difference; None if there are none, or if it was not asked for.
+    ``tells_control`` is whether words use A/B tests against another run than the baseline, and name that run;
+    in older reports only its losses there are told.
     """
 
     pair: Pair
     evidence: VerdictEvidence
     missing: MissingLists | None = None
+    tells_control: bool = True
+
+    @property
+    def lifts_elsewhere(self) -> tuple[OnlineLift, ...]:
+        """Returns the results of A/B tests against another run than the baseline, where words use them."""
+        return self.evidence.lifts_elsewhere if self.tells_control else ()
 
     @property
     def name(self) -> str:
@@ -103,8 +111,17 @@ class CandidateCase:
 
     @property
     def words(self) -> str:
-        """Returns the case in words, such as ``Won its A/B test``."""
-        return CASES[self.case]
+        """Returns the case in words, such as ``Won its A/B test`` or ``Better offline, won its A/B test
+        against ALS``.
+        """
+        if self.case not in ("sound", "contested") or not self.lifts_elsewhere:
+            return CASES[self.case]
+        won, lost = self.evidence.won_elsewhere, self.evidence.lost_elsewhere
+        control = control_of((*lost, *won, *self.lifts_elsewhere)[0])
+        verb = " and ".join(word for word, lifts in (("won", won), ("lost", lost)) if lifts)
+        if verb:
+            return f"Better offline, {verb} in its A/B test against {control}"
+        return f"Better offline, A/B test against {control} inconclusive"
 
     @property
     def gain(self) -> float:
@@ -183,7 +200,7 @@ class CandidateCase:
         elsewhere = [
             _Risk(
                 f"lost elsewhere {_code(lift)}",
-                (*against_online(lift), Piece(f" {lift.test}, against another run than {evidence.base}")),
+                self._against_elsewhere(lift),
             )
             for lift in evidence.lost_elsewhere
         ]
@@ -199,6 +216,12 @@ class CandidateCase:
             if lift.is_open
         ]
         return (*lifts, *elsewhere, *metrics, *slices, *rails, *unknown)
+
+    def _against_elsewhere(self, lift: OnlineLift) -> RichText:
+        if self.tells_control:
+            return against_online(lift, f" {lift.test} against {control_of(lift)}")
+        end = f" {lift.test}, against another run than {self.evidence.base}"
+        return (*against_online(lift), Piece(end))
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: the case, the offline difference with p before and after the correction,
@@ -264,9 +287,14 @@ def interval_of(lift: OnlineLift) -> str:
     return f"{numbers.interval(low, high, numbers.places([low, high]), ' %')} (95 % CI)"
 
 
-def against_online(lift: OnlineLift) -> RichText:
+def control_of(lift: OnlineLift) -> str:
+    """Returns the name of the run that control served, or *another run* if it is unknown."""
+    return lift.control or "another run"
+
+
+def against_online(lift: OnlineLift, which: str = "") -> RichText:
     """Returns a loss in an A/B test as the end of a sentence, such as ``cut session watch time by 12 % in the
-    A/B test``.
+    A/B test``. ``which`` names the test.
     """
     verb = "raised" if lift.change > 0 else "cut"
     amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
@@ -274,7 +302,7 @@ def against_online(lift: OnlineLift) -> RichText:
     return (
         Piece(f"{verb} "),
         Piece(amount, "offline-online", metric_of(lift)),
-        Piece(f" in the A/B test{limit}"),
+        Piece(f" in the A/B test{which}{limit}"),
     )
 
 

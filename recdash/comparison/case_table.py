@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, nan
 
 from recdash.comparison import relative
-from recdash.comparison.candidate_case import CandidateCase, Case, correction_note
+from recdash.comparison.candidate_case import CandidateCase, Case, control_of, correction_note
 from recdash.comparison.recommendation import Recommendation
 from recdash.comparison.wording import level, plain
 from recdash.domain.results import OnlineLift
@@ -47,9 +47,14 @@ def case_table(
         [row[0] for row in shares], [row[1] for row in shares], unit=PERCENT, off_zero=True
     )
     decimals = numbers.places(
-        100 * lift.change for case in cases for lift in case.evidence.lifts if lift.is_goal
+        100 * lift.change
+        for case in cases
+        for lift in (*case.evidence.lifts, *case.lifts_elsewhere)
+        if lift.is_goal
     )
-    has_lifts = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
+    has_lifts = any(
+        case.evidence.lifts or case.evidence.invalid_tests or case.lifts_elsewhere for case in cases
+    )
     rows: list[tuple[Cell, ...]] = []
     for case, change, interval in zip(cases, changes, bounds, strict=True):
         corrected = [p_value(case.pair.judged.p)] if rule else []
@@ -94,13 +99,18 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
 
 def _lift(case: CandidateCase, decimals: int) -> Cell:
     """Returns a cell such as ``Watch time −12 %, engagement rate +6.8 %``: all significant lifts of the
-    candidate, else its first goal, greyed out. Without a lift it says that the test is invalid or that there
-    was none.
+    candidate, else its first goal, greyed out. Without a test against the baseline, it is a lift against
+    another run, with that run's name. Without a lift it says that the test is invalid or that there was none.
     """
     evidence = case.evidence
     telling = [*evidence.lost_online, *evidence.won_online] or [
         lift for lift in evidence.lifts if lift.is_goal
     ]
+    if not telling and not evidence.invalid_tests and case.lifts_elsewhere:
+        elsewhere = [*evidence.lost_elsewhere, *evidence.won_elsewhere]
+        lift = (*elsewhere, *case.lifts_elsewhere)[0]
+        text = capital(f"{_lift_text(lift, decimals)} vs {control_of(lift)}")
+        return text if elsewhere else muted(text)
     if not telling:
         return muted("invalid: sample ratio mismatch" if evidence.invalid_tests else "not tested")
     shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]

@@ -49,9 +49,9 @@ class VerdictEvidence:
     do not count for these two corrections: a larger number of candidates must not hide harm.
 
     ``lifts`` are the candidate's results in A/B tests against the baseline, ``invalid_tests`` the names of
-    its tests without a valid result. ``lost_elsewhere`` are its losses in tests against another run than the
-    baseline. ``over_replicates`` maps a candidate to its difference over folds or seeds; candidates without
-    replicates are missing, unless the baseline has some.
+    its tests without a valid result. ``lifts_elsewhere`` are its results in tests against another run than
+    the baseline. ``over_replicates`` maps a candidate to its difference over folds or seeds; candidates
+    without replicates are missing, unless the baseline has some.
     """
 
     comparison: Comparison
@@ -61,7 +61,7 @@ class VerdictEvidence:
     slices: tuple[SliceDifference, ...] = ()
     lifts: tuple[OnlineLift, ...] = ()
     invalid_tests: tuple[str, ...] = ()
-    lost_elsewhere: tuple[OnlineLift, ...] = ()
+    lifts_elsewhere: tuple[OnlineLift, ...] = ()
     over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
@@ -83,6 +83,16 @@ class VerdictEvidence:
         there.
         """
         return tuple(lift for lift in self.lifts if lift.is_lost)
+
+    @property
+    def won_elsewhere(self) -> tuple[OnlineLift, ...]:
+        """Returns the leader's significant gains in goals of A/B tests against another run."""
+        return tuple(lift for lift in self.lifts_elsewhere if lift.is_won)
+
+    @property
+    def lost_elsewhere(self) -> tuple[OnlineLift, ...]:
+        """Returns the leader's losses in A/B tests against another run."""
+        return tuple(lift for lift in self.lifts_elsewhere if lift.is_lost)
 
     @property
     def leader_over_replicates(self) -> ReplicateDifference | None:
@@ -221,7 +231,7 @@ def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) 
         guardrails=tuple(rails),
         lifts=tuple(source.online(pair.candidate, pair.baseline)),
         invalid_tests=tuple(source.invalid_tests(pair.candidate, pair.baseline)),
-        lost_elsewhere=tuple(source.lost_elsewhere(pair.candidate, pair.baseline)),
+        lifts_elsewhere=tuple(source.lifts_elsewhere(pair.candidate, pair.baseline)),
     )
 
 

@@ -16,6 +16,7 @@ from recdash.comparison import relative
 from recdash.comparison.candidate_case import (
     CandidateCase,
     Case,
+    control_of,
     correction_note,
     interval_of,
     metric_of,
@@ -143,6 +144,7 @@ def recommend(
     unlinked: bool = True,
     missing: bool = True,
     named: bool = True,
+    tells_control: bool = True,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
@@ -151,11 +153,12 @@ def recommend(
     experiment's users even if the primary metric names other ones, as older reports do.
     ``unlinked=False`` does not say which A/B tests are not used, ``missing=False`` does not say whether a
     loss comes from users without recommendations, and ``named=False`` neither names the candidate from which
-    another does not differ nor says how much was examined, as in older reports.
+    another does not differ nor says how much was examined, as in older reports. Nor do those use A/B tests
+    against another run than the baseline (``tells_control=False``), except for losses.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
-        CandidateCase(evidence.leader, evidence)
+        CandidateCase(evidence.leader, evidence, tells_control=tells_control)
         for evidence in evidence_of_each(source, comparable, same_users=same_users)
         if evidence.leader is not None
     )
@@ -196,7 +199,7 @@ def untested_rivals(today: Recommendation) -> str:
         return ""
     rivals = {run for pair in today.evidence.rivals() for run in (pair.baseline, pair.candidate)}
     others = [case for case in today.cases if case.pair.candidate in rivals and case.pair != chosen.pair]
-    names = [case.name for case in others if not _was_tested(case)]
+    names = [case.name for case in others if not _was_tested(case) and not case.lifts_elsewhere]
     if not names:
         return ""
     do, have = ("does", "has") if len(names) == 1 else ("do", "have")
@@ -226,7 +229,8 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
     """Returns the recommendation. The first of these steps that applies decides:
 
     1. Ship a candidate that won an A/B test: a valid test result counts more than a higher offline score.
-    2. If no candidate was tested, ship the best one without a risk.
+    2. If no candidate was tested, ship the best one without a risk. One that lost to another of these in an
+       A/B test in which it was the control is not the best.
     3. If the best of the candidates that wait for a test result has a running test, let it run on; if its
        test had a broken split (SRM), repeat the test. A broken split says nothing about the candidate, so a
        weaker candidate must not replace it only because its own test is valid or has not begun.
@@ -244,7 +248,7 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
         return _ship(_best_online(proven), cases, named=named)
     sound = by_case.get("sound", [])
     if sound and not is_tested:
-        return _ship(_unbeaten(sound), cases, named=named)
+        return _ship(_unbeaten(_without_beaten_controls(sound)), cases, named=named)
     waiting = [case for case in cases if case.case in ("sound", "invalid test") or case.is_running]
     if waiting and (best := _unbeaten(waiting)).case != "sound":
         return _test([best] if best.is_running else by_case[best.case], cases)
@@ -255,6 +259,19 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
     if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
     return _keep(cases)
+
+
+def _without_beaten_controls(sound: Sequence[CandidateCase]) -> Sequence[CandidateCase]:
+    """Returns the candidates except those that were the control of an A/B test which another of them won;
+    all of them if that leaves none.
+    """
+    beaten = _beaten_controls([case for case in sound if case.tells_control])
+    return [case for case in sound if case.pair.candidate not in beaten] or sound
+
+
+def _beaten_controls(cases: Sequence[CandidateCase]) -> set[str]:
+    """Returns the ids of the runs against which one of the candidates won an A/B test."""
+    return {lift.control_run for case in cases for lift in case.evidence.won_elsewhere}
 
 
 def _may_win(unsure: CandidateCase, cases: tuple[CandidateCase, ...]) -> bool:
@@ -312,7 +329,7 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: boo
             unsure = ", which is not significant" if finding == "not settled" else ""
             text = f"It won online: {lift}; offline, {offline}{unsure}."
         why = (Piece(text, "offline-online", metric_of(won)),)
-    risks = _but(chosen) or (() if chosen.evidence.lifts else (UNTESTED,))
+    risks = _but(chosen) or (() if chosen.evidence.lifts else (_untested(chosen),))
     others = [*_passed_over(chosen, cases), *_as_good(chosen, cases, named=named)]
     return Recommendation(
         "ship", chosen.pair.candidate, f"Ship {chosen.name}", (why, *others)[:MOST_REASONS], risks, cases,
@@ -331,6 +348,8 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
     headline, end = f"Run an A/B test of {names}", "; it has not been in an A/B test"
     if first.evidence.lost_elsewhere:
         end = f"; it has not been in an A/B test against {first.evidence.base}"
+    elif first.lifts_elsewhere:
+        end = f"; {_tested_elsewhere(first)}"
     if first.case == "inconclusive":
         known = [lift.more_users for lift in first.evidence.lifts if lift.is_goal and lift.more_users]
         more = f": about {numbers.count(numbers.rounded(min(known)))} more users" if known else ""
@@ -416,6 +435,35 @@ def _with_unused(chosen: Recommendation, tests: Sequence[str]) -> Recommendation
 # ── sentences ────────────────────────────────────────────────────────────────────────────────
 
 
+def _untested(case: CandidateCase) -> RichText:
+    """Returns that no A/B test has confirmed the difference from the baseline, or against which run the
+    candidate was tested, and the result.
+    """
+    if not case.lifts_elsewhere:
+        return UNTESTED
+    lift = (*case.evidence.won_elsewhere, *case.lifts_elsewhere)[0]
+    control = Piece(control_of(lift), "overview", {"b": lift.control_run} if lift.control_run else {})
+    return (
+        Piece("But its A/B test was against "),
+        control,
+        Piece(f", not {case.evidence.base}: "),
+        Piece(online_words(lift), "ab-results", metric_of(lift)),
+        Piece(_significance(lift)),
+    )
+
+
+def _significance(lift: OnlineLift) -> str:
+    return "." if lift.is_won else ", which is not significant."
+
+
+def _tested_elsewhere(case: CandidateCase) -> str:
+    """Returns against which run a candidate was tested, such as ``its A/B test was against ALS, not
+    Popular``.
+    """
+    lift = (*case.evidence.won_elsewhere, *case.lifts_elsewhere)[0]
+    return f"its A/B test was against {control_of(lift)}, not {case.evidence.base}"
+
+
 def _unless(case: CandidateCase) -> str:
     """Returns when to ship a candidate that won and lost online. If two tests contradict each other in a
     metric, returns the advice to repeat the test.
@@ -485,6 +533,10 @@ def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Ite
     for case in cases:
         if case is not chosen and _beats(case, chosen):
             better = "better" if case.evidence.comparison.lower_is_better else "higher"
+            if chosen.tells_control and case.pair.candidate in _beaten_controls([chosen]):
+                why = Piece(f"{chosen.name} won the A/B test against it", "ab-results")
+                yield (Piece(f"{case.name} scores {better} offline, but "), why, Piece("."))
+                continue
             is_apart = case.case == "contested" and bool(chosen.risks) and _was_tested(chosen)
             end = (Piece(", and "), Piece("has not been in an A/B test", "ab-results")) if is_apart else ()
             yield (Piece(f"{case.name} scores {better} offline, but "), *against(case), *end, Piece("."))
@@ -537,7 +589,10 @@ def against(case: CandidateCase) -> RichText:
         "invalid test": ("has no valid A/B test", "ab-results"),
         "proven": ("gained less in the A/B test", "offline-online"),
     }
-    text, page = words.get(case.case, ("has not been in an A/B test", "ab-results"))
+    untested = "has not been in an A/B test"
+    if case.lifts_elsewhere:
+        untested = f"{untested} against {base}"
+    text, page = words.get(case.case, (untested, "ab-results"))
     return (Piece(text, page),)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from recdash.comparison.candidate_case import CASES
 from recdash.comparison.cells import metric_values
 from recdash.comparison.evidence import metrics_beside
 from recdash.comparison.pairs import Pair, compare
@@ -18,7 +19,7 @@ from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, many, shown, small
-from recdash.metrics import define
+from recdash.metrics import Definition, define
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.metrics.populations import POPULATION
 from recdash.stats.sparse import TIE
@@ -58,6 +59,8 @@ class WhatIf:
 
 
 TITLE = "What would change it"
+NO_OFFLINE_GUARDRAILS = "Without offline guardrails"
+"""The guardrails of A/B tests stay: see ``_no_guardrails``."""
 
 
 def summary_of(what_ifs: Sequence[WhatIf]) -> str:
@@ -235,16 +238,22 @@ def _under_other_rule(source: Source, today: Recommendation, users: Users) -> _O
     rule, question = OTHER_USERS[own or users]
     params: tuple[tuple[str, str], ...] = ()
     if own:  # the metric names its users, whatever the source counts
-        metric = str(replace(known, parameters={**known.parameters, POPULATION.name: rule}))
+        metric = _counting(known, rule)
         other = _if_any(partial(_recommend, source), replace(query, metric=metric))
         params = (("m", metric),)
     else:
         other = _if_any(partial(_recommend, source.under(rule)), query)
+        params = (("m", _counting(known, rule)),)
     if other is None:
         return None
     leader = today.evidence.leader
     case = other.case_of(leader.candidate) if leader else None
     return _OtherUsers(question, other, params, case.pair if case else None)
+
+
+def _counting(metric: Definition, rule: str) -> str:
+    """Returns the spec of a metric in which this rule decides which users count."""
+    return str(replace(metric, parameters={**metric.parameters, POPULATION.name: rule}))
 
 
 def _other_users(
@@ -320,7 +329,7 @@ def _other_case(today: Recommendation, other: Recommendation, joint: str, *, for
     before = today.case_of(leader.candidate) if leader else None
     if case is None or before is None or case.case == before.case:
         return ""
-    words = f"{case.name}{joint}{small(case.words)}"
+    words = f"{case.name}{joint}{small(CASES[case.case])}"
     if former:
         return words
     metric, n_users = other.evidence.comparison.query.metric, numbers.count(case.pair.paired.n)
@@ -334,7 +343,7 @@ def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
         return None
     query = today.evidence.comparison.query
     other = _if_any(again, replace(query, terms=replace(query.terms, guard=())))
-    return _what_if("Without guardrails", today, other) if other else None
+    return _what_if(NO_OFFLINE_GUARDRAILS, today, other) if other else None
 
 
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")

@@ -69,8 +69,8 @@ class Source(Protocol):
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Returns the lifts of the run against the baseline in A/B tests."""
 
-    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        """Returns the run's losses in A/B tests against other runs than the baseline."""
+    def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        """Returns the lifts of the run in A/B tests against other runs than the baseline."""
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         """Returns the names of A/B tests between the run and the baseline that have no valid result."""

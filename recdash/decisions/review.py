@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from recdash.decisions.checklist import CHECKLIST, ChecklistItem, checklist, shortcomings
 from recdash.decisions.snapshot import OFFLINE, ONLINE, SUBJECT, Offline, Online, Subject, SubjectKind
 from recdash.domain.journal import Entry, Outcome
+from recdash.formatting.wording import listed
 
 State = Literal["proposed", "offline evidence", "online evidence", "approved", "rejected"]
 STATES: tuple[State, ...] = get_args(State)
@@ -27,6 +28,7 @@ STEPS: Mapping[SubjectKind, tuple[State, ...]] = {
     "variant": ("proposed", "online evidence"),
 }
 """The states of an open review, in order; a variant of an A/B test has no offline evidence."""
+MOST_NAMED = 3
 CLOSING: Mapping[Outcome, State] = {"ship": "approved", "do not ship": "rejected"}
 """The outcomes that close a review, and the state that they give it; with any other outcome it stays open."""
 
@@ -97,6 +99,16 @@ class Decision(AboutSubject):
             return f"{name or 'This'} needs an A/B test"
         joint = " on " if self.outcome == "inconclusive" and name else " " if name else ""
         return f"{self.label}{joint}{name}"
+
+    @property
+    def compared(self) -> str:
+        """Returns what was compared, such as ``ALS v3 with Popular``; empty without runs or a baseline."""
+        subject = self.subject
+        if subject.variant is not None or subject.baseline is None or not subject.candidates:
+            return ""
+        names = [subject.run.name] if subject.run else [run.name for run in subject.candidates]
+        about = listed(names) if len(names) <= MOST_NAMED else f"{len(names)} candidates"
+        return f"{about} with {subject.baseline.name}"
 
     @property
     def review(self) -> str | None:

@@ -77,6 +77,7 @@ class OnlineLift:
     how many more users a significant result probably needs; None if unknown. ``is_complete``: all users that
     were planned for the test were exposed. ``metric`` is the metric's key in the test's results.
     ``is_corrected``: the interval is Holm-corrected together with those of other goals or variants.
+    ``control`` is the name of the run that control served, ``control_run`` its id; empty if unknown.
     """
 
     test: str
@@ -90,6 +91,8 @@ class OnlineLift:
     is_complete: bool = False
     metric: str = field(default="", compare=False)
     is_corrected: bool = field(default=False, compare=False)
+    control: str = field(default="", compare=False)
+    control_run: str = field(default="", compare=False)
 
     @property
     def change(self) -> float:

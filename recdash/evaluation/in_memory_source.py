@@ -139,7 +139,7 @@ class EvaluationSource:
     def unlinked_tests(self) -> Sequence[str]:
         return ()
 
-    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
+    def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002
         return ()
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002

@@ -51,7 +51,9 @@ def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
     if not metrics:
         return []
     names = [f"{metric.name} ({_kind(metric)})" for metric in metrics]
-    fix = "Change a metric's role, direction or formula if this is wrong."
+    lower = [metric.name for metric in metrics if metric.direction == "down"]
+    but = f", except for {listed(lower)}" if lower else ""
+    fix = f"More is better{but}. If that is wrong, choose “Change directions” at the top of the results."
     return [Problem("metrics-proposed", "columns", f"each number is a metric: {listed(names)}", fix)]
 
 

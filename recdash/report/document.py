@@ -83,6 +83,10 @@ RISKS_WORDING = 10
   recommendations from a run are told of whichever run it is.
 - *What would change it*: an answer that is open does not begin with *Open*, and another case with other users
   leaves the question open even if it is known.
+- A/B tests against another run than the baseline: only losses are told, and the run is not named.
+- Offline against online: the heading of a chart without disagreement does not name the metric.
+- Decision: it does not say which candidates it compared with which baseline.
+- What would change it: guardrails are not called offline ones.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -51,9 +51,7 @@ def test_json_names_the_variant_by_its_run(added: Recdash) -> None:
     assert [answer["check"] for answer in result["answers"]][:3] == ["noise", "split", "popularity"]
 
 
-def test_a_table_with_a_row_per_user_is_explained_by_its_own_metric(
-    run: Recdash, folder: Path
-) -> None:
+def test_a_table_with_a_row_per_user_is_explained_by_its_own_metric(run: Recdash, folder: Path) -> None:
     rows = "".join(f"u{n},{('control', 'b')[n % 2]},{(600, 300)[n % 2] + n}\n" for n in range(20))
     (folder / "users.csv").write_text(f"user_id,variant,minutes\n{rows}")
     assert run(*[word.replace("sessions.csv", "users.csv") for word in ADD]).exit_code == 0

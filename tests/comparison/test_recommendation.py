@@ -263,7 +263,7 @@ def test_a_loss_against_another_run_is_a_reason_to_test_before_shipping() -> Non
     assert result.headline == "Run an A/B test of ALS"
     assert told(result) == [
         f"{GAIN}; it has not been in an A/B test against Popular.",
-        "But ALS cut session watch time by 12 % in the A/B test Homepage, against another run than Popular.",
+        "But ALS cut session watch time by 12 % in the A/B test Homepage against another run.",
     ]
 
 
@@ -527,3 +527,49 @@ def test_json_names_the_action_the_run_and_the_reasons() -> None:
         "risks": [UNTESTED],
     }
     assert {case.name: case.case for case in result.cases} == {"ALS": "sound", "BPR": "worse"}
+
+
+AGAINST_TOWER = {"control": "Tower", "control_run": "Tower"}
+
+
+def test_a_test_against_another_run_is_evidence_that_names_that_run() -> None:
+    won = replace(WIN, **AGAINST_TOWER)
+    result = recommendation(only(CLEAR, elsewhere={"ALS": [won]}))
+    assert result.headline == "Ship ALS"
+    assert told(result)[-1] == (
+        "But its A/B test was against Tower, not Popular: session watch time rose by 5.1 % in the A/B test."
+    )
+    assert result.cases[0].words == "Better offline, won in its A/B test against Tower"
+    assert "vs Tower" in str(case_table(result).rows[0])
+
+
+def test_a_test_against_another_run_may_be_inconclusive() -> None:
+    result = recommendation(only(CLEAR, elsewhere={"ALS": [replace(OPEN, **AGAINST_TOWER)]}))
+    assert result.cases[0].words == "Better offline, A/B test against Tower inconclusive"
+    assert told(result)[-1].endswith(", which is not significant.")
+
+
+def test_a_loss_beyond_a_margin_against_another_run_names_test_and_run() -> None:
+    lost = replace(CUT, margin=0.02, **AGAINST_TOWER)
+    result = recommendation(only(CLEAR, elsewhere={"ALS": [lost]}))
+    assert told(result)[-1] == (
+        "But ALS cut session watch time by 12 % in the A/B test Homepage against Tower, which exceeds its "
+        "2 % margin."
+    )
+    assert result.cases[0].words == "Better offline, lost in its A/B test against Tower"
+
+
+def test_the_control_that_lost_to_another_candidate_is_not_shipped() -> None:
+    table = two(CLEAR, BEST, elsewhere={"ALS": [replace(WIN, **AGAINST_TOWER)]})
+    result = recommendation(table)
+    assert result.headline == "Ship ALS"
+    assert told(result)[1] == "Tower scores higher offline, but ALS won the A/B test against it."
+    assert recommendation(two(CLEAR, BEST)).headline == "Ship Tower"
+
+
+def test_older_reports_tell_only_losses_against_another_run() -> None:
+    table = only(CLEAR, elsewhere={"ALS": [replace(WIN, **AGAINST_TOWER)]})
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
+    former = recommend(table, compare(table, query), tells_control=False)
+    assert told(former)[-1] == "But no A/B test has confirmed it yet."
+    assert former.cases[0].words == "Better offline, not tested online"

@@ -690,8 +690,8 @@ def test_without_guardrails_a_contested_candidate_is_shipped() -> None:
     kept = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.3}
     source = Table({"Popular": BASE, "ALS": CLEAR}, kept)
     answers = questions(changes(source, today(source), depth=10, users="truth"))
-    assert answers["Without guardrails"] == "Changes: ship ALS"
-    assert "Without guardrails" not in questions(
+    assert answers["Without offline guardrails"] == "Changes: ship ALS"
+    assert "Without offline guardrails" not in questions(
         changes(source, today(Table({"Popular": BASE, "ALS": CLEAR})), depth=10, users="truth")
     )
 

@@ -158,3 +158,9 @@ def test_columns_of_text_are_segments_and_empty_cells_count_as_nothing() -> None
     table = shop()
     table.loc[table.revenue == 0, "revenue"] = np.nan
     assert values(results_of(table), "revenue") == [1.0, 3.0]
+
+
+def test_results_are_also_a_table() -> None:
+    table = results_of(shop()).table()
+    assert list(table["metric"].unique()) == ["bought", "revenue"]
+    assert {"variant", "value", "lift", "p"} <= {*table.columns}

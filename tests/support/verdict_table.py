@@ -107,7 +107,7 @@ class Table:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.lifts.get(run, self.tests)
 
-    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+    def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.elsewhere.get(run, ())
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:

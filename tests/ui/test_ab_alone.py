@@ -277,3 +277,19 @@ def test_the_decision_names_its_test_among_several(
     workspace.online_tests.add(shop.experiment, "second", tables)
     text = said(open_page(e=shop.experiment))
     assert "by the A/B test checkout. Today's results of second" in text
+
+
+def test_the_direction_of_proposed_metrics_is_shown_and_changed_on_top(
+    open_page: Open, shop: OnlineTest, workspace: Workspace
+) -> None:
+    app = open_page("ab-results")
+    assert "Higher is better: orders" in said(app)
+    app.multiselect(key=f"ab-lower-{shop.id}").set_value(["orders"])
+    text = said(press(app, "Save directions"))
+    assert "Lower is better: orders." in text
+    assert "Roll back new" in text
+    assert {
+        metric.direction
+        for metric in workspace.online_analysis.own_metrics(shop.id)
+        if metric.name == "orders"
+    } == {"down"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import Problem
@@ -17,6 +17,8 @@ from recdash.online.validity import MANY_LOOKS
 from recdash.stats import Correction
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from recdash.online.analysis.judgement import Word
 
 
@@ -106,6 +108,12 @@ class OnlineResults:
     def records(self) -> list[dict[str, Any]]:
         """Returns the rows as dicts, for a table or for the store."""
         return [asdict(row) for row in self.rows]
+
+    def table(self) -> pd.DataFrame:
+        """Returns the rows as a data frame with the columns of ``OnlineRow``."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records(), columns=[field.name for field in fields(OnlineRow)])
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,9 @@ def _with_decision(opening: Lead, context: ReportContext) -> Lead:
     is_risk = is_told and context.wording <= RISKS_WORDING
     accepted = (f"Approved despite risks: {decision.although}",) if is_risk else ()
     although = f" {decision.although_text(decision.although)}" if is_told and not is_risk else ""
-    evidence = f"{today.text}{although}"
+    is_told = bool(decision.compared) and context.wording > RISKS_WORDING
+    compared = f" The decision compared {decision.compared}." if is_told else ""
+    evidence = f"{today.text}{although}{compared}"
     decided = Decided(decision.author, moment, decision.text, evidence, today.agrees)
     return replace(
         opening,

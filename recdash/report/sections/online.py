@@ -45,7 +45,15 @@ from recdash.online.agreement.join import (
 from recdash.online.analysis.judgement import TONES
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
-from recdash.report.document import AGREEMENT_WORDING, THRESHOLD_WORDING, Figure, Paragraph, Part, Section
+from recdash.report.document import (
+    AGREEMENT_WORDING,
+    RISKS_WORDING,
+    THRESHOLD_WORDING,
+    Figure,
+    Paragraph,
+    Part,
+    Section,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +61,7 @@ if TYPE_CHECKING:
 MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
+NO_DISAGREEMENT = "No significant disagreement"
 NOT_JUDGED = "not judged (SRM)"
 OFFLINE_APART = "Offline numbers of this section have the experiment's relevance threshold."
 QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
@@ -198,6 +207,8 @@ def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None)
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
     heading = disagreements(rows, judged=judged)
+    if context.wording > RISKS_WORDING and heading == NO_DISAGREEMENT:
+        heading = f"{heading} in {small(sides.title)}{_but_in_others(context, sides)}"
     table = _table(context, sides)
     return Figure("quadrants", heading, QUADRANTS, f"{listed(outcomes)}.", data, table)
 
@@ -208,7 +219,7 @@ def disagreements(rows: pd.DataFrame, *, judged: bool) -> str:
     If there are none, it says so.
     """
     odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
-    none = "No significant disagreement" if judged else "No metric is judged (SRM)"
+    none = NO_DISAGREEMENT if judged else "No metric is judged (SRM)"
     return "; ".join(odd[:MOST_EXPLAINED]) or none
 
 
@@ -255,10 +266,20 @@ def _other_disagreements(context: ReportContext, sides: OfflineOnlineResults) ->
     """Returns a sentence on the other online metrics in which a run won on one side and lost on the other;
     empty if there are none.
     """
+    others = _disagreeing_others(context, sides)
+    return [Paragraph(f"Offline and online disagree in {listed(others)}.")] if others else []
+
+
+def _but_in_others(context: ReportContext, sides: OfflineOnlineResults) -> str:
+    others = _disagreeing_others(context, sides)
+    return f", but in {listed(others)}" if others else ""
+
+
+def _disagreeing_others(context: ReportContext, sides: OfflineOnlineResults) -> list[str]:
+    """Returns the titles of the other online metrics in which a run won on one side and lost on the other."""
     query, source = context.query, context.workspace.online_tests
     disagreeing = source.disagreeing_metrics(sides.test.id, query.metric, query.k)
-    others = [small(title) for metric, title in disagreeing.items() if metric != sides.metric]
-    return [Paragraph(f"Offline and online disagree in {listed(others)}.")] if others else []
+    return [small(title) for metric, title in disagreeing.items() if metric != sides.metric]
 
 
 def broken_split(test: OnlineTest) -> list[Paragraph]:

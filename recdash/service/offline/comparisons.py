@@ -264,13 +264,25 @@ class Comparisons:
         """
         return [lift for test in self._tests_against(baseline_id) for lift in _lifts_of(test, run_id)]
 
-    def lost_elsewhere(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
-        """Returns a run's losses in A/B tests in which control served another run than the baseline."""
+    def lifts_elsewhere(self, run_id: str, baseline_id: str) -> list[OnlineLift]:
+        """Returns a run's lifts in A/B tests in which control served another run than the baseline, with
+        the name of that run.
+        """
         against = {test.id for test in self._tests_against(baseline_id)}
         experiment = self._context.experiment_of(baseline_id).id
         tests = self._store.online_tests.of_experiment(experiment)
         others = [test for test in tests if test.id not in against]
-        return [lift for test in others for lift in _lifts_of(test, run_id) if lift.is_lost]
+        return [
+            replace(lift, control=control.name if control else "", control_run=control.id if control else "")
+            for test in others
+            for control in [self._run_of_control(test)]
+            for lift in _lifts_of(test, run_id)
+        ]
+
+    def _run_of_control(self, test: OnlineTest) -> Run | None:
+        run_id = self._context.run_of_control(test)
+        runs = self._store.runs.of_experiment(test.experiment, archived=True) if run_id else ()
+        return next((run for run in runs if run.id == run_id), None)
 
     def invalid_tests(self, run_id: str, baseline_id: str) -> list[str]:
         """Returns the names of the A/B tests of the run against the baseline that have a sample ratio
@@ -414,8 +426,8 @@ class StoredSource:
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.comparisons.online_lifts(run, baseline) if self.with_tests else []
 
-    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        return self.comparisons.lost_elsewhere(run, baseline) if self.with_tests else []
+    def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
+        return self.comparisons.lifts_elsewhere(run, baseline) if self.with_tests else []
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         return self.comparisons.invalid_tests(run, baseline) if self.with_tests else []

@@ -81,13 +81,15 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
     """Returns the decision's headline, author and day, and whether today's evidence agrees with it."""
     decision = standing.decision
     by = f"Decided by {decision.author}, {day(decision.created)}"
+    compared = f" It compared {view.with_short_names(decision.compared)}." if decision.compared else ""
     way = links.link(view, by, REVIEWS, {"dec": decision.id})
     return html(
         '<div class="rd-badges">{badges}</div><h1>{headline}</h1>'
-        '<p class="rd-lead">{way}. <span class="rd-{tone}">{sign}</span> {today}{although}</p>',
+        '<p class="rd-lead">{way}.{compared} <span class="rd-{tone}">{sign}</span> {today}{although}</p>',
         badges=join([widgets.badge("Decided"), outcome_badge(decision.outcome)]),
         headline=decision.headline,
         way=way,
+        compared=widgets.unbroken(compared),
         tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
         sign="✓" if standing.agrees else "≠" if standing.agrees is False else "?",
         today=widgets.unbroken(standing.text),
