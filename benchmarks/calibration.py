@@ -173,7 +173,7 @@ class Drawn:
     def unlinked_tests(self) -> Sequence[str]:
         return ()
 
-    def lost_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
+    def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
         return ()
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002 - no test

@@ -34,6 +34,8 @@ COLD_MATTERS = 0.1
 """Smallest share of new users online that matters. With fewer, nine tenths of the gain remain even if new
 users gain nothing.
 """
+MOSTLY_NEW = 0.5
+"""The gap between the shares of new users online and offline from which an answer says what it rests on."""
 
 
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
@@ -222,6 +224,14 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
         new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
         sentence = f"{sentence}: what is measured for known users does not apply to new ones."
         return result.supports(2, f"the users differ (new ones {new})", sentence)
+    if audience.cold_online - audience.cold_offline >= MOSTLY_NEW:
+        own = numbers.signed(cold.mean, numbers.places([cold.mean]))
+        n_new = numbers.count(cold.n)
+        sentence = (
+            f"{sentence}. It rests on {n_new} new users who were evaluated, whose gain is {own}: many more "
+            "users are new online"
+        )
+        return result.rules_out(f"{sentence}, and that alone is not the reason.")
     return result.rules_out(f"{sentence}: different users are not the reason.")
 
 

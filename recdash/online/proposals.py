@@ -17,8 +17,8 @@ NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|
 LESS_IS_BETTER = re.compile(
     r"refund|return(s|ed)?($|[ _]rate)|complain|error|crash|latency|load[ _]?time|timeout|bounce|unsubscri"
     r"|uninstall|churn|cancel|cost(s|$|[ _])|skip(?!per)|abandon|dislike"
-    r"|(ü|ue)berspr|abbr(u|ü|ue)ch|abgebrochen|absprung|abmeld|k(ü|ue)ndig|beschwerde|reklamation|storn|retour"
-    r"|r(ü|ue)ckgabe|fehler|latenz|ladezeit"
+    r"|[uü]e?berspr|abbr[uü]e?ch|abgebrochen|absprung|abmeld|k[uü]e?ndig|beschwerde|reklamation|storn|retour"
+    r"|r[uü]e?ckgabe|fehler|latenz|ladezeit"
 )
 """Names in English and German of what a service wants less of."""
 BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")

@@ -315,6 +315,13 @@ def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
     assert ask("users", audience=replace(OTHERS, cold_online=0.05, cold=None)).verdict == "rules out"
 
 
+def test_users_who_are_mostly_new_online_only_are_said_to_rest_on_the_new_ones_evaluated() -> None:
+    audience = replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=gain(0.03, 0.02, 0.04))
+    result = ask("users", audience=audience)
+    assert result.verdict == "rules out"
+    assert "new users who were evaluated, whose gain is +0.03" in result.sentence
+
+
 def test_users_cannot_be_told_where_the_gain_of_new_users_is_not_settled() -> None:
     """.3 · .03 + .7 · −.0074 = .004 of .02, but ± √((.3 · .01)² + (.7 · .03)²) = .021."""
     result = ask("users", audience=replace(OTHERS, cold=gain(-0.0074, -0.0374, 0.0226)))

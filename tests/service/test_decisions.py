@@ -945,3 +945,11 @@ def test_a_decision_on_a_variant_is_in_a_backup(shop: tuple[Workspace, OnlineTes
     assert (kept.headline, kept.online, kept.author) == ("Ship B", made.online, "Mary")
     assert restored.decisions.since(made.id) == []
     assert restored.audit.check() == []
+
+
+def test_lifts_against_another_run_name_that_run(space: Workspace, ids: dict[str, str]) -> None:
+    """The test of als against popular, seen from ease as the baseline."""
+    lifts = space.comparisons.lifts_elsewhere(ids["als"], ids["ease"])
+    assert {(lift.control, lift.control_run) for lift in lifts} == {("popular", ids["popular"])}
+    assert any(lift.is_won for lift in lifts)
+    assert space.comparisons.lifts_elsewhere(ids["als"], ids["popular"]) == []
