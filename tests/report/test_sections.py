@@ -317,7 +317,8 @@ def test_a_report_opens_with_the_decision_that_stands(own: Workspace) -> None:
     assert opening.headline == "Ship als"
     assert opening.decision is not None
     assert (opening.decision.author, opening.decision.reason) == ("ann", "Clear on both sides.")
-    assert (opening.decision.evidence, opening.decision.agrees) == ("Evidence today: agrees.", True)
+    assert opening.decision.agrees
+    assert opening.decision.evidence == "Evidence today: agrees. The decision compared als with popular."
     gain = 100 * ((1 + 1 / log2(3)) / 2 / (0.5 / 2) - 1)
     assert opening.numbers[0].value == f"×{1 + gain / 100:.2f}"
     assert opening.chart is not None
@@ -344,7 +345,7 @@ def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_ar
     assert opening.decision.evidence.startswith("Evidence today: unchanged; decided although ease cut ")
     assert opening.decision.evidence.endswith(
         "the recommendation is “Ship als”. Approved although gain over the baseline and agreement of offline "
-        "and online fail; guardrails are not known yet: “Cost.”"
+        "and online fail; guardrails are not known yet: “Cost.” The decision compared ease with popular."
     )
     assert opening.sentences == ()
     assert opening.split is not None
