@@ -7,7 +7,6 @@ text before it is tried, so that the last line names the one that never ends; ex
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
 import itertools
 import re
@@ -27,8 +26,8 @@ SECONDS = 0.05
 """Of processor time for one text. A linear pattern takes about a third of a thousandth of a second, one that
 takes a step of ten nanoseconds for each pair of letters half a second."""
 MOST_EXAMPLES = 24
-WORDS = ("aaab", "aaa")
-"""What an escaped text may be: the second is the first's beginning, and each letter repeats."""
+WORDS = ("aaab", "aaa", "a")
+"""What a function that makes a pattern of words is given: each is the beginning of the one before."""
 USUAL = "0a _-\n.,;\"'(é²"
 """Letters that are tried beside those a pattern names: what stands for classes such as ``\\S``."""
 ANYWHERE = {"search", "sub", "subn", "split", "findall", "finditer"}
@@ -99,10 +98,18 @@ def _called(module: ModuleType, tree: ast.Module, methods: Mapping[str, set[str]
             flags = [_value(module, each.value) for each in node.keywords if each.arg == "flags"]
             flags += [_value(module, each) for each in node.args[1:2] if function == "compile"]
         except NameError:
-            if not _is_held(tree, node):
+            if makes_pattern := _returning(tree, node):
+                yield Used(place, getattr(module, makes_pattern)(*WORDS), frozenset(how))
+            elif not _is_held(tree, node):
                 raise
             continue
         yield Used(place, re.compile(pattern, *flags), frozenset(how))
+
+
+def _returning(tree: ast.Module, call: ast.Call) -> str | None:
+    """The function of the module that takes words and returns what the call gives."""
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.args.vararg)
+    return next((each.name for each in functions if getattr(each.body[-1], "value", None) is call), None)
 
 
 def _is_held(tree: ast.Module, call: ast.Call) -> bool:
@@ -117,17 +124,7 @@ def _function_of_re(node: ast.AST) -> str | None:
 
 
 def _value(module: ModuleType, node: ast.expr) -> Any:
-    expression = ast.fix_missing_locations(ast.Expression(_EscapedWords().visit(copy.deepcopy(node))))
-    return eval(compile(expression, "pattern", "eval"), vars(module))  # noqa: S307
-
-
-class _EscapedWords(ast.NodeTransformer):
-    """Puts fixed words in place of escaped texts that a function of the package was given."""
-
-    def visit_Call(self, call: ast.Call) -> ast.AST:
-        if getattr(call.func, "id", "") == "map" and ast.unparse(call.args[0]) == "re.escape":
-            return ast.Constant(WORDS)
-        return self.generic_visit(call)
+    return eval(compile(ast.Expression(node), "pattern", "eval"), vars(module))  # noqa: S307
 
 
 def _held(module: ModuleType, methods: Mapping[str, set[str]]) -> Iterator[Used]:

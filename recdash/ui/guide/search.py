@@ -75,7 +75,7 @@ def _worth(phrase: str, passage: str) -> tuple[bool, int, bool]:
     many of its words, and that it begins with it, as the row of a table does after the head of its column.
     """
     text = _plain(passage)
-    begins = re.match(rf"(?:[^:·]+: )?{re.escape(phrase)}", text) is not None
+    begins = text.startswith(phrase) or text.partition(": ")[2].startswith(phrase)
     return _has(text, phrase), _n_in(text, phrase.split()), begins
 
 
