@@ -49,12 +49,14 @@ class CandidateCase:
     recommendations from it have of that difference; None if there are none, or if it was not asked for.
     ``tells_control`` is whether words use A/B tests against another run than the baseline, and name that run;
     in older reports only its losses there are told.
+    ``equality`` is how it equals the baseline for every user; empty if it does not: see ``equality_of``.
     """
 
     pair: Pair
     evidence: VerdictEvidence
     missing: MissingLists | None = None
     tells_control: bool = True
+    equality: str = ""
 
     @property
     def lifts_elsewhere(self) -> tuple[OnlineLift, ...]:

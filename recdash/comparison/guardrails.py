@@ -18,6 +18,7 @@ EXCEEDS, MAY_EXCEED = "exceeds its guardrail", "may exceed its guardrail"
 WITHIN = "within its guardrail"
 FEW_LISTS = f"fewer than {LEAST_LISTS} users have a list"
 NOT_ASKED = "it was not requested"
+NO_SHARE = "from 0: no share"
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,12 @@ class GuardrailResult:
         return not self.is_broken and self.largest_loss > self.guard
 
     @property
-    def word(self) -> str:
-        """Returns the result in words for JSON and reports: ``within its guardrail``, ``may be below its
-        guardrail``, ``below its guardrail``, the same with *above*, or ``from 0: no share`` if the baseline's
-        value is 0.
+    def former_word(self) -> str:
+        """Returns the result in the words of reports of wording 10 and older: ``within its guardrail``, ``may
+        be below its guardrail``, ``below its guardrail``, or the same with *above*.
         """
         if not isfinite(self.change):
-            return "from 0: no share"
+            return NO_SHARE
         where = ABOVE if self.less_is_better else BELOW
         if self.is_broken:
             return where
@@ -98,9 +98,11 @@ class GuardrailResult:
 
     @property
     def shown(self) -> str:
-        """Returns the result in words for pages: what is lost, whichever direction is wanted."""
+        """Returns the result in words: what is lost, whichever direction is wanted. ``from 0: no share`` if
+        the baseline's value is 0.
+        """
         if not isfinite(self.change):
-            return self.word
+            return NO_SHARE
         if self.is_broken:
             return EXCEEDS
         return MAY_EXCEED if self.may_be_broken else WITHIN
@@ -119,7 +121,7 @@ class GuardrailResult:
             "base_value": self.base_value,
             **{name: share if isfinite(share) else None for name, share in shares.items()},
             "guard": self.guard,
-            "finding": self.word,
+            "finding": self.shown,
             "why_no_interval": self.why_no_interval,
         }
 

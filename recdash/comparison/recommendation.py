@@ -25,6 +25,7 @@ from recdash.comparison.candidate_case import (
     relation,
     two,
 )
+from recdash.comparison.equal_users import equality_of
 from recdash.comparison.evidence import (
     VerdictEvidence,
     evidence_of_each,
@@ -145,6 +146,7 @@ def recommend(
     missing: bool = True,
     named: bool = True,
     tells_control: bool = True,
+    repeats: bool = False,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
@@ -154,7 +156,9 @@ def recommend(
     ``unlinked=False`` does not say which A/B tests are not used, ``missing=False`` does not say whether a
     loss comes from users without recommendations, and ``named=False`` neither names the candidate from which
     another does not differ nor says how much was examined, as in older reports. Nor do those use A/B tests
-    against another run than the baseline (``tells_control=False``), except for losses.
+    against another run than the baseline (``tells_control=False``), except for losses. ``repeats=True``
+    says twice that no candidate beats the baseline, and of one that equals it that more users would be
+    needed, as in reports of wording 10 and older.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
@@ -166,7 +170,9 @@ def recommend(
         return _not_comparable(cases, gather_evidence(source, comparison, intervals=False))
     if missing:
         cases = (*(_with_missing(source, case) for case in cases[:MOST_REASONS]), *cases[MOST_REASONS:])
-    comparison, chosen = comparable, _choose(cases, named=named)
+    if not repeats:
+        cases = (*(_with_equality(source, case) for case in cases[:MOST_REASONS]), *cases[MOST_REASONS:])
+    comparison, chosen = comparable, _choose(cases, named=named, repeats=repeats)
     if left_out:
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
     if unlinked and (tests := source.unlinked_tests()):
@@ -180,6 +186,12 @@ def recommend(
 
 def _with_missing(source: Source, case: CandidateCase) -> CandidateCase:
     return replace(case, missing=missing_lists(source, case.evidence.comparison.query, case.pair))
+
+
+def _with_equality(source: Source, case: CandidateCase) -> CandidateCase:
+    evidence = case.evidence
+    equality = equality_of(source, evidence.comparison.query, case.pair, evidence.base)
+    return replace(case, equality=equality)
 
 
 def with_guardrail_intervals(source: Source, recommendation: Recommendation) -> Recommendation:
@@ -225,7 +237,7 @@ def _open_guardrail(lift: OnlineLift) -> str:
     return f"{text}. About {numbers.count(numbers.rounded(lift.more_users))} more users would decide it."
 
 
-def _choose(cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
+def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> Recommendation:
     """Returns the recommendation. The first of these steps that applies decides:
 
     1. Ship a candidate that won an A/B test: a valid test result counts more than a higher offline score.
@@ -258,7 +270,7 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool) -> Recommendation:
     unsure = [case for case in by_case.get("unsure", ()) if _may_win(case, cases)]
     if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
-    return _keep(cases)
+    return _keep(cases, repeats=repeats)
 
 
 def _without_beaten_controls(sound: Sequence[CandidateCase]) -> Sequence[CandidateCase]:
@@ -388,14 +400,17 @@ def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recomme
     )
 
 
-def _keep(cases: tuple[CandidateCase, ...]) -> Recommendation:
+def _keep(cases: tuple[CandidateCase, ...], *, repeats: bool) -> Recommendation:
     """Returns the recommendation to keep the baseline, with the reasons against the best candidates. For a
     candidate that won and lost online, a sentence says when to ship it.
     """
     first, n = cases[0], len(cases)
     base = first.evidence.base
-    why = [_declined(case) for case in sorted(cases, key=lambda case: not case.evidence.lost_online)]
-    if n > FEW and not any(case.evidence.finding == "better" for case in cases):
+    none_beats = n > FEW and not any(case.evidence.finding == "better" for case in cases)
+    is_closest = none_beats and not repeats
+    ordered = sorted(cases, key=lambda case: not case.evidence.lost_online)
+    why = [_declined(case, is_closest=is_closest and case is first) for case in ordered]
+    if none_beats:
         why.insert(
             0, _linked(f"None of the {named_number(n).lower()} candidates beats {base}.", "leaderboard")
         )
@@ -479,8 +494,12 @@ def _unless(case: CandidateCase) -> str:
     return f"Ship {case.name} if {lift_name(lost[0])} matters less to you than {lift_name(won[0])}."
 
 
-def _declined(case: CandidateCase) -> RichText:
-    """Returns why a candidate is not shipped, as a sentence."""
+def _declined(case: CandidateCase, *, is_closest: bool) -> RichText:
+    """Returns why a candidate is not shipped, as a sentence.
+
+    ``is_closest`` is whether the sentence before says that no candidate beats the baseline, and this one is
+    the best of them.
+    """
     base, where = case.evidence.base, case.evidence.comparison.query.where
     if case.evidence.lost_online:
         offline = "wins offline, but " if case.evidence.finding == "better" else ""
@@ -500,7 +519,8 @@ def _declined(case: CandidateCase) -> RichText:
         if case.is_out_of_reach
         else ""
     )
-    text = f"{case.name} does not beat {base}: its {where} is {relation(case)}{end}."
+    why = case.equality or f"its {where} is {relation(case)}{end}"
+    text = f"{case.name} {'comes closest' if is_closest else f'does not beat {base}'}: {why}."
     return (*_linked(text, "leaderboard"), *_of_missing(case))
 
 

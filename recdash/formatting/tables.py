@@ -25,7 +25,8 @@ class Number:
     """A number and how it is shown: multiplied by ``scale``, with ``decimals``, a plus above 0 if ``sign``,
     and a unit.
 
-    The style "p" shows it as a p-value. If ``value`` is None, ``why`` is the reason.
+    The style "p" shows it as a p-value, "factor" with a multiplication sign. If ``value`` is None, ``why`` is
+    the reason.
     """
 
     value: int | float | None
@@ -33,7 +34,7 @@ class Number:
     sign: bool = False
     unit: str = ""
     scale: int = 1
-    style: Literal["fixed", "p"] = "fixed"
+    style: Literal["fixed", "p", "factor"] = "fixed"
     why: str = ""
 
     @property
@@ -43,6 +44,8 @@ class Number:
             return numbers.NONE
         if self.style == "p":
             return numbers.p_value(self.value)
+        if self.style == "factor":
+            return f"×{numbers.fixed(self.value, self.decimals)}"
         write = numbers.signed if self.sign else numbers.fixed
         return write(self.value * self.scale, self.decimals)
 
@@ -179,6 +182,12 @@ def count(value: Any) -> Number:
 
 def p_value(value: Any) -> Number:
     return Number(number_of(value), style="p")
+
+
+def factor(value: Any, decimals: int | None = None) -> Number:
+    """Returns the cell of a factor such as ×2.24, by default with three significant digits."""
+    known = number_of(value)
+    return Number(known, numbers.places([known]) if decimals is None else decimals, style="factor")
 
 
 def intervals(

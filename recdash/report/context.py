@@ -164,6 +164,7 @@ class ReportContext:
             missing=not self.former_answers,
             named=self.tells_equal_users,
             tells_control=self.wording > RISKS_WORDING,
+            repeats=self.wording <= RISKS_WORDING,
         )
 
     @property

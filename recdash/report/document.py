@@ -82,11 +82,16 @@ RISKS_WORDING = 10
 - First page: that a decision was approved despite its risks stands among the risks, and users without
   recommendations from a run are told of whichever run it is.
 - *What would change it*: an answer that is open does not begin with *Open*, and another case with other users
-  leaves the question open even if it is known.
+  leaves the question open even if it is known. Where every grade counts, it asks for the threshold that the
+  scale suggests even if the experiment has its own.
 - A/B tests against another run than the baseline: only losses are told, and the run is not named.
 - Offline against online: the heading of a chart without disagreement does not name the metric.
 - Decision: it does not say which candidates it compared with which baseline.
 - What would change it: guardrails are not called offline ones.
+- *Keep the baseline*: of a candidate that equals it for every user it is said that more users would be
+  needed, and after *None of the candidates beats* again that the best of them does not.
+- Guardrails: a broken one is *below* or *above* its guardrail.
+- Other metrics: a change from a doubling on is in %, one from nearly 0 too.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -453,6 +453,36 @@ def test_a_difference_that_next_to_no_number_of_users_shows_says_so() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("values", "served", "why"),
+    [
+        (BASE, N, "its nDCG@10 is equal to Popular for every user"),
+        (0 * BASE, N, "its nDCG@10 is 0 for every user, as that of Popular"),
+        (0 * BASE, 0, "it has no recommendations for these users"),
+    ],
+)
+def test_of_equal_values_it_is_said_why_and_not_that_more_users_would_help(
+    values: np.ndarray, served: int, why: str
+) -> None:
+    source = Table({"Popular": values, "ALS": values}, served={"ALS": served})
+    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
+    result = recommend(source, compare(source, query))
+    assert told(result) == [f"ALS does not beat Popular: {why}."]
+    former = recommend(source, compare(source, query), repeats=True)
+    assert told(former)[0].startswith("ALS does not beat Popular: its nDCG@10 is equal to Popular")
+
+
+def test_that_candidates_do_not_beat_the_baseline_is_said_once() -> None:
+    source = Table({"Popular": BASE, "ALS": BASE - 0.01 + UNSURE - BASE, "BPR": LOSS, "SVD": LOSS - 0.02})
+    query = ComparisonQuery(("ALS", "BPR", "SVD"), "Popular", "ndcg", 10)
+    comparison = compare(source, query)
+    first, second = told(recommend(source, comparison))
+    assert first == "None of the three candidates beats Popular."
+    assert second.startswith("ALS comes closest: its nDCG@10 is ")
+    _, former = told(recommend(source, comparison, repeats=True))
+    assert former.startswith("ALS does not beat Popular: its nDCG@10 is ")
+
+
 def test_a_slice_of_few_users_is_no_risk() -> None:
     """29 users who lose are too few to judge; 64, of whom 40 lose, are enough."""
     for users, case in ((np.r_[120:149], "sound"), (np.r_[120:184], "contested")):

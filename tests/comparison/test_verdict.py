@@ -180,7 +180,10 @@ def test_a_guardrail_that_may_be_broken_is_told_and_stops_nothing() -> None:
         f"−15.0 % (from 50.0 % to 42.5 %; 95 % CI −{-low:.1f} to +{high:.1f} %)."
     )
     (rail,) = result.evidence.guardrails
-    assert (rail.word, rail.sign) == ("may be below its guardrail", "▼")
+    assert (rail.shown, rail.former_word, rail.sign) == (
+        "may exceed its guardrail", "may be below its guardrail", "▼"
+    )  # fmt: skip
+    assert rail.as_dict()["finding"] == rail.shown
 
 
 def test_of_gini_more_is_the_loss() -> None:
@@ -191,7 +194,8 @@ def test_of_gini_more_is_the_loss() -> None:
         f"It raises Gini@10 by 30.0 % (from 0.500 to 0.650; 95 % CI +{low:.1f} to +{high:.1f} %), "
         "beyond its 20 % guardrail."
     )
-    assert [rail.word for rail in broken.evidence.guardrails] == ["above its guardrail"]
+    (rail,) = broken.evidence.guardrails
+    assert (rail.shown, rail.former_word) == ("exceeds its guardrail", "above its guardrail")
     better = rail_at(0.3, 0.005, "gini")
     assert (better.state, said(better)[1]) == ("ship", "It lowers Gini@10 from 0.500 to 0.300.")
     unsure = rail_at(0.58, 0.03, "gini")

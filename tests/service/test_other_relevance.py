@@ -25,6 +25,7 @@ def graded(*grades: float) -> pd.DataFrame:
         ((1, 2, 3), None, None, {"Only relevance of 2 or more": 2}),  # no rating scale
         ((1, 2, 3, 4, 5), 4, None, {"Any relevance above 0": 1}),
         ((1, 2, 3, 4, 5), None, 4, {"Any relevance above 0": 1}),
+        ((1, 2, 3, 4, 5), 3, 1, {"Only relevance of 3 or more": 3}),  # the experiment's own
         ((1,), None, None, {}),
     ],
 )
@@ -37,6 +38,12 @@ def test_the_threshold_that_is_tried(
 ) -> None:
     made = workspace.experiments.create("films", graded(*grades), relevance_threshold=threshold)
     assert workspace.scopes.other_thresholds(made.id, Scope(threshold=scope)) == tried
+
+
+def test_older_reports_ask_for_the_suggested_threshold(workspace: Workspace) -> None:
+    made = workspace.experiments.create("films", graded(1, 2, 3, 4, 5), relevance_threshold=3)
+    tried = workspace.scopes.other_thresholds(made.id, Scope(threshold=1), suggested=True)
+    assert tried == {"Only relevance of 4 or more": 4}
 
 
 def about_relevance(workspace: Workspace, grades: pd.DataFrame) -> list[WhatIf]:

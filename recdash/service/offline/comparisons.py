@@ -343,7 +343,7 @@ class Comparisons:
         def remembered(other: ComparisonQuery) -> Recommendation:
             return self._recommendations(other, state)
 
-        thresholds = self._scopes.other_thresholds(source.experiment, query.scope)
+        thresholds = self._scopes.other_thresholds(source.experiment, query.scope, suggested=not opened)
         return changes(
             source,
             verdict,

@@ -35,12 +35,16 @@ class Scopes:
         """
         return self._grades(experiment_id)
 
-    def other_thresholds(self, experiment_id: str, scope: Scope = WHOLE) -> Mapping[str, float]:
+    def other_thresholds(
+        self, experiment_id: str, scope: Scope = WHOLE, *, suggested: bool = False
+    ) -> Mapping[str, float]:
         """Returns {question: relevance threshold} of the other choice of relevant rows that is worth trying;
         empty if all relevant rows have the same grade.
 
-        It is every grade if some do not count now. Otherwise only high grades: those that count as liked on
-        a rating scale, and from the second lowest on where the grades are no ratings.
+        It is every grade if some do not count now. Otherwise only high grades: those that count by the
+        experiment's own threshold; without one, those that count as liked on a rating scale, and from the
+        second lowest on where the grades are no ratings. ``suggested=True`` disregards the experiment's
+        threshold where every grade counts, as older reports do.
         """
         lowest, *others = self.thresholds(experiment_id) or (None,)
         if lowest is None:
@@ -49,6 +53,8 @@ class Scopes:
         threshold = truth.threshold if scope.threshold is None else scope.threshold
         if threshold is not None and threshold > lowest:
             return {"Any relevance above 0": lowest}
+        if truth.threshold is not None and truth.threshold > lowest and not suggested:
+            return {f"Only relevance of {truth.threshold:g} or more": truth.threshold}
         suggestion = suggest(truth.gain)
         liked = suggestion.threshold if suggestion else None
         high = next((grade for grade in others if liked is not None and grade >= liked), others[0])
