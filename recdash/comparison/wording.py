@@ -59,7 +59,7 @@ def sentences_of(state: State, evidence: VerdictEvidence, *, former: bool = Fals
     leader = evidence.leader
     return (
         evidence_sentence(evidence, leader, former=former),
-        *([how_many_more(leader, former=former)] if leader.judged.word == "not settled" else []),
+        *([how_many_more(evidence, leader, former=former)] if leader.judged.word == "not settled" else []),
         *_over_replicates(evidence),
         *([too_small(evidence, leader)] if state == "tie" else []),
         *_other_metrics(evidence, former=former),
@@ -94,7 +94,8 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair, *, former: bool = F
     comparison, method = evidence.comparison, pair.paired.method
     where = metric_title(comparison.query.metric, comparison.query.k)
     subject = where if evidence.finding == "better" else f"{where} of {evidence.name}"
-    in_family = interval(evidence, comparison.query.metric, pair, n_tested(comparison.against), former=former)
+    n_family = n_tested(comparison.against)
+    in_family = interval(evidence, comparison.query.metric, pair, n_family, "candidate", former=former)
     return (
         Piece(f"{subject} is "),
         Piece(relative.relation_to(pair, evidence.base, former=former), "leaderboard"),
@@ -111,15 +112,16 @@ def evidence_sentence(evidence: VerdictEvidence, pair: Pair, *, former: bool = F
 
 
 def interval(
-    evidence: VerdictEvidence, metric: str, pair: Pair, n_family: int, *, former: bool = False
+    evidence: VerdictEvidence, metric: str, pair: Pair, n_family: int, noun: str, *, former: bool = False
 ) -> str:
-    """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10``.
-    ``n_family`` is the number of differences that are corrected together.
+    """Returns the corrected interval as text, such as ``95 % CI +12.7 to +17.2 %, Holm-corrected over 10
+    candidates``. ``n_family`` is the number of differences that are corrected together, each of a ``noun``,
+    which reports of the first format do not name.
     """
     if pair.is_identical and not former:
         return f"no {level(evidence)}: every user has the same value"
     ends = relative.bounds(pair, metric, former=former)
-    return f"{level(evidence)} {ends}{correction(evidence, n_family)}"
+    return f"{level(evidence)} {ends}{correction(evidence, n_family, '' if former else noun)}"
 
 
 def n_tested(family: Sequence[Pair]) -> int:
@@ -131,10 +133,12 @@ def level(evidence: VerdictEvidence) -> str:
     return f"{100 * evidence.comparison.query.terms.level:.3g} % CI"
 
 
-def correction(evidence: VerdictEvidence, n_family: int) -> str:
-    """Returns ``, Holm-corrected over 10``; empty for a single difference and without a correction."""
+def correction(evidence: VerdictEvidence, n_family: int, noun: str = "") -> str:
+    """Returns ``, Holm-corrected over 10 candidates``; empty for a single difference and without a
+    correction.
+    """
     corrected = _corrected(evidence, n_family)
-    return f"{corrected} over {n_family}" if corrected else ""
+    return f"{corrected} over {many(n_family, noun) if noun else n_family}" if corrected else ""
 
 
 def _corrected(evidence: VerdictEvidence, n_family: int) -> str:
@@ -221,7 +225,7 @@ def _one_training_run(evidence: VerdictEvidence) -> list[RichText]:
     return [(Piece(text),)]
 
 
-def how_many_more(pair: Pair, *, former: bool = False) -> RichText:
+def how_many_more(evidence: VerdictEvidence, pair: Pair, *, former: bool = False) -> RichText:
     """Returns how many more users a significant result would need, or why this is unknown: ``The interval
     includes zero. If the true difference is the one measured, … about 1,900 more users …``
     """
@@ -237,7 +241,10 @@ def how_many_more(pair: Pair, *, former: bool = False) -> RichText:
     about = "about" if isinstance(pair.paired.method, StudentT) else "at most about"
     users_like_these = f"{numbers.count(numbers.rounded(more))} more {plural(more, 'user')} like these"
     condition = "If the true difference is the one measured, and training again does not change it"
-    answer = "would give an answer with a probability of 80 %"
+    question = f"whether {evidence.comparison.query.where} differs from {evidence.base}'s"
+    answer = f"would show with a probability of 80 % {question}"
+    if former:
+        answer = "would give an answer with a probability of 80 %"
     return (Piece(f"The interval includes zero. {condition}, {about} {users_like_these} {answer}."),)
 
 
@@ -276,7 +283,8 @@ def differences_note(comparison: Comparison, *, has_band: bool = True, has_hollo
     pairs, terms = comparison.against, comparison.query.terms
     base, users = comparison.names[comparison.query.baseline], count_range(pair.paired.n for pair in pairs)
     rule = CORRECTIONS.get(terms.correction)
-    judged = f", {rule}-corrected over {len(pairs)}" if rule and len(pairs) > 1 else ""
+    n_family = n_tested(pairs)
+    judged = f", {rule}-corrected over {many(n_family, 'candidate')}" if rule and n_family > 1 else ""
     sizes = sorted({pair.judged.margin for pair in pairs if pair.judged.margin})
     ends = " to ".join(dict.fromkeys(numbers.three(size) for size in (*sizes[:1], *sizes[-1:])))
     interval_of = f"{100 * terms.level:.3g} % CI{judged}"
@@ -337,7 +345,7 @@ def _other_metrics(evidence: VerdictEvidence, *, former: bool) -> list[RichText]
     for metric, pair in evidence.metrics:
         if pair.judged.word == against:
             relation = relative.relation_to(pair, evidence.base, former=former)
-            ends = interval(evidence, metric, pair, len(evidence.metrics), former=former)
+            ends = interval(evidence, metric, pair, len(evidence.metrics), "other metric", former=former)
             where = Piece(f"{metric_title(metric, k)} is {relation}", "metric-vs-k", {"m": metric})
             sentences.append((Piece("But "), where, Piece(f" ({ends}).")))
     return sentences

@@ -78,7 +78,7 @@ def test_where_every_candidate_is_worse_the_baseline_is_kept() -> None:
     result = verdict(Table({"Popular": BASE, "ALS": LOSS, "BPR": LOSS - 0.01}))
     assert (result.state, result.run) == ("ship", "Popular")
     assert said(result)[0].startswith("nDCG@10 of ALS is 10.0 % below Popular (95 % CI −")
-    assert ", Holm-corrected over 2, paired" in said(result)[0]
+    assert ", Holm-corrected over 2 candidates, paired" in said(result)[0]
 
 
 def test_of_those_that_are_better_the_best_is_shipped_and_its_rivals_are_named() -> None:
@@ -429,7 +429,9 @@ def test_what_includes_zero_and_leaves_the_margin_is_not_enough_evidence() -> No
     assert (result.state, result.run) == ("not enough evidence", "ALS")
     told = said(result)[1]
     assert told.startswith("The interval includes zero. If the true difference is the one measured")
-    assert told.endswith(" more users like these would give an answer with a probability of 80 %.")
+    assert told.endswith(
+        " more users like these would show with a probability of 80 % whether nDCG@10 differs from Popular's."
+    )
     number = int(told.split("about ")[1].split(" more")[0].replace(",", ""))
     assert number == pytest.approx(more, rel=0.05)  # two digits are told
 

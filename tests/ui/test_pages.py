@@ -9,7 +9,21 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import streamlit as st
-from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, press, said, store, warned
+from app_pages import (
+    TRUTH,
+    USERS,
+    MadeOnce,
+    Open,
+    at_once,
+    link,
+    lists,
+    markup,
+    passed,
+    press,
+    said,
+    store,
+    warned,
+)
 from streamlit.testing.v1 import AppTest
 
 from recdash.service import Workspace
@@ -201,7 +215,7 @@ def test_the_overview_states_the_finding_with_its_interval(open_page: Open) -> N
     assert "paired over 20 users ; better for 20 of 20 users" in text
     bodies = " ".join(html.unescape(str(one.proto.body)) for one in app.get("html"))
     assert re.search(r"""title="McNemar's exact test">[^<]*, paired over 20 users</a>""", bodies)
-    assert "95 % CI, Holm-corrected over 2, n = 20" in text
+    assert "95 % CI, Holm-corrected over 2 candidates, n = 20" in text
     assert "Both candidates beat poor" in text
     assert "Users who gain and lose ? 20 of 20 gain" in text
 
@@ -719,6 +733,27 @@ def test_the_page_names_the_relevance_threshold_of_the_experiment(
     for name, table in {"base": lists(9), "good": lists(1)}.items():
         workspace.runs.add(made.id, table, name=name, accept_unknown_ids=True)
     assert "20 users in the test set, 10 with an item of relevance 4 or more." in said(open_page(k="1"))
+    other = said(open_page(k="1", th="1"))
+    assert "Here relevance of 1 or more counts; by default, relevance of 4 or more." in other
+    assert "Only relevance of 4 or more" in other
+    assert "10 with an item of relevance 4 or more." in said(open_page(k="1", th="4")), "the whole again"
+
+
+def test_of_equal_candidates_it_says_who_recommends_the_same(workspace: Workspace, open_page: Open) -> None:
+    """*alike* differs from *base* only beyond k; *other* has the item at the same rank, among other items."""
+    tables = {"base": lists(2), "alike": lists(2).replace("x3", "y3"), "other": lists(2).replace("x1", "y1")}
+    store(workspace, tables)
+    text = said(open_page(k="2"))
+    assert "alike recommends these users the same 2 items as base." in text
+
+
+def test_the_tiles_lead_to_where_other_users_and_guardrails_are_chosen(
+    workspace: Workspace, open_page: Open
+) -> None:
+    store(workspace, {"base": lists(2), "good": lists(1, USERS[:15])})
+    text = markup(open_page(k="3"))
+    (way,) = re.findall(r'<a href="([^"]*)"[^>]*>Only users with a list</a>', text)
+    assert dict(parse_qsl(urlsplit(html.unescape(way)).query))["m"] == "ndcg(users=both)"
 
 
 @pytest.mark.usefixtures("two_kinds")

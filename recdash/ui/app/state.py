@@ -424,9 +424,12 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
         threshold = float(params().get("th", ""))
     except ValueError:
         threshold = None
-    if "th" in params() and threshold not in workspace().scopes.thresholds(experiment.id):
+    possible = (*workspace().scopes.thresholds(experiment.id), experiment.settings.get("relevance_threshold"))
+    if "th" in params() and (threshold is None or threshold not in possible):
         missing.append(unavailable("relevance threshold", params()["th"], "the usual one"))
         threshold = None
+    if threshold is not None and threshold == experiment.settings.get("relevance_threshold"):
+        threshold = None  # the experiment's own is the usual view
     part = params().get("s", "")
     if part and part not in workspace().scopes.of(experiment.id, threshold):
         missing.append(unavailable("segment", part, "all users and items"))

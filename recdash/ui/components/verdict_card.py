@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recdash.comparison import open_points
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
-from recdash.comparison.sensitivity import TITLE, summary_of
+from recdash.comparison.sensitivity import NO_OFFLINE_GUARDRAILS, TITLE, summary_of
 from recdash.domain.results import WHOLE
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.signs import sign_of
@@ -183,10 +183,12 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
     cells = []
     for change in what_ifs:
         params = dict(change.params)
-        page = "overview" if params else ""
+        page, hint = "overview" if params else "", ""
         if not params and change.question.startswith("Other k"):
             page = "metric-vs-k"
-        question = links.link(view, change.question, page, params)
+        if change.question == NO_OFFLINE_GUARDRAILS:
+            page, hint = "settings", "Guardrails are changed in Settings"
+        question = links.link(view, change.question, page, params, hint)
         answer = view.with_short_names(change.answer)
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'

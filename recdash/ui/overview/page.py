@@ -18,8 +18,9 @@ from recdash.comparison.wording import differences_note, level, n_tested, short_
 from recdash.domain.results import WHOLE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
+from recdash.formatting.records import records
 from recdash.formatting.tables import RunName, number_columns, text_columns
-from recdash.formatting.wording import count_range, many, named_number, small
+from recdash.formatting.wording import count_range, listed, many, named_number, small
 from recdash.ingest.actions import without_formats
 from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, links, state
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 TILES = 4
 MOST_NOTES = 6
+ALL_ITEMS = 1 - 1e-9
+"""The mean share of common items from which all lists have the same."""
 FINDING_PRIORITY = ("worse", "not settled", "tie", "better")
 """Findings in the order in which a slice deserves a tile: one that loses comes first."""
 
@@ -280,7 +283,26 @@ def note_of_forest(view: View, verdict: Recommendation, rows: pd.DataFrame) -> s
         has_band=shows_margin(rows),
         has_hollow=forest.has_hollow(rows),
     )
-    return f"{note}{others}"
+    return f"{note}{others}{_same_lists(view, verdict)}"
+
+
+def _same_lists(view: View, verdict: Recommendation) -> str:
+    """Returns which candidates equal the baseline for every user because they recommend the same items;
+    empty if none does, or if not all lists were compared.
+    """
+    comparison = verdict.evidence.comparison
+    equal = {pair.candidate: pair.paired.n for pair in comparison.against if pair.is_identical}
+    if not equal:
+        return ""
+    names = [
+        view.short(row["run_id"])
+        for row in records(cached.list_overlap(view, comparison.query.baseline))
+        if row["overlap"] > ALL_ITEMS and row["n_users"] == row["n_both"] == equal.get(row["run_id"])
+    ]
+    if not names:
+        return ""
+    recommend, base = "recommends" if len(names) == 1 else "recommend", view.short(comparison.query.baseline)
+    return f" {listed(names)} {recommend} these users the same {view.k} items as {base}."
 
 
 # ── notices about the data ───────────────────────────────────────────────────────────────────

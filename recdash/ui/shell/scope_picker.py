@@ -23,9 +23,10 @@ def choose(view: View) -> None:
     chosen = params.get("s", ALL) if params.get("s", ALL) in slices else ALL
     bound = widgets.bound_to_url("s", "frame-slice", chosen, _or_default)
     st.selectbox("Users and items", **widgets.titled(slices), **bound)
-    thresholds = [f"{value:g}" for value in workspace().scopes.thresholds(view.experiment.id)]
+    in_force = view.experiment.settings.get("relevance_threshold")
+    possible = workspace().scopes.thresholds(view.experiment.id)
+    thresholds = [f"{value:g}" for value in possible if value != in_force]
     if thresholds:
-        in_force = view.experiment.settings.get("relevance_threshold")
         usual = AS_UPLOADED if in_force is None else f"{in_force:g}, as in the experiment"
         titles = {ALL: usual, **{threshold: threshold for threshold in thresholds}}
         chosen = params.get("th", ALL) if params.get("th") in thresholds else ALL
