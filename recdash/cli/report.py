@@ -129,7 +129,7 @@ def reproduce(context: click.Context, file: Path, form: str) -> None:
     """Recompute every number of a report (HTML or JSON) from the stored tables and compare.
 
     Exits with 1 if a number differs or the report's page cannot be checked for changes, with 2 if its tables
-    are not stored.
+    are not stored or data of users were deleted from them.
     """
     from recdash.report.reproduce.reproduce import reproduction
 
@@ -139,4 +139,4 @@ def reproduce(context: click.Context, file: Path, form: str) -> None:
     else:
         say_lines(result.text)
     if not result.holds:
-        context.exit(1)
+        context.exit(2 if result.deleted else 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from recdash.formatting import numbers
@@ -83,7 +83,7 @@ def count_range(counts: Iterable[int]) -> str:
     return span(numbers.count(known[0]), numbers.count(known[-1])) if known else numbers.NONE
 
 
-def day(when: datetime) -> str:
+def day(when: date) -> str:
     """Returns a date such as ``9 Oct 2026``."""
     return f"{when.day} {when:%b %Y}"
 

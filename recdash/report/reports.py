@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -310,6 +310,16 @@ class Reports:
         self._workspace.person.must_be("editor")
         check_typed(typed_name, self._workspace.store.reports.get(report_id).title)
         self._workspace.store.reports.delete(report_id)
+
+
+def deletion_days(workspace: Workspace, experiment_id: str, made: datetime) -> list[date]:
+    """Returns the days on which data of users were deleted from an experiment after a report of it was made;
+    empty for a guest, who cannot read the audit log.
+    """
+    if workspace.person.is_guest:
+        return []
+    deleted = workspace.store.audit.purges_of(experiment_id)
+    return sorted({moment.date() for moment in deleted if moment > made})
 
 
 def _with_id(tests: Sequence[OnlineTest], test_id: str) -> OnlineTest:

@@ -19,6 +19,8 @@ from recdash.store.tables import AuditEventRow, Kind, audit_event_of, seal_of
 
 PURGE = "purge user"
 """The action of the event that a user was removed from the stored data."""
+PURGED_EXPERIMENTS = "experiments"
+"""The name of the ids of the experiments from which a user was removed, in the details of that event."""
 SCORE_AGAIN = "score run again"
 """The action of the event that a run's numbers and replicates were replaced."""
 LONGEST = 200
@@ -128,6 +130,13 @@ def last(session: Session) -> str:
 def n_purges(session: Session) -> int:
     """Returns how often users were removed from the stored data."""
     return session.scalar(select(func.count()).select_from(AuditEventRow).filter_by(action=PURGE)) or 0
+
+
+def purges_of(session: Session, experiment: str) -> list[datetime]:
+    """Returns when users were removed from an experiment, the first time first."""
+    rows = session.scalars(select(AuditEventRow).filter_by(action=PURGE).order_by(AuditEventRow.number))
+    events = map(audit_event_of, rows)
+    return [event.at for event in events if experiment in event.details.get(PURGED_EXPERIMENTS, [experiment])]
 
 
 def n_deletions(session: Session) -> int:

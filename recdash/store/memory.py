@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -76,6 +77,9 @@ class MemoryAudit(InMemory):
 
     def n_purges(self) -> int:
         return 0
+
+    def purges_of(self, experiment: str) -> list[datetime]:  # noqa: ARG002 - as in any store
+        return []
 
 
 class MemoryExperiments(InMemory):

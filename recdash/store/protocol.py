@@ -262,8 +262,16 @@ class AuditStore(Protocol):
         If a log was restored from a backup and continued, its line with the same number has another hash.
         """
 
-    def purged(self, runs: int, online_tests: int, views: int) -> None:
-        """Records that a user was removed from this many records, without saying which user."""
+    def purged(self, experiments: Sequence[str], runs: int, online_tests: int, views: int) -> None:
+        """Records that a user was removed from these experiments (ids) and from this many records, without
+        saying which user.
+        """
+
+    def purges_of(self, experiment: str) -> list[datetime]:
+        """Returns when users were removed from the experiment, the first time first.
+
+        Lines of older releases do not name the experiments; they count for all.
+        """
 
     def n_deletions(self) -> int:
         """Returns how often anything was deleted."""

@@ -287,10 +287,17 @@ class SqlAudit:
     def last(self) -> str:
         return self._transactions.remembered("newest line of the log", audit.last)
 
-    def purged(self, runs: int, online_tests: int, views: int) -> None:
+    def purged(self, experiments: Sequence[str], runs: int, online_tests: int, views: int) -> None:
         with self._transactions.write() as session:
             counts = {"runs": runs, "online tests": online_tests, "saved views": views}
-            self._transactions.note(session, audit.PURGE, "store", None, **counts)
+            details = {audit.PURGED_EXPERIMENTS: list(experiments), **counts}
+            self._transactions.note(session, audit.PURGE, "store", None, **details)
+
+    def purges_of(self, experiment: str) -> list[datetime]:
+        def read(session: Session) -> list[datetime]:
+            return audit.purges_of(session, experiment)
+
+        return list(self._transactions.remembered(("purges of", experiment), read))
 
     def n_purges(self) -> int:
         return self._transactions.remembered("purges", audit.n_purges)

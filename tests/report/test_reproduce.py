@@ -17,6 +17,7 @@ from report_tables import CANDIDATES, TRUTH, altered, asked, copied, films, open
 
 from recdash.domain.access import Person
 from recdash.errors import EvidenceDamaged, InputError, NotFound
+from recdash.formatting.wording import day
 from recdash.metrics import naming
 from recdash.report.document import WORDING, Document, Lead
 from recdash.report.formats.html import to_html
@@ -478,6 +479,52 @@ def test_a_deleted_run_is_named(space: Workspace, question: Question, written: C
     file = written("html")
     space.runs.delete(question.query.runs[0], "als")
     with pytest.raises(NotFound, match="The run 'als' of the report"):
+        reproduction(space, file)
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_a_report_whose_user_was_deleted_says_when_and_what_differs_without_them(
+    space: Workspace, written: Callable[[str], Path], form: str
+) -> None:
+    """The user is in the test set and in every run. The report can be read, and not be computed again."""
+    file = written(form)
+    today = datetime.now(UTC).date()
+    space.purge.user("u07")
+    result = reproduction(space, file)
+    assert (result.outcome, result.holds, result.deleted) == ("data deleted", False, (today,))
+    first, second, *lines = result.text.splitlines()
+    assert first == (
+        f"Not computed again: data of users were deleted on {day(today)}, after 'Which?' was made. It can "
+        "still be read, but its numbers can no longer be confirmed or refuted."
+    )
+    assert second.startswith("Computed without these users, "), second
+    assert any("the report says" in line for line in lines)
+    assert "u07" not in result.text
+    assert not any(change.where.startswith("provenance") for change in result.checked.changes)
+    assert result.as_dict()["deleted_on"] == [today.isoformat()]
+
+
+def test_a_report_without_the_deleted_user_stays_confirmed(
+    space: Workspace, written: Callable[[str], Path]
+) -> None:
+    """The user is only in another experiment."""
+    file = written("json")
+    space.experiments.create("songs", pd.DataFrame({"user_id": ["zoe", "max"], "item_id": ["a", "b"]}))
+    space.purge.user("zoe")
+    result = reproduction(space, file)
+    assert result.holds, result.text
+
+
+def test_a_report_with_a_changed_table_is_not_told_of_deletions_elsewhere(
+    space: Workspace, written: Callable[[str], Path]
+) -> None:
+    file = written("json")
+    document = json.loads(file.read_text())
+    document["provenance"]["experiment"]["truth"] = "0" * 64
+    file.write_text(json.dumps(document))
+    space.experiments.create("songs", pd.DataFrame({"user_id": ["zoe", "max"], "item_id": ["a", "b"]}))
+    space.purge.user("zoe")
+    with pytest.raises(NotFound, match="No stored experiment has the tables of 'films'"):
         reproduction(space, file)
 
 

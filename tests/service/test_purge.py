@@ -183,7 +183,8 @@ def test_the_id_is_in_no_file_of_the_store(space: Workspace, tmp_path: Path) -> 
     assert (done.views, done.mentioned, done.left) == (("one-user",), (), "")
     assert [value[:80] for value in values_in(folder) if GONE.encode() in value] == []
     (event,) = [event for event in space.audit.events(100) if event.action == "purge user"]
-    assert dict(event.details) == {"runs": 6, "online tests": 1, "saved views": 1}
+    counts = {"runs": 6, "online tests": 1, "saved views": 1}
+    assert dict(event.details) == {"experiments": [films.id], **counts}
     assert space.audit.check() == []
 
 
@@ -382,3 +383,14 @@ def test_a_run_that_was_scored_with_the_user_is_refused(space: Workspace, tmp_pa
     assert late.provenance["rows"] == len(others)
     assert space.users.values("ann", space.queries.of(films.id, [late.id], late.id, "recall", 2))
     other.store.close()
+
+
+def test_the_log_says_from_which_experiments_a_user_was_removed(space: Workspace) -> None:
+    (films,) = space.experiments.all()
+    songs = space.experiments.create("songs", TRUTH[TRUTH["user_id"] != GONE])
+    space.purge.user(GONE)
+    (event,) = [event for event in space.audit.events() if event.action == "purge user"]
+    assert event.details["experiments"] == [films.id]
+    assert space.store.audit.purges_of(films.id) == [event.at]
+    assert space.store.audit.purges_of(songs.id) == []
+    assert space.audit.breaks() == []

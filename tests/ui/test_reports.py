@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from app_pages import Open, markup, passed, press, said, shell, turn_to
@@ -10,6 +11,7 @@ from report_tables import films, lists
 from streamlit.testing.v1 import AppTest
 
 from recdash.domain.access import Person
+from recdash.formatting.wording import day
 from recdash.report.formats.pdf import find_browser
 from recdash.report.reports import Reports
 from recdash.service import Workspace
@@ -211,3 +213,14 @@ def test_decisions_are_proposed_for_a_report_once_there_are_some(question: Quest
     (chosen,) = [element for element in app.multiselect if element.label.startswith("What to show")]
     assert "evidence" in chosen.value
     assert "decisions" not in chosen.value
+
+
+def test_a_snapshot_says_when_data_of_a_user_were_deleted(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    Reports(workspace).make(question, ("evidence",), title="Stays")
+    truth = workspace.store.artifacts.table(str(workspace.experiments.get(question.experiment).truth))
+    workspace.purge.user(str(truth["user_id"][0]))
+    app = open_page("reports", e=question.experiment)
+    says = "Snapshot, keeps its numbers; data of users were deleted from the experiment on "
+    assert says + day(datetime.now(UTC)) in said(app)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import listed, many
+from recdash.formatting.wording import day, listed, many
 from recdash.report.document import Document
+from recdash.report.reports import deletion_days
 from recdash.report.reproduce.compare_documents import DocumentComparison, check
+from recdash.report.reproduce.deleted_users import with_stored_tables
 from recdash.report.reproduce.read_file import Page, page_of, read_report
 from recdash.report.reproduce.recompute import (
     changed_settings,
@@ -26,7 +29,7 @@ from recdash.version import __version__
 MOST_LISTED = 20
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """Errors that reading raises if a file has values that no report has."""
-Outcome = Literal["confirmed", "data confirmed, page not compared", "not confirmed"]
+Outcome = Literal["confirmed", "data confirmed, page not compared", "not confirmed", "data deleted"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Reproduction:
     ``checked`` compares its numbers with those from the uploads. ``page`` compares what it shows with its own
     numbers; it is None for a file that has only numbers. ``against`` are contradictions to the store.
     ``snapshot`` compares its texts with those of the stored snapshot. ``notes`` are remarks in words.
+    ``deleted`` are the days on which data of users were deleted from its tables; ``checked`` then compares
+    with the numbers without these users.
     """
 
     title: str
@@ -45,6 +50,7 @@ class Reproduction:
     against: tuple[str, ...]
     snapshot: SnapshotMatch
     notes: tuple[str, ...]
+    deleted: tuple[date, ...] = ()
 
     @property
     def page_difference(self) -> str:
@@ -53,6 +59,8 @@ class Reproduction:
 
     @property
     def outcome(self) -> Outcome:
+        if self.deleted:
+            return "data deleted"
         if self.checked.changes or self.against or (self.page and self.page.differs and self.page.comparable):
             return "not confirmed"
         return "data confirmed, page not compared" if self.page_difference else "confirmed"
@@ -67,7 +75,9 @@ class Reproduction:
         checked = self.checked
         counts = f"{numbers.count(checked.numbers)} numbers and {numbers.count(checked.texts)} texts"
         opening = f"{self.outcome.capitalize()}: {counts} of '{self.title}'"
-        if self.outcome == "not confirmed":
+        if self.deleted:
+            lines = self._without_deleted(counts)
+        elif self.outcome == "not confirmed":
             lines = [f"{opening} hold, but not these:"]
         else:
             lines = [f"{opening} ({self.headline}) are what the stored uploads give."]
@@ -86,11 +96,20 @@ class Reproduction:
         lines += [f"  - {contradiction}" for contradiction in self.against]
         return "\n".join([*lines, *(f"note: {note}" for note in (self.snapshot.sentence, *self.notes))])
 
+    def _without_deleted(self, counts: str) -> list[str]:
+        """Returns what can still be said of a report whose tables had users that were deleted since."""
+        days = listed([day(moment) for moment in self.deleted])
+        differs = "are the same, but not these:" if self.checked.changes else "are the same, and all others."
+        deleted = f"data of users were deleted on {days}, after '{self.title}' was made"
+        left = "It can still be read, but its numbers can no longer be confirmed or refuted."
+        return [f"Not computed again: {deleted}. {left}", f"Computed without these users, {counts} {differs}"]
+
     def as_dict(self) -> dict[str, Any]:
         """Returns the result as JSON-ready values."""
         return {
             "outcome": self.outcome,
             "confirmed": self.holds,
+            "deleted_on": [moment.isoformat() for moment in self.deleted],
             "numbers": self.checked.numbers,
             "texts": self.checked.texts,
             "reworded": self.checked.reworded,
@@ -118,12 +137,16 @@ def reproduction(workspace: Workspace, file: Path) -> Reproduction:
 
 
 def _reproduction(workspace: Workspace, document: Document, text: str) -> Reproduction:
-    again, new_metrics = without_new_metrics(document, recomputed(workspace, document))
-    journal = workspace.journal.entries(experiment_of(workspace, document).id)
-    checked = check(document, again, {entry.author for entry in journal})
+    made = datetime.fromisoformat(document.moment)
+    deleted = deletion_days(workspace, document.provenance["experiment"]["id"], made)
+    current = with_stored_tables(workspace, document) if deleted else document
+    again, new_metrics = without_new_metrics(current, recomputed(workspace, current))
+    experiment_id = experiment_of(workspace, current).id
+    journal = workspace.journal.entries(experiment_id)
+    checked = check(current, again, {entry.author for entry in journal})
     page = page_of(text, document) if text else None
-    runs, snapshot = renamed(workspace, document), snapshot_match(workspace, document)
-    settings = changed_settings(workspace, document)
+    runs, snapshot = renamed(workspace, current), snapshot_match(workspace, document, experiment_id)
+    settings = changed_settings(workspace, current)
     against = [*(str(run) for run in runs if run.taken), *snapshot.against]
     against += [words for name, words in settings if name == "control"]
     notes = [str(run) for run in runs if not run.taken]
@@ -134,5 +157,12 @@ def _reproduction(workspace: Workspace, document: Document, text: str) -> Reprod
     if new_metrics:
         notes.append(f"recdash scores {listed(new_metrics)} today, which the report does not list")
     return Reproduction(
-        document.title, document.lead.headline, checked, page, tuple(against), snapshot, tuple(notes)
+        document.title,
+        document.lead.headline,
+        checked,
+        page,
+        tuple(against),
+        snapshot,
+        tuple(notes),
+        tuple(deleted) if current is not document else (),
     )

@@ -9,7 +9,6 @@ from recdash.formatting.wording import listed
 from recdash.report.document import Document
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.reports import Reports
-from recdash.report.reproduce.recompute import experiment_of
 from recdash.service.workspace import Workspace
 
 WORDS = ("title", "narrative", "author", "moment", "live")
@@ -43,16 +42,15 @@ class SnapshotMatch:
         )
 
 
-def snapshot_match(workspace: Workspace, document: Document) -> SnapshotMatch:
+def snapshot_match(workspace: Workspace, document: Document, experiment_id: str) -> SnapshotMatch:
     """Returns whether a stored snapshot of the experiment with the same moment is equal to the document, or
     what differs.
 
     Raises ValueError for an invalid moment.
     """
     against: list[str] = []
-    experiment = experiment_of(workspace, document)
     moment = datetime.fromisoformat(document.moment)
-    for report in Reports(workspace).all(experiment.id, archived=True):
+    for report in Reports(workspace).all(experiment_id, archived=True):
         if report.document is None or report.created != moment:
             continue
         snapshot = from_json(workspace.store.artifacts.path(report.document).read_text(encoding="utf-8"))

@@ -125,7 +125,9 @@ class Purge:
                     self._store.saved_views.delete(view.id)
                 summary = self._summary(user_id, affected, views)
                 if not summary.is_empty:
-                    self._store.audit.purged(len(summary.runs), len(summary.tests), len(summary.views))
+                    experiments = [part.experiment.id for part in affected]
+                    counts = (len(summary.runs), len(summary.tests), len(summary.views))
+                    self._store.audit.purged(experiments, *counts)
             refused = self._store.artifacts.remove_replaced().refused
             self._context.clear_caches()
             return replace(summary, left=f"old files were not removed: {refused}" if refused else "")

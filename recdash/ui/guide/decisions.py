@@ -223,6 +223,8 @@ risks and one chart. Tables, definitions and provenance follow in the appendix.
 
 You can download a report as a file that opens without recdash, or share it by a read-only link.
 `recdash reproduce` recomputes the numbers of a snapshot from the uploaded files, and says whether they match.
+After `recdash purge --user` has deleted data of a user, an older report can still be read, but not confirmed.
+The command says when the data were deleted, and which numbers differ without the user.
 
 *Reproduce this report* shows the hash of the audit log's last line. `recdash verify --head` with this hash
 says whether lines were cut off the log since then.

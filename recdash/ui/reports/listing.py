@@ -10,10 +10,10 @@ import streamlit as st
 from recdash.domain.journal import Report
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.tables import Cell, Number, text_columns
-from recdash.formatting.wording import day, many
+from recdash.formatting.wording import day, listed, many
 from recdash.report.formats.pdf import why_no_pdf
 from recdash.report.formats.registry import FORMS
-from recdash.report.reports import Reports
+from recdash.report.reports import Reports, deletion_days
 from recdash.service import SharedLink
 from recdash.service.access.sharing import MOST_DAYS, USUAL_DAYS
 from recdash.ui.app import links
@@ -50,7 +50,7 @@ def show(view: View) -> None:
                 _headline(report),
                 report.author,
                 day(report.created),
-                "Snapshot, keeps its numbers" if report.document else "Live, follows the data",
+                _numbers(report),
                 _downloads(report),
             ]
             for report in active
@@ -72,6 +72,15 @@ def manage(view: View) -> None:
 def _named(report: Report) -> Html:
     link = '<span class="rd-lead"><a href="reports/{id}" target="_blank" rel="noopener">{title}</a></span>'
     return html(link, id=report.id, title=report.title)
+
+
+def _numbers(report: Report) -> str:
+    """Returns whether the report's numbers follow the data, and when data behind them were deleted."""
+    if not report.document:
+        return "Live, follows the data"
+    days = deletion_days(workspace(), report.experiment, report.created)
+    when = f"; data of users were deleted from the experiment on {listed(list(map(day, days)))}"
+    return f"Snapshot, keeps its numbers{when if days else ''}"
 
 
 def _headline(report: Report) -> Cell:
