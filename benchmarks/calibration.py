@@ -27,7 +27,7 @@ from recdash.comparison.verdict_state import state_of
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Floats, Ints, Replication, Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import OnlineLift, Slice, UserValues
+from recdash.domain.results import AbTestElsewhere, OnlineLift, Slice, UserValues
 from recdash.errors import Problem
 from recdash.stats.jackknife import Pulls
 
@@ -174,6 +174,9 @@ class Drawn:
         return ()
 
     def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002 - no test
+        return ()
+
+    def tests_elsewhere(self, run: str, baseline: str) -> Sequence[AbTestElsewhere]:  # noqa: ARG002 - no test
         return ()
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:  # noqa: ARG002 - no test

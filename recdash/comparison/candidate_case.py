@@ -14,7 +14,7 @@ from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.missing_lists import MissingLists
 from recdash.comparison.pairs import Pair
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, n_tested, plain, slice_words
-from recdash.domain.results import OnlineLift
+from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.wording import CORRECTIONS
@@ -62,6 +62,37 @@ class CandidateCase:
     def lifts_elsewhere(self) -> tuple[OnlineLift, ...]:
         """Returns the results of A/B tests against another run than the baseline, where words use them."""
         return self.evidence.lifts_elsewhere if self.tells_control else ()
+
+    @property
+    def tests_elsewhere(self) -> tuple[AbTestElsewhere, ...]:
+        """Returns the A/B tests against another run than the baseline in which the candidate was a variant or
+        control, where words use them.
+        """
+        return self.evidence.tests_elsewhere if self.tells_control else ()
+
+    @property
+    def invalid_elsewhere(self) -> tuple[AbTestElsewhere, ...]:
+        """Returns its A/B tests against another run than the baseline that have no valid result."""
+        return tuple(test for test in self.tests_elsewhere if not (test.is_control or test.is_valid))
+
+    @property
+    def as_control(self) -> tuple[AbTestElsewhere, ...]:
+        """Returns the A/B tests in which control served the candidate."""
+        return tuple(test for test in self.tests_elsewhere if test.is_control)
+
+    @property
+    def lost_to(self) -> frozenset[str]:
+        """Returns the ids of the runs to which it lost an A/B test in which they were the control, with an
+        empty id for an unknown run; nothing in older reports.
+        """
+        return frozenset(lift.control_run for lift in self.lifts_elsewhere if lift.is_lost)
+
+    @property
+    def won_against(self) -> frozenset[str]:
+        """Returns the ids of the runs against which it won an A/B test and lost nothing there; nothing in
+        older reports.
+        """
+        return frozenset(lift.control_run for lift in self.lifts_elsewhere if lift.is_won) - self.lost_to
 
     @property
     def name(self) -> str:
@@ -113,17 +144,27 @@ class CandidateCase:
 
     @property
     def words(self) -> str:
-        """Returns the case in words, such as ``Won its A/B test`` or ``Better offline, won its A/B test
+        """Returns the case in words, such as ``Won its A/B test`` or ``Better offline, won in its A/B test
         against ALS``.
         """
-        if self.case not in ("sound", "contested") or not self.lifts_elsewhere:
+        if self.case not in ("sound", "contested"):
             return CASES[self.case]
+        if not self.lifts_elsewhere:
+            return self._words_without_lift
         won, lost = self.evidence.won_elsewhere, self.evidence.lost_elsewhere
         control = control_of((*lost, *won, *self.lifts_elsewhere)[0])
         verb = " and ".join(word for word, lifts in (("won", won), ("lost", lost)) if lifts)
         if verb:
             return f"Better offline, {verb} in its A/B test against {control}"
         return f"Better offline, A/B test against {control} inconclusive"
+
+    @property
+    def _words_without_lift(self) -> str:
+        if self.invalid_elsewhere:
+            return f"Better offline, A/B test against {control_of(self.invalid_elsewhere[0])} invalid"
+        if self.case == "sound" and self.as_control:
+            return f"Better offline, control of the A/B test {self.as_control[0].test}"
+        return CASES[self.case]
 
     @property
     def gain(self) -> float:
@@ -219,6 +260,11 @@ class CandidateCase:
         ]
         return (*lifts, *elsewhere, *metrics, *slices, *rails, *unknown)
 
+    def loss_to(self, run_id: str) -> RichText:
+        """Returns what it lost in an A/B test to a run that was the control, as the end of a sentence."""
+        lost = next(lift for lift in self.evidence.lost_elsewhere if lift.control_run == run_id)
+        return self._against_elsewhere(lift=lost)
+
     def _against_elsewhere(self, lift: OnlineLift) -> RichText:
         if self.tells_control:
             return against_online(lift, f" {lift.test} against {control_of(lift)}")
@@ -289,9 +335,9 @@ def interval_of(lift: OnlineLift) -> str:
     return f"{numbers.interval(low, high, numbers.places([low, high]), ' %')} (95 % CI)"
 
 
-def control_of(lift: OnlineLift) -> str:
+def control_of(result: OnlineLift | AbTestElsewhere) -> str:
     """Returns the name of the run that control served, or *another run* if it is unknown."""
-    return lift.control or "another run"
+    return result.control or "another run"
 
 
 def against_online(lift: OnlineLift, which: str = "") -> RichText:

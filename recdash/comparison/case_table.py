@@ -53,7 +53,8 @@ def case_table(
         if lift.is_goal
     )
     has_lifts = any(
-        case.evidence.lifts or case.evidence.invalid_tests or case.lifts_elsewhere for case in cases
+        case.evidence.lifts or case.evidence.invalid_tests or case.lifts_elsewhere or case.tests_elsewhere
+        for case in cases
     )
     rows: list[tuple[Cell, ...]] = []
     for case, change, interval in zip(cases, changes, bounds, strict=True):
@@ -100,7 +101,8 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
 def _lift(case: CandidateCase, decimals: int) -> Cell:
     """Returns a cell such as ``Watch time −12 %, engagement rate +6.8 %``: all significant lifts of the
     candidate, else its first goal, greyed out. Without a test against the baseline, it is a lift against
-    another run, with that run's name. Without a lift it says that the test is invalid or that there was none.
+    another run, with that run's name. Without a lift it says that the test is invalid, that the candidate was
+    the control of a test, or that there was none.
     """
     evidence = case.evidence
     telling = [*evidence.lost_online, *evidence.won_online] or [
@@ -112,10 +114,18 @@ def _lift(case: CandidateCase, decimals: int) -> Cell:
         text = capital(f"{_lift_text(lift, decimals)} vs {control_of(lift)}")
         return text if elsewhere else muted(text)
     if not telling:
-        return muted("invalid: sample ratio mismatch" if evidence.invalid_tests else "not tested")
+        return muted(_without_lift(case))
     shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]
     text = capital(", ".join(_lift_text(lift, decimals) for lift in shown))
     return text if shown is telling and (evidence.lost_online or evidence.won_online) else muted(text)
+
+
+def _without_lift(case: CandidateCase) -> str:
+    if case.evidence.invalid_tests:
+        return "invalid: sample ratio mismatch"
+    if case.invalid_elsewhere:
+        return f"invalid vs {control_of(case.invalid_elsewhere[0])}: sample ratio mismatch"
+    return f"control of {case.as_control[0].test}" if case.as_control else "not tested"
 
 
 def _lift_text(lift: OnlineLift, decimals: int) -> str:

@@ -10,7 +10,7 @@ from recdash.comparison.guardrails import GuardrailResult, check_guardrails
 from recdash.comparison.pairs import Comparison, Pair, UnjudgedPair, compare, judge_family, pair_of, shared
 from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
-from recdash.domain.results import OnlineLift, UserValues
+from recdash.domain.results import AbTestElsewhere, OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define
 from recdash.metrics.naming import CORE, metric_row
@@ -50,8 +50,9 @@ class VerdictEvidence:
 
     ``lifts`` are the candidate's results in A/B tests against the baseline, ``invalid_tests`` the names of
     its tests without a valid result. ``lifts_elsewhere`` are its results in tests against another run than
-    the baseline. ``over_replicates`` maps a candidate to its difference over folds or seeds; candidates
-    without replicates are missing, unless the baseline has some.
+    the baseline, ``tests_elsewhere`` these tests and those that it was the control of. ``over_replicates``
+    maps a candidate to its difference over folds or seeds; candidates without replicates are missing, unless
+    the baseline has some.
     """
 
     comparison: Comparison
@@ -62,6 +63,7 @@ class VerdictEvidence:
     lifts: tuple[OnlineLift, ...] = ()
     invalid_tests: tuple[str, ...] = ()
     lifts_elsewhere: tuple[OnlineLift, ...] = ()
+    tests_elsewhere: tuple[AbTestElsewhere, ...] = ()
     over_replicates: Mapping[str, ReplicateDifference] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
@@ -232,6 +234,7 @@ def _of_candidate(source: Source, shared_evidence: VerdictEvidence, pair: Pair) 
         lifts=tuple(source.online(pair.candidate, pair.baseline)),
         invalid_tests=tuple(source.invalid_tests(pair.candidate, pair.baseline)),
         lifts_elsewhere=tuple(source.lifts_elsewhere(pair.candidate, pair.baseline)),
+        tests_elsewhere=tuple(source.tests_elsewhere(pair.candidate, pair.baseline)),
     )
 
 

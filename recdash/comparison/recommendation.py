@@ -16,6 +16,7 @@ from recdash.comparison import relative
 from recdash.comparison.candidate_case import (
     CandidateCase,
     Case,
+    against_online,
     control_of,
     correction_note,
     interval_of,
@@ -41,7 +42,7 @@ from recdash.comparison.pairs import Comparison
 from recdash.comparison.source import Source
 from recdash.comparison.verdict import OfflineVerdict, decide
 from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, why_not
-from recdash.domain.results import OnlineLift
+from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, many, named_number
@@ -173,6 +174,9 @@ def recommend(
     if not repeats:
         cases = (*(_with_equality(source, case) for case in cases[:MOST_REASONS]), *cases[MOST_REASONS:])
     comparison, chosen = comparable, _choose(cases, named=named, repeats=repeats)
+    if tells_control and chosen.action == "keep":
+        base = comparison.query.baseline
+        chosen = _with_losses_of_baseline(chosen, source.lifts_elsewhere(base, base))
     if left_out:
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
     if unlinked and (tests := source.unlinked_tests()):
@@ -211,7 +215,11 @@ def untested_rivals(today: Recommendation) -> str:
         return ""
     rivals = {run for pair in today.evidence.rivals() for run in (pair.baseline, pair.candidate)}
     others = [case for case in today.cases if case.pair.candidate in rivals and case.pair != chosen.pair]
-    names = [case.name for case in others if not _was_tested(case) and not case.lifts_elsewhere]
+    names = [
+        case.name
+        for case in others
+        if not (_was_tested(case) or case.lifts_elsewhere or case.tests_elsewhere)
+    ]
     if not names:
         return ""
     do, have = ("does", "has") if len(names) == 1 else ("do", "have")
@@ -240,50 +248,61 @@ def _open_guardrail(lift: OnlineLift) -> str:
 def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> Recommendation:
     """Returns the recommendation. The first of these steps that applies decides:
 
-    1. Ship a candidate that won an A/B test: a valid test result counts more than a higher offline score.
-    2. If no candidate was tested, ship the best one without a risk. One that lost to another of these in an
-       A/B test in which it was the control is not the best.
+    1. Ship a candidate that won an A/B test: a valid test result counts more than a higher offline score. If
+       it lost another test to a control without a risk, ship that one.
+    2. If no candidate was tested, ship the best one without a risk.
     3. If the best of the candidates that wait for a test result has a running test, let it run on; if its
        test had a broken split (SRM), repeat the test. A broken split says nothing about the candidate, so a
        weaker candidate must not replace it only because its own test is valid or has not begun.
     4. Test the most promising candidate without a result. A test that reached its planned sample size has a
        result, even if that is not significant: extending it after a look at the result finds effects by
-       chance.
+       chance. A candidate that lost a test to another control has a result too.
     5. Collect more data on a candidate that is ahead, unless a better one has completed a test.
     6. Keep the baseline.
+
+    Of two candidates of one step, of which one was the control of the other's A/B test, the one that won that
+    test is the better.
     """
     is_tested = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
     for case in cases:
         by_case.setdefault(case.case, []).append(case)
     if proven := by_case.get("proven"):
-        return _ship(_best_online(proven), cases, named=named)
+        best = _best_online(_without_losers(proven))
+        winner = next(
+            (case for case in by_case.get("sound", ()) if case.pair.candidate in best.lost_to), best
+        )
+        return _ship(winner, cases, named=named)
     sound = by_case.get("sound", [])
     if sound and not is_tested:
-        return _ship(_unbeaten(_without_beaten_controls(sound)), cases, named=named)
+        return _ship(_unbeaten(_without_losers(sound)), cases, named=named)
     waiting = [case for case in cases if case.case in ("sound", "invalid test") or case.is_running]
-    if waiting and (best := _unbeaten(waiting)).case != "sound":
-        return _test([best] if best.is_running else by_case[best.case], cases)
+    if waiting and (best := _unbeaten(_without_losers(waiting))).case != "sound":
+        return _test([best] if best.is_running else _without_losers(by_case[best.case]), cases)
     for kind in TO_TEST:
-        if to_test := [case for case in by_case.get(kind, ()) if not case.has_ended]:
-            return _test(to_test, cases)
+        to_test = [case for case in by_case.get(kind, ()) if not (case.has_ended or _is_settled(case))]
+        if to_test:
+            return _test(_without_losers(to_test), cases)
     unsure = [case for case in by_case.get("unsure", ()) if _may_win(case, cases)]
     if unsure:
         return _collect(min(unsure, key=lambda case: case.pair.judged.more_users or inf), cases)
     return _keep(cases, repeats=repeats)
 
 
-def _without_beaten_controls(sound: Sequence[CandidateCase]) -> Sequence[CandidateCase]:
-    """Returns the candidates except those that were the control of an A/B test which another of them won;
-    all of them if that leaves none.
+def _without_losers(cases: Sequence[CandidateCase]) -> Sequence[CandidateCase]:
+    """Returns the candidates except those that lost an A/B test to another of them, as a variant or as the
+    control; all of them if that leaves none.
     """
-    beaten = _beaten_controls([case for case in sound if case.tells_control])
-    return [case for case in sound if case.pair.candidate not in beaten] or sound
+    beaten = {run for case in cases for run in case.won_against}
+    others = {case.pair.candidate for case in cases}
+    return [
+        case for case in cases if case.pair.candidate not in beaten and not case.lost_to & others
+    ] or cases
 
 
-def _beaten_controls(cases: Sequence[CandidateCase]) -> set[str]:
-    """Returns the ids of the runs against which one of the candidates won an A/B test."""
-    return {lift.control_run for case in cases for lift in case.evidence.won_elsewhere}
+def _is_settled(case: CandidateCase) -> bool:
+    """Returns whether the only A/B test result of a candidate is that it lost to another control."""
+    return case.case == "contested" and bool(case.lost_to)
 
 
 def _may_win(unsure: CandidateCase, cases: tuple[CandidateCase, ...]) -> bool:
@@ -342,7 +361,7 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: boo
             text = f"It won online: {lift}; offline, {offline}{unsure}."
         why = (Piece(text, "offline-online", metric_of(won)),)
     risks = _but(chosen) or (() if chosen.evidence.lifts else (_untested(chosen),))
-    others = [*_passed_over(chosen, cases), *_as_good(chosen, cases, named=named)]
+    others = [*_passed_over(chosen, cases), *_lost_to(chosen, cases), *_as_good(chosen, cases, named=named)]
     return Recommendation(
         "ship", chosen.pair.candidate, f"Ship {chosen.name}", (why, *others)[:MOST_REASONS], risks, cases,
         chosen.evidence,
@@ -358,10 +377,14 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
     chosen = [first, *others][:MOST_TESTED]
     names = listed([case.name for case in chosen])
     headline, end = f"Run an A/B test of {names}", "; it has not been in an A/B test"
-    if first.evidence.lost_elsewhere:
+    if first.tests_elsewhere or first.lifts_elsewhere:
+        headline = f"{headline} against {first.evidence.base}"
+    if first.evidence.lost_elsewhere or first.as_control:
         end = f"; it has not been in an A/B test against {first.evidence.base}"
     elif first.lifts_elsewhere:
         end = f"; {_tested_elsewhere(first)}"
+    elif first.invalid_elsewhere:
+        end = f"; its A/B test against {control_of(first.invalid_elsewhere[0])} is invalid (SRM)"
     if first.case == "inconclusive":
         known = [lift.more_users for lift in first.evidence.lifts if lift.is_goal and lift.more_users]
         more = f": about {numbers.count(numbers.rounded(min(known)))} more users" if known else ""
@@ -371,9 +394,11 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
         headline = f"Run the A/B test of {names} again: its split is broken"
         end = ", but the A/B test split its users unevenly (SRM) and has no valid result"
     own = first.evidence.comparison.query.where
-    of_which = f"{own} of {first.name}" if len(chosen) > 1 else own
+    is_named = len(chosen) > 1 or first.tests_elsewhere
+    of_which = f"{own} of {first.name}" if is_named else own
     text = f"{of_which} is {relation(first)}{end}."
-    why = (_linked(text, "leaderboard"), *_passed_over(first, cases))[:MOST_REASONS]
+    others_why = (*_passed_over(first, cases), *_lost_to(first, cases))
+    why = (_linked(text, "leaderboard"), *others_why)[:MOST_REASONS]
     return Recommendation("test", first.pair.candidate, headline, why, _but(first), cases, first.evidence)
 
 
@@ -408,7 +433,7 @@ def _keep(cases: tuple[CandidateCase, ...], *, repeats: bool) -> Recommendation:
     base = first.evidence.base
     none_beats = n > FEW and not any(case.evidence.finding == "better" for case in cases)
     is_closest = none_beats and not repeats
-    ordered = sorted(cases, key=lambda case: not case.evidence.lost_online)
+    ordered = sorted(cases, key=lambda case: not (case.evidence.lost_online or _is_settled(case)))
     why = [_declined(case, is_closest=is_closest and case is first) for case in ordered]
     if none_beats:
         why.insert(
@@ -421,9 +446,26 @@ def _keep(cases: tuple[CandidateCase, ...], *, repeats: bool) -> Recommendation:
         _linked(f"If a smaller lift matters to you, plan a larger A/B test of {case.name}.", "ab-results")
         for case in ended[: 1 - len(unless)]
     ]
+    unless += [
+        _linked(f"{case.name} has not been in an A/B test against {base}.", "ab-results")
+        for case in [case for case in cases if _is_settled(case)][: 1 - len(unless)]
+    ]
     run = first.pair.baseline
     reasons = tuple(why[:MOST_REASONS])
     return Recommendation("keep", run, f"Keep {base}", reasons, tuple(unless), cases, first.evidence)
+
+
+def _with_losses_of_baseline(kept: Recommendation, lifts: Sequence[OnlineLift]) -> Recommendation:
+    """Returns the recommendation with what the baseline lost in A/B tests in which it was a variant, in place
+    of when to ship another.
+    """
+    base = kept.evidence.base
+    losses = tuple(
+        (Piece(f"But {base} "), *against_online(lift, f" {lift.test} against {control_of(lift)}"), Piece("."))
+        for lift in lifts
+        if lift.is_lost
+    )
+    return replace(kept, risks=losses or kept.risks)
 
 
 def _left_out(left_out: Mapping[str, Problem], comparison: Comparison) -> RichText:
@@ -455,16 +497,31 @@ def _untested(case: CandidateCase) -> RichText:
     candidate was tested, and the result.
     """
     if not case.lifts_elsewhere:
-        return UNTESTED
+        return _invalid_elsewhere(case) if case.invalid_elsewhere else UNTESTED
     lift = (*case.evidence.won_elsewhere, *case.lifts_elsewhere)[0]
-    control = Piece(control_of(lift), "overview", {"b": lift.control_run} if lift.control_run else {})
     return (
         Piece("But its A/B test was against "),
-        control,
+        _link_to_control(lift),
         Piece(f", not {case.evidence.base}: "),
         Piece(online_words(lift), "ab-results", metric_of(lift)),
         Piece(_significance(lift)),
     )
+
+
+def _invalid_elsewhere(case: CandidateCase) -> RichText:
+    test = case.invalid_elsewhere[0]
+    return (
+        Piece("But its A/B test "),
+        Piece(test.test, "ab-results"),
+        Piece(" was against "),
+        _link_to_control(test),
+        Piece(f", not {case.evidence.base}, and is invalid: it split its users unevenly (SRM)."),
+    )
+
+
+def _link_to_control(result: OnlineLift | AbTestElsewhere) -> Piece:
+    """Returns the name of the run that control served, which leads to the page with it as the baseline."""
+    return Piece(control_of(result), "overview", {"b": result.control_run} if result.control_run else {})
 
 
 def _significance(lift: OnlineLift) -> str:
@@ -501,7 +558,7 @@ def _declined(case: CandidateCase, *, is_closest: bool) -> RichText:
     the best of them.
     """
     base, where = case.evidence.base, case.evidence.comparison.query.where
-    if case.evidence.lost_online:
+    if case.evidence.lost_online or _is_settled(case):
         offline = "wins offline, but " if case.evidence.finding == "better" else ""
         return (Piece(f"Don't ship {case.name} yet: it {offline}"), *case.risks[0], Piece("."))
     if case.has_ended:
@@ -553,13 +610,22 @@ def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Ite
     for case in cases:
         if case is not chosen and _beats(case, chosen):
             better = "better" if case.evidence.comparison.lower_is_better else "higher"
-            if chosen.tells_control and case.pair.candidate in _beaten_controls([chosen]):
+            if case.pair.candidate in chosen.won_against:
                 why = Piece(f"{chosen.name} won the A/B test against it", "ab-results")
                 yield (Piece(f"{case.name} scores {better} offline, but "), why, Piece("."))
                 continue
             is_apart = case.case == "contested" and bool(chosen.risks) and _was_tested(chosen)
             end = (Piece(", and "), Piece("has not been in an A/B test", "ab-results")) if is_apart else ()
             yield (Piece(f"{case.name} scores {better} offline, but "), *against(case), *end, Piece("."))
+
+
+def _lost_to(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterator[RichText]:
+    """Yields what each candidate lost that lost an A/B test to the chosen one as the control, and that is not
+    significantly better offline.
+    """
+    for case in cases:
+        if chosen.pair.candidate in case.lost_to and not _beats(case, chosen):
+            yield (Piece(f"{case.name} "), *case.loss_to(chosen.pair.candidate), Piece("."))
 
 
 def _was_tested(case: CandidateCase) -> bool:
@@ -610,7 +676,7 @@ def against(case: CandidateCase) -> RichText:
         "proven": ("gained less in the A/B test", "offline-online"),
     }
     untested = "has not been in an A/B test"
-    if case.lifts_elsewhere:
+    if case.lifts_elsewhere or case.tests_elsewhere:
         untested = f"{untested} against {base}"
     text, page = words.get(case.case, (untested, "ab-results"))
     return (Piece(text, page),)

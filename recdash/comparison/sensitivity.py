@@ -109,12 +109,13 @@ def changes(
     say whose gain is gone there, and a segment may have the same users as the answer on other users.
     ``named=False`` keeps the questions in one order, and does not name to what a slice changes the
     recommendation, as in reports of wording 9 and older. ``opened=False`` does not write *Open*, and calls
-    each other case with other users open, as in reports of wording 10 and older.
+    each other case with other users open, nor uses A/B tests against another run than the baseline, as in
+    reports of wording 10 and older.
     """
     if not today.evidence.comparison.pairs:
         return []
-    again = recommendation or partial(_recommend, source, same_users=same_users)
-    other_users = _under_other_rule(source, today, users) if same_users else None
+    again = recommendation or partial(_recommend, source, same_users=same_users, tells_control=opened)
+    other_users = _under_other_rule(source, today, users, opened=opened) if same_users else None
     same = [] if former or other_users is None else [other_users.pair]
     what_ifs = [
         _other_cutoffs(again, today, depth),
@@ -148,8 +149,11 @@ def _users_needed(pair: Pair, *, former: bool) -> str:
     return f": about {numbers.count(numbers.rounded(more))} more users needed" if more else ""
 
 
-def _recommend(source: Source, query: ComparisonQuery, *, same_users: bool = True) -> Recommendation:
-    return recommend(source, compare(source, query), intervals=False, same_users=same_users)
+def _recommend(
+    source: Source, query: ComparisonQuery, *, same_users: bool = True, tells_control: bool = True
+) -> Recommendation:
+    comparison = compare(source, query)
+    return recommend(source, comparison, intervals=False, same_users=same_users, tells_control=tells_control)
 
 
 def _if_any(recommendation: Recommend, query: ComparisonQuery) -> Recommendation | None:
@@ -229,7 +233,9 @@ class _OtherUsers:
     pair: Pair | None
 
 
-def _under_other_rule(source: Source, today: Recommendation, users: Users) -> _OtherUsers | None:
+def _under_other_rule(
+    source: Source, today: Recommendation, users: Users, *, opened: bool
+) -> _OtherUsers | None:
     query = today.evidence.comparison.query
     known = define(query.metric)
     if not known.has_user_values:
@@ -239,10 +245,10 @@ def _under_other_rule(source: Source, today: Recommendation, users: Users) -> _O
     params: tuple[tuple[str, str], ...] = ()
     if own:  # the metric names its users, whatever the source counts
         metric = _counting(known, rule)
-        other = _if_any(partial(_recommend, source), replace(query, metric=metric))
+        other = _if_any(partial(_recommend, source, tells_control=opened), replace(query, metric=metric))
         params = (("m", metric),)
     else:
-        other = _if_any(partial(_recommend, source.under(rule)), query)
+        other = _if_any(partial(_recommend, source.under(rule), tells_control=opened), query)
         params = (("m", _counting(known, rule)),)
     if other is None:
         return None
@@ -315,7 +321,7 @@ def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf |
     if not define(query.metric).has_user_values:
         return None
     rule, question = OTHER_USERS[users]
-    other = _if_any(partial(_recommend, source.under(rule), same_users=False), query)
+    other = _if_any(partial(_recommend, source.under(rule), same_users=False, tells_control=False), query)
     return _what_if(question, today, other) if other else None
 
 

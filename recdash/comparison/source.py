@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import OnlineLift, UserValues
+from recdash.domain.results import AbTestElsewhere, OnlineLift, UserValues
 from recdash.errors import Problem
 from recdash.stats.jackknife import Pulls
 
@@ -71,6 +71,11 @@ class Source(Protocol):
 
     def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         """Returns the lifts of the run in A/B tests against other runs than the baseline."""
+
+    def tests_elsewhere(self, run: str, baseline: str) -> Sequence[AbTestElsewhere]:
+        """Returns the A/B tests against other runs than the baseline in which the run was a variant or
+        control.
+        """
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         """Returns the names of A/B tests between the run and the baseline that have no valid result."""

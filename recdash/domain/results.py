@@ -67,6 +67,21 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class AbTestElsewhere:
+    """An A/B test in which a run took part, and in which control served another run than the baseline.
+
+    ``control`` is the name of the run that control served, ``control_run`` its id; empty if unknown.
+    ``is_control``: control served the run itself. ``is_valid``: the test has no sample ratio mismatch.
+    """
+
+    test: str
+    control: str = ""
+    control_run: str = ""
+    is_control: bool = False
+    is_valid: bool = True
+
+
+@dataclass(frozen=True)
 class OnlineLift:
     """The result of an A/B test for a run in one metric, with the sign that makes a lift above 0 an
     improvement.

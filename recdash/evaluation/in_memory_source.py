@@ -10,7 +10,7 @@ from recdash.domain.hits import IdOverlap
 from recdash.domain.inputs import Upload
 from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import Curve, OnlineLift, Slice, UserValues
+from recdash.domain.results import AbTestElsewhere, Curve, OnlineLift, Slice, UserValues
 from recdash.engines import Reference
 from recdash.engines.list_pulls import CHANGED, ListSource, pulls_of_runs
 from recdash.errors import InputError, Problem, UploadError
@@ -137,6 +137,9 @@ class EvaluationSource:
         return ()
 
     def unlinked_tests(self) -> Sequence[str]:
+        return ()
+
+    def tests_elsewhere(self, run: str, baseline: str) -> Sequence[AbTestElsewhere]:  # noqa: ARG002
         return ()
 
     def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:  # noqa: ARG002

@@ -9,7 +9,7 @@ from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.open_points import open_points
 from recdash.comparison.recommendation import Recommendation, recommend
 from recdash.comparison.sensitivity import WhatIf
-from recdash.domain.results import OnlineLift
+from recdash.domain.results import AbTestElsewhere, OnlineLift
 
 WIN = OnlineLift("Homepage", "Session watch time", 0.051, 0.02, 0.08)
 UNTESTED = "No candidate was in an A/B test."
@@ -30,6 +30,13 @@ def test_candidates_without_a_test_and_open_questions_are_named() -> None:
 
 def test_a_test_of_the_candidate_leaves_nothing_of_it_to_check() -> None:
     assert open_points(recommendation(CLEAR, [WIN]), [], untested=UNTESTED) == [TRAINED_ONCE]
+
+
+def test_a_test_against_another_run_is_a_test_of_the_candidates() -> None:
+    against = {"ALS": [AbTestElsewhere("Homepage", "Tower", "Tower")]}
+    source = Table({"Popular": BASE, "ALS": CLEAR}, tests_against_others=against)
+    today = recommend(source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)))
+    assert open_points(today, [], untested=UNTESTED) == [TRAINED_ONCE]
 
 
 def test_a_guardrail_that_the_test_leaves_open_is_named() -> None:

@@ -16,8 +16,9 @@ from verdict_table import BASE, CLEAR, LOSS, UNSURE, N, Table, run
 from recdash.comparison import ComparisonQuery, Margin, Terms, compare
 from recdash.comparison.case_table import case_table
 from recdash.comparison.recommendation import Recommendation, open_guardrails, recommend, untested_rivals
+from recdash.comparison.sensitivity import changes
 from recdash.comparison.wording import plain
-from recdash.domain.results import OnlineLift, Slice
+from recdash.domain.results import AbTestElsewhere, OnlineLift, Slice
 from recdash.errors import Problem
 
 BEST = CLEAR + run(0.02, wins=120, losses=40)
@@ -258,12 +259,12 @@ def test_two_tests_that_contradict_each_other_ask_for_another() -> None:
     )
 
 
-def test_a_loss_against_another_run_is_a_reason_to_test_before_shipping() -> None:
+def test_a_candidate_that_lost_to_another_run_is_not_recommended() -> None:
     result = recommendation(only(CLEAR, elsewhere={"ALS": [CUT]}))
-    assert result.headline == "Run an A/B test of ALS"
+    assert result.headline == "Keep Popular"
     assert told(result) == [
-        f"{GAIN}; it has not been in an A/B test against Popular.",
-        "But ALS cut session watch time by 12 % in the A/B test Homepage against another run.",
+        f"Don't ship ALS yet: it wins offline, but {CUT_TIME[:-1]} Homepage against another run.",
+        "ALS has not been in an A/B test against Popular.",
     ]
 
 
@@ -582,9 +583,9 @@ def test_a_test_against_another_run_may_be_inconclusive() -> None:
 def test_a_loss_beyond_a_margin_against_another_run_names_test_and_run() -> None:
     lost = replace(CUT, margin=0.02, **AGAINST_TOWER)
     result = recommendation(only(CLEAR, elsewhere={"ALS": [lost]}))
-    assert told(result)[-1] == (
-        "But ALS cut session watch time by 12 % in the A/B test Homepage against Tower, which exceeds its "
-        "2 % margin."
+    assert told(result)[0] == (
+        "Don't ship ALS yet: it wins offline, but cut session watch time by 12 % in the A/B test Homepage "
+        "against Tower, which exceeds its 2 % margin."
     )
     assert result.cases[0].words == "Better offline, lost in its A/B test against Tower"
 
@@ -595,6 +596,129 @@ def test_the_control_that_lost_to_another_candidate_is_not_shipped() -> None:
     assert result.headline == "Ship ALS"
     assert told(result)[1] == "Tower scores higher offline, but ALS won the A/B test against it."
     assert recommendation(two(CLEAR, BEST)).headline == "Ship Tower"
+
+
+LOST_TO_TOWER = {"elsewhere": {"ALS": [replace(CUT, **AGAINST_TOWER)]}}
+CUT_AGAINST_TOWER = "cut session watch time by 12 % in the A/B test Homepage against Tower."
+
+
+def without_coverage(*runs: str) -> dict[tuple[str, str], float]:
+    """Coverages of which those of ``runs`` break the guardrail."""
+    return {("Popular", "coverage"): 0.5, **{(run, "coverage"): 0.3 for run in runs}}
+
+
+def test_the_control_that_won_is_shipped_although_the_loser_scores_higher() -> None:
+    result = recommendation(two(BEST, CLEAR, **LOST_TO_TOWER))
+    assert result.headline == "Ship Tower"
+    assert told(result)[1] == f"ALS scores higher offline, but {CUT_AGAINST_TOWER}"
+
+
+def test_the_loser_is_named_where_it_does_not_score_higher() -> None:
+    result = recommendation(two(CLEAR, CLEAR, **LOST_TO_TOWER))
+    assert (result.headline, told(result)[1]) == ("Ship Tower", f"ALS {CUT_AGAINST_TOWER}")
+
+
+def test_the_control_that_won_is_tested_if_it_has_a_risk() -> None:
+    control = {"Tower": [AbTestElsewhere("Homepage", "Tower", "Tower", is_control=True)]}
+    coverage = without_coverage("Tower")
+    table = two(BEST, CLEAR, catalogue=coverage, tests_against_others=control, **LOST_TO_TOWER)
+    result = recommendation(table)
+    assert result.headline == "Run an A/B test of Tower against Popular"
+    assert told(result)[:2] == [
+        "nDCG@10 of Tower is 10 % above Popular; it has not been in an A/B test against Popular.",
+        f"ALS scores higher offline, but {CUT_AGAINST_TOWER}",
+    ]
+
+
+def test_the_baseline_is_kept_if_neither_loser_nor_control_may_be_shipped() -> None:
+    result = recommendation(two(CLEAR, LOSS, **LOST_TO_TOWER))
+    assert result.headline == "Keep Popular"
+    assert told(result)[0] == f"Don't ship ALS yet: it wins offline, but {CUT_AGAINST_TOWER}"
+
+
+def test_a_winner_against_the_baseline_gives_way_to_the_control_to_which_it_lost() -> None:
+    lifts = {"ALS": [WIN]}
+    assert recommendation(two(CLEAR, CLEAR, lifts=lifts, **LOST_TO_TOWER)).headline == "Ship Tower"
+    both = {"ALS": [LARGER], "Tower": [WIN]}
+    assert recommendation(two(CLEAR, CLEAR, lifts=both, **LOST_TO_TOWER)).headline == "Ship Tower"
+    told_risks = recommendation(two(CLEAR, LOSS, lifts=lifts, **LOST_TO_TOWER))
+    assert told_risks.headline == "Ship ALS"
+    assert told(told_risks)[-1] == f"But ALS {CUT_AGAINST_TOWER}"
+
+
+def test_a_control_against_which_a_goal_was_won_and_another_lost_is_not_beaten() -> None:
+    mixed = [replace(lift, **AGAINST_TOWER) for lift in (CUT, ENGAGED)]
+    result = recommendation(two(BEST, CLEAR, elsewhere={"ALS": mixed}))
+    assert result.headline == "Ship Tower"
+
+
+def test_the_test_to_run_names_the_baseline_if_the_candidate_was_tested_against_another_run() -> None:
+    won = {"ALS": [replace(WIN, **AGAINST_TOWER)]}
+    result = recommendation(only(CLEAR, catalogue=COVERAGE, elsewhere=won))
+    assert result.headline == "Run an A/B test of ALS against Popular"
+
+
+HOMEPAGE = AbTestElsewhere("Homepage", "Tower", "Tower")
+
+
+def test_the_control_of_a_test_is_called_that() -> None:
+    control = {"Tower": [replace(HOMEPAGE, is_control=True)]}
+    result = recommendation(two(BEST, CLEAR, tests_against_others=control, **LOST_TO_TOWER))
+    tower = result.case_of("Tower")
+    assert tower is not None
+    assert tower.words == "Better offline, control of the A/B test Homepage"
+    assert "control of Homepage" in str(case_table(result).rows[1])
+    assert "not tested" not in str(case_table(result).rows)
+
+
+def test_a_test_against_another_run_with_a_broken_split_is_invalid() -> None:
+    broken = {"ALS": [replace(HOMEPAGE, is_valid=False)]}
+    result = recommendation(only(CLEAR, tests_against_others=broken))
+    assert result.headline == "Ship ALS"
+    assert told(result)[-1] == (
+        "But its A/B test Homepage was against Tower, not Popular, and is invalid: it split its users "
+        "unevenly (SRM)."
+    )
+    assert result.cases[0].words == "Better offline, A/B test against Tower invalid"
+    assert "invalid vs Tower: sample ratio mismatch" in str(case_table(result).rows[0])
+    risky = recommendation(only(CLEAR, catalogue=COVERAGE, tests_against_others=broken))
+    assert told(risky)[0] == (
+        "nDCG@10 of ALS is 10 % above Popular; its A/B test against Tower is invalid (SRM)."
+    )
+
+
+def test_a_baseline_that_lost_to_another_run_is_kept_with_that_risk() -> None:
+    lost = {"Popular": [replace(CUT, **AGAINST_TOWER)]}
+    result = recommendation(two(LOSS, LOSS, elsewhere=lost))
+    assert result.headline == "Keep Popular"
+    assert told(result)[-1] == f"But Popular {CUT_AGAINST_TOWER}"
+    ended = recommendation(two(CLEAR, LOSS, lifts={"ALS": [ENDED]}, elsewhere=lost))
+    assert plain(ended.sentences[-1]) == f"But Popular {CUT_AGAINST_TOWER}"
+    source = two(LOSS, LOSS, elsewhere=lost)
+    query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
+    assert recommend(source, compare(source, query), tells_control=False).risks == ()
+
+
+def test_older_reports_say_nothing_of_tests_against_another_run_but_losses() -> None:
+    tests = {"ALS": [replace(HOMEPAGE, is_valid=False)], "Tower": [replace(HOMEPAGE, is_control=True)]}
+    table = two(BEST, CLEAR, tests_against_others=tests, catalogue=without_coverage("Tower"), **LOST_TO_TOWER)
+    query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
+    former = recommend(table, compare(table, query), tells_control=False)
+    assert former.headline == "Run an A/B test of ALS"
+    assert [case.words for case in former.cases] == ["Better offline, with a risk"] * 2
+    assert "control" not in str(case_table(former).rows)
+
+
+def test_what_older_reports_say_would_change_it_uses_no_tests_against_another_run() -> None:
+    table = two(BEST, CLEAR, catalogue=without_coverage("Tower"), **LOST_TO_TOWER)
+    query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
+    former = recommend(table, compare(table, query), tells_control=False)
+    answers = changes(table, former, 10, "truth", opened=False)
+    assert {what_if.question: what_if.answer for what_if in answers}["Without offline guardrails"] == (
+        "Changes: ship Tower"
+    )
+    shown = {what_if.answer for what_if in answers} - {"Changes: ship Tower"}
+    assert not any("Tower" in answer for answer in shown)
 
 
 def test_older_reports_tell_only_losses_against_another_run() -> None:

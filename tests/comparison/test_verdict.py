@@ -598,6 +598,8 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
     assert [one.matters for one in asked] == [True, True, True, False]
     assert asked[0].params == (("k", "20"),)
     assert asked[1].params == (("m", "recall"),)
+    users = next(one for one in asked if one.question == "Only users with a list")
+    assert users.params == (("m", "ndcg(users=both)"),)
 
 
 def test_recommendations_that_are_known_already_are_asked_for_and_answer_the_same() -> None:

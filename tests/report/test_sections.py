@@ -180,6 +180,24 @@ def test_a_report_begins_with_the_primary_metric_and_names_another_that_disagree
     assert named not in told_online(Reports(space).content(question, ["online"]))
 
 
+def test_the_heading_without_a_disagreement_names_the_metric_and_others_that_disagree(
+    space: Workspace, question: Question
+) -> None:
+    """By the engagement rate nothing disagrees; ease lost session watch time only."""
+
+    def heading(online_metric: str, wording: int) -> str:
+        asked_of = Reports(space).question(question.experiment, question.query, online_metric=online_metric)
+        document = Reports(space).content(asked_of, ["online"], wording=wording)
+        figures = [part for part in section(document, "online").parts if isinstance(part, Figure)]
+        return next(figure.title for figure in figures if figure.kind == "quadrants")
+
+    assert heading("engagement_rate", WORDING) == (
+        "No significant disagreement in engagement rate, but in session watch time"
+    )
+    assert heading("engagement_rate", RISKS_WORDING) == "No significant disagreement"
+    assert heading("session_watch_time", WORDING) == "ease won offline, lost online"
+
+
 def test_a_report_of_an_older_wording_keeps_its_causes(
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -953,3 +953,14 @@ def test_lifts_against_another_run_name_that_run(space: Workspace, ids: dict[str
     assert {(lift.control, lift.control_run) for lift in lifts} == {("popular", ids["popular"])}
     assert any(lift.is_won for lift in lifts)
     assert space.comparisons.lifts_elsewhere(ids["als"], ids["popular"]) == []
+
+
+def test_tests_against_another_run_are_those_of_variants_and_of_their_control(
+    space: Workspace, ids: dict[str, str]
+) -> None:
+    """The test of als against popular, seen from ease as the baseline and from popular."""
+    (of_als,) = space.comparisons.tests_elsewhere(ids["als"], ids["ease"])
+    (of_popular,) = space.comparisons.tests_elsewhere(ids["popular"], ids["ease"])
+    assert (of_als.control, of_als.control_run, of_als.is_valid) == ("popular", ids["popular"], True)
+    assert (of_als.is_control, of_popular.is_control) == (False, True)
+    assert space.comparisons.tests_elsewhere(ids["als"], ids["popular"]) == []

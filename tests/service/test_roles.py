@@ -30,6 +30,7 @@ READS = [
     "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
     "comparisons.completion",
     "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.lifts_elsewhere",
+    "comparisons.tests_elsewhere",
     "comparisons.online_lifts", "comparisons.pairs", "comparisons.shown_pairs", "comparisons.ranks",
     "comparisons.replicate_differences", "comparisons.source", "comparisons.user_slices",
     "comparisons.recommendation",

@@ -11,7 +11,7 @@ import numpy as np
 
 from recdash.domain.kinds import Users
 from recdash.domain.records import Replicated
-from recdash.domain.results import OnlineLift, Slice, UserValues
+from recdash.domain.results import AbTestElsewhere, OnlineLift, Slice, UserValues
 from recdash.errors import InputError, Problem
 from recdash.stats.jackknife import Pulls
 
@@ -59,6 +59,8 @@ class Table:
     """Names of A/B tests without a valid result, of one candidate."""
     elsewhere: Mapping[str, Sequence[OnlineLift]] = field(default_factory=dict)
     """What A/B tests against another run than the baseline found, of one candidate."""
+    tests_against_others: Mapping[str, Sequence[AbTestElsewhere]] = field(default_factory=dict)
+    """A/B tests of one candidate in which control served another run than the baseline."""
     unlinked: Sequence[str] = ()
     """Names of A/B tests whose variants are linked to no run."""
     rule: Users = "truth"
@@ -109,6 +111,9 @@ class Table:
 
     def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.elsewhere.get(run, ())
+
+    def tests_elsewhere(self, run: str, baseline: str) -> Sequence[AbTestElsewhere]:
+        return self.tests_against_others.get(run, ())
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         return self.broken.get(run, ())

@@ -193,6 +193,15 @@ def test_a_decision_shows_who_why_and_its_numbers_as_they_stood(
     assert "▲ Gain" not in text
 
 
+def test_the_recommendation_says_which_candidate_the_decision_compared_with_which_baseline(
+    open_page: Open, workspace: Workspace, ids: Ids
+) -> None:
+    decide(workspace, ids)
+    assert "It compared als with popular." in said(open_page(e=ids["films"]))
+    otherwise = said(open_page(e=ids["films"], b=ids["ease"]))
+    assert "It compared als with popular." in otherwise  # also where another baseline is shown
+
+
 def test_what_was_not_known_stands_in_the_decision(shown: Open, workspace: Workspace, ids: Ids) -> None:
     decide(workspace, ids)
     text = said(shown())

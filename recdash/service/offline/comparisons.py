@@ -18,6 +18,7 @@ from recdash.domain.kinds import Ints, Users
 from recdash.domain.records import OnlineTest, Replicated, Run
 from recdash.domain.results import (
     WHOLE,
+    AbTestElsewhere,
     Curve,
     OnlineLift,
     Scope,
@@ -118,7 +119,7 @@ class Comparisons:
 
     def recommendation(self, query: ComparisonQuery) -> Recommendation:
         """Returns the verdict without the intervals of its guardrails, for which all lists are read again."""
-        return self._recommendations(query, self.verdict_state(query.baseline))
+        return self._recommendations(query, self.verdict_state(query.baseline), True)
 
     def changes(
         self, query: ComparisonQuery, *, former: bool = False, named: bool = True, opened: bool = True
@@ -268,16 +269,35 @@ class Comparisons:
         """Returns a run's lifts in A/B tests in which control served another run than the baseline, with
         the name of that run.
         """
-        against = {test.id for test in self._tests_against(baseline_id)}
-        experiment = self._context.experiment_of(baseline_id).id
-        tests = self._store.online_tests.of_experiment(experiment)
-        others = [test for test in tests if test.id not in against]
         return [
             replace(lift, control=control.name if control else "", control_run=control.id if control else "")
-            for test in others
+            for test in self._tests_without(baseline_id)
             for control in [self._run_of_control(test)]
             for lift in _lifts_of(test, run_id)
         ]
+
+    def tests_elsewhere(self, run_id: str, baseline_id: str) -> list[AbTestElsewhere]:
+        """Returns the A/B tests in which the run was a variant or control, and in which control served
+        another run than the baseline.
+        """
+        return [
+            AbTestElsewhere(
+                test.name,
+                control.name if control else "",
+                control.id if control else "",
+                is_control=control is not None and control.id == run_id,
+                is_valid=not split_is_broken(test.notices),
+            )
+            for test in self._tests_without(baseline_id)
+            for control in [self._run_of_control(test)]
+            if run_id in test.served or (test.served and control is not None and control.id == run_id)
+        ]
+
+    def _tests_without(self, baseline_id: str) -> list[OnlineTest]:
+        """Returns the experiment's A/B tests in which control served another run than the baseline."""
+        against = {test.id for test in self._tests_against(baseline_id)}
+        experiment = self._context.experiment_of(baseline_id).id
+        return [test for test in self._store.online_tests.of_experiment(experiment) if test.id not in against]
 
     def _run_of_control(self, test: OnlineTest) -> Run | None:
         run_id = self._context.run_of_control(test)
@@ -318,16 +338,22 @@ class Comparisons:
     def _source_of(self, query: ComparisonQuery) -> StoredSource:
         return self.source(self._store.runs.get(query.baseline).experiment, query.scope)
 
-    def _recommend(self, query: ComparisonQuery, state: Hashable) -> Recommendation:  # noqa: ARG002 - for the cache
+    def _recommend(
+        self,
+        query: ComparisonQuery,
+        state: Hashable,  # noqa: ARG002 - for the cache
+        tells_control: bool,
+    ) -> Recommendation:
         from recdash.comparison.recommendation import recommend
 
         source = self._source_of(query)
-        return recommend(source, compare(source, query), intervals=False)
+        comparison = compare(source, query)
+        return recommend(source, comparison, intervals=False, tells_control=tells_control)
 
     def _decide(self, query: ComparisonQuery, state: Hashable) -> Recommendation:
         from recdash.comparison.recommendation import with_guardrail_intervals
 
-        return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state))
+        return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state, True))
 
     def _ask_otherwise(
         self, query: ComparisonQuery, state: Hashable, former: bool, named: bool, opened: bool
@@ -335,13 +361,14 @@ class Comparisons:
         from recdash.comparison.sensitivity import changes
 
         settings = self._context.experiment_of(query.baseline).settings
-        verdict, source = self._verdicts(query, state), self._source_of(query)
+        source = self._source_of(query)
+        verdict = self._verdicts(query, state) if opened else self._recommendations(query, state, False)
         depth, users = int(settings["depth"]), settings["users"]
         if named and define(query.metric).metric.has_cutoff:
             depth = min(depth, self._longest_list(query.shown, depth))
 
         def remembered(other: ComparisonQuery) -> Recommendation:
-            return self._recommendations(other, state)
+            return self._recommendations(other, state, opened)
 
         thresholds = self._scopes.other_thresholds(source.experiment, query.scope, suggested=not opened)
         return changes(
@@ -428,6 +455,9 @@ class StoredSource:
 
     def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
         return self.comparisons.lifts_elsewhere(run, baseline) if self.with_tests else []
+
+    def tests_elsewhere(self, run: str, baseline: str) -> Sequence[AbTestElsewhere]:
+        return self.comparisons.tests_elsewhere(run, baseline) if self.with_tests else []
 
     def invalid_tests(self, run: str, baseline: str) -> Sequence[str]:
         return self.comparisons.invalid_tests(run, baseline) if self.with_tests else []

@@ -51,6 +51,10 @@ rules that applies decides:
    candidate that lost a goal or broke a guardrail in its A/B test is never shipped. If it also won a goal,
    the text says what it would be a trade-off between.
 
+An A/B test whose control served another run than the baseline decides between that run and the variant: the
+one that won is shipped or tested before the other. A candidate that lost such a test is not tested again
+because it is better offline. If its control is not better than the baseline, the baseline is kept.
+
 A test that has a planned sample size and has not reached it counts only if its always-valid interval excludes
 zero. A test with a sample ratio mismatch (SRM) has no valid result: *run the A/B test again*. No weaker
 candidate takes the place of the one whose test was broken, unless it won a valid test. If you look at one
