@@ -964,3 +964,17 @@ def test_tests_against_another_run_are_those_of_variants_and_of_their_control(
     assert (of_als.control, of_als.control_run, of_als.is_valid) == ("popular", ids["popular"], True)
     assert (of_als.is_control, of_popular.is_control) == (False, True)
     assert space.comparisons.tests_elsewhere(ids["als"], ids["popular"]) == []
+
+
+def test_decision_and_online_agree_on_a_candidate_that_lost_to_another_control(tmp_path: Path) -> None:
+    """als is the best offline, and 20 of 200 users engaged with it, 80 of 200 with ease."""
+    space = open_at(tmp_path, MARY)
+    ids = films(space)
+    table = sessions({"control": 80, "new": 20})
+    links = {"control": ids["ease"], "new": ids["als"]}
+    test = space.online_tests.add(ids["films"], "April", {"sessions": table}, links=links)
+    headline, _ = space.online_tests.next_steps(test.id)
+    assert headline == "Roll back als"
+    today = space.comparisons.recommendation(space.queries.of(ids["films"], metric="ndcg", k=3))
+    assert today.headline == "Ship ease"
+    assert "als scores higher offline, but cut engagement rate by 75 % in the A/B test April" in today.text

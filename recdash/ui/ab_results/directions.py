@@ -23,7 +23,7 @@ def show(ab_test: AbTest) -> None:
     if not own:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.html(html('<p class="rd-muted">{text}</p>', text=in_words(own.values())), width="content")
+        st.html(html('<span class="rd-muted">{text}</span>', text=in_words(own.values())), width="content")
         if state.workspace().person.may("editor"):
             with st.popover("Change directions"):
                 _form(ab_test, own)
