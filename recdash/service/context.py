@@ -27,6 +27,8 @@ SYSTEM_ACCOUNTS = frozenset({"admin", "administrator", "daemon", "nobody", "root
 """Login names that do not say who the person is."""
 CLEAR_SECONDS = 60.0
 """How long pages that began before a user was removed may still store old answers in a cache."""
+LOOK_SECONDS = 2.0
+"""How long pages may show cached answers after files of the store were damaged."""
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -59,14 +61,16 @@ def now_in_utc() -> datetime:
 
 
 @dataclass
-class PurgesSeen:
+class ChangesSeen:
     """How many users had been removed at the last call (None before the first), and the time until which
-    caches are cleared. ``n_deletions`` is the same number of deletions.
+    caches are cleared. ``n_deletions`` is the same number of deletions. ``last_look`` is when the files of
+    the store were compared.
     """
 
     count: int | None = None
     clear_until: float = 0.0
     n_deletions: int = 0
+    last_look: float = 0.0
 
 
 @dataclass
@@ -82,7 +86,7 @@ class ServiceContext:
     limits: Limits | None = None
     now: Callable[[], datetime] = now_in_utc
     _caches: dict[tuple[str, int], Any] = field(default_factory=dict)
-    _purges: PurgesSeen = field(default_factory=PurgesSeen)
+    _changes: ChangesSeen = field(default_factory=ChangesSeen)
     _other_caches: list[Callable[[], None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -168,11 +172,22 @@ class ServiceContext:
         """
         if self.person.is_guest:
             return
-        now, count, seen = monotonic(), self.store.audit.n_purges(), self._purges
+        now, count, seen = monotonic(), self.store.audit.n_purges(), self._changes
         if seen.count is not None and seen.count != count:
             seen.clear_until = now + CLEAR_SECONDS
         seen.count = count
         if now < seen.clear_until:
+            self.clear_caches()
+
+    def clear_caches_after_alteration(self) -> None:
+        """Clears all caches if files of the store were altered, so that damage is noticed when they are read
+        again. It looks at most every ``LOOK_SECONDS``.
+        """
+        now, seen = monotonic(), self._changes
+        if self.person.is_guest or now - seen.last_look < LOOK_SECONDS:
+            return
+        seen.last_look = now
+        if self.store.has_altered_files():
             self.clear_caches()
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
@@ -196,8 +211,8 @@ class ServiceContext:
 
     def clear_caches_after_deletion(self) -> bool:
         """Clears all caches if anything was deleted since the last call, and returns whether."""
-        before, self._purges.n_deletions = self._purges.n_deletions, self.store.audit.n_deletions()
-        is_changed = before != self._purges.n_deletions
+        before, self._changes.n_deletions = self._changes.n_deletions, self.store.audit.n_deletions()
+        is_changed = before != self._changes.n_deletions
         if is_changed:
             self.clear_caches()
         return is_changed

@@ -222,6 +222,7 @@ class Workspace:
         A guest shares cached answers only with guests who see the same of the same experiment.
         """
         self._context.clear_caches_after_purge()
+        self._context.clear_caches_after_alteration()
         return self if person == self.person else self._seen(person)
 
     def _as_seen(self, person: Person) -> Workspace:

@@ -32,6 +32,10 @@ CHUNK_BYTES = 2**20
 SUFFIXES = (".parquet", ".bin")
 
 
+FileVersion = tuple[int, int, int]
+"""Inode, size and time of a file, which change if anything is written to it."""
+
+
 class HashingFile:
     """A new file that hashes everything written to it; it has the methods that pyarrow's writer needs."""
 
@@ -78,7 +82,7 @@ class Artifacts:
     def __init__(self, folder: Path, *others: Path) -> None:
         self.folder = folder.absolute()
         self._places = (self.folder, *(other.absolute() for other in others))
-        self._checked: set[tuple[str, int, int, int]] = set()
+        self._checked: dict[Path, FileVersion] = {}
 
     # writing ───────────────────────────────────────────────────────────────────────────────────
 
@@ -160,6 +164,7 @@ class Artifacts:
         try:
             self._check(target, sha256)
             os.utime(target)
+            self._checked[target] = _version(target.lstat())
         except (EvidenceDamaged, FileNotFoundError):
             temporary.replace(target)
 
@@ -214,15 +219,33 @@ class Artifacts:
             raise EvidenceDamaged(f"The folder {path.parent} is a symbolic link; its files are not used.")
         with os.fdopen(_open_plain(path), "rb") as file:
             status = os.fstat(file.fileno())
-            version = (sha256, status.st_ino, status.st_size, status.st_mtime_ns)
-            if version in self._checked:
+            version = _version(status)
+            if self._checked.get(path) == version:
                 return
             if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
                 raise EvidenceDamaged(
                     f"The stored file {path} is damaged: its hash has changed. Upload the same file "
                     "again, or restore it from a backup."
                 )
-        self._checked.add(version)
+        self._checked[path] = version
+
+    def forget_altered(self) -> bool:
+        """Returns whether a file that was verified was damaged since or is gone.
+
+        Only files with another version are read: an upload of the same file by another process gives it a
+        new time.
+        """
+        changed = [path for path, version in list(self._checked.items()) if version_of(path) != version]
+        altered = [path for path in changed if self._is_altered(path)]
+        return bool(altered)
+
+    def _is_altered(self, path: Path) -> bool:
+        try:
+            self._check(path, path.stem)
+        except (EvidenceDamaged, OSError):
+            self._checked.pop(path, None)
+            return True
+        return False
 
     # collecting ────────────────────────────────────────────────────────────────────────────────
 
@@ -230,8 +253,10 @@ class Artifacts:
         """Removes these files, if they are in the store's own folder."""
         for sha256 in hashes:
             for suffix in SUFFIXES:
+                path = self.folder / sha256[:2] / (sha256 + suffix)
+                self._checked.pop(path, None)
                 with suppress(OSError):
-                    (self.folder / sha256[:2] / (sha256 + suffix)).unlink()
+                    path.unlink()
 
     def remove_unused(
         self, used: frozenset[str], older_than: timedelta, *, dry_run: bool = False
@@ -249,6 +274,7 @@ class Artifacts:
                 if status.st_mtime < before and path.stem not in used:
                     unused.append((path, status))
         for path, _ in unused if not dry_run else ():
+            self._checked.pop(path, None)
             path.unlink(missing_ok=True)
         sizes = [status.st_size for path, status in unused if path.parent.name != "tmp"]
         return len(sizes), sum(sizes)
@@ -265,6 +291,20 @@ class Artifacts:
         for file in files:
             with suppress(OSError):
                 os.link(file, self._folder(file.stem[:2]) / file.name)
+
+
+def version_of(path: Path) -> FileVersion | None:
+    """Returns the version of a file without reading it; None if it is gone, or in a folder that is a link."""
+    try:
+        # with os.path it takes a quarter of the time, and every stored file is compared
+        is_linked = os.path.islink(os.path.dirname(path))  # noqa: PTH114, PTH120
+        return None if is_linked else _version(os.lstat(path))
+    except OSError:
+        return None
+
+
+def _version(status: os.stat_result) -> FileVersion:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def make_private(folder: Path) -> None:

@@ -144,7 +144,7 @@ class Database:
         """
         if self.file is None or self.writer is None:
             return
-        with self.writer.connect() as connection:
+        with self.write_lock.counted(), self.writer.connect() as connection:
             driver: Any = connection.connection.driver_connection
             _set(driver, (f"busy_timeout={CHECKPOINT_SECONDS * 1000}", "wal_checkpoint(TRUNCATE)"))
             _set(driver, (f"busy_timeout={WRITER_BUSY_SECONDS * 1000}",))

@@ -47,6 +47,9 @@ class MemoryStore(InMemory):
         self.artifacts = MemoryArtifacts(behind)
         self.audit = MemoryAudit()
 
+    def has_altered_files(self) -> bool:
+        return False
+
     def damaged(self, experiment: str | None = None) -> list[Problem]:  # noqa: ARG002 - as in any store
         return []
 

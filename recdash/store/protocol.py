@@ -386,6 +386,11 @@ class Store(Protocol):
     def read_only(self) -> bool:
         """Returns whether every write is refused."""
 
+    def has_altered_files(self) -> bool:
+        """Returns whether files of the store were changed since the last call by anything other than a
+        writer of the store, so that what was read from them may be damaged. It reads no file.
+        """
+
     @property
     def notices(self) -> tuple[Problem, ...]:
         """Returns what the administrator should know, such as an SQLite version with unsafe WAL; usually

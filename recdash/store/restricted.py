@@ -83,6 +83,9 @@ class OneExperiment(Narrowed):
     def notices(self) -> tuple[Problem, ...]:
         return ()
 
+    def has_altered_files(self) -> bool:
+        return False
+
     def damaged(self, experiment: str | None = None) -> list[Problem]:
         return self._store.damaged(self._own(experiment or self._experiment_id))
 

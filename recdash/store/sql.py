@@ -27,6 +27,7 @@ from recdash.store.audit_key import begin_again, key_of
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
+from recdash.store.file_watch import FileWatch
 from recdash.store.garbage import collect, deleting, remove_replaced
 from recdash.store.integrity import everything_damaged, everything_wrong, mismatch_of, structure
 from recdash.store.ownership import artifacts_of, note_use, refuse_lost
@@ -77,6 +78,8 @@ class SqlStore:
         self.saved_views = SqlSavedViews(transactions)
         self.audit = SqlAudit(transactions)
         self.artifacts = SqlArtifacts(transactions)
+        database = transactions.database
+        self._watch = FileWatch(database.file, transactions.files, self._state_of_writes)
 
     @classmethod
     def open(
@@ -113,6 +116,12 @@ class SqlStore:
     @property
     def read_only(self) -> bool:
         return self._transactions.read_only
+
+    def _state_of_writes(self) -> object:
+        return self._transactions.database.write_lock.n_turns, self.audit.last()
+
+    def has_altered_files(self) -> bool:
+        return self._watch.has_alterations()
 
     @property
     def notices(self) -> tuple[Problem, ...]:

@@ -85,6 +85,8 @@ class WriteLock:
 
     def __init__(self, lock_file: Path | None, deadline: float = DEADLINE_SECONDS) -> None:
         self._line, self._lock_file, self.deadline = FifoQueue(), lock_file, deadline
+        self.n_turns = 0
+        """Changes at the beginning and at the end of each write."""
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -93,7 +95,17 @@ class WriteLock:
         with self._line.turn(until), ExitStack() as held:
             if self._lock_file is not None:
                 _lock_between_processes(self._lock_file, until, held)
+            with self.counted():
+                yield
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Counts the block as a write, also if it needs no lock."""
+        self.n_turns += 1
+        try:
             yield
+        finally:
+            self.n_turns += 1
 
 
 def _lock_between_processes(lock_file: Path, until: float, held: ExitStack) -> None:

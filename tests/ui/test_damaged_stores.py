@@ -15,7 +15,7 @@ from app_pages import Open, at_once, forget, lists, said, store, warned
 from click.testing import CliRunner
 
 from recdash.cli import main
-from recdash.service import Workspace
+from recdash.service import Workspace, context
 from recdash.store import connections, open_store
 from recdash.store.connections import sqlite_driver
 
@@ -165,6 +165,10 @@ KINDS: dict[str, tuple[Callable[[Stored], object], str, str]] = {
 }
 """What happens to a store, what a page says of it, and what ``recdash check`` says."""
 OF_AN_OPEN_DASHBOARD = (moved_away, replaced)
+WHILE_OPEN = (
+    "row changed", "curve changed", "file lost", "file changed", "link for a file", "files moved away"
+)  # fmt: skip
+"""Damage that an open dashboard meets without a restart, with its numbers in the caches of pages."""
 SCORE = re.compile(rf"\b({'|'.join(NAMES)}) (\d\.\d+)")
 
 
@@ -199,3 +203,18 @@ def test_a_page_and_the_terminal_name_the_damage_and_show_no_wrong_number(
     assert re.search(in_terminal, checked.output), checked.output
     assert "Traceback" not in checked.output + compared.output
     assert not re.search(r"worse|better|\d %", compared.output), compared.output
+
+
+@pytest.mark.parametrize("kind", WHILE_OPEN)
+def test_an_open_page_names_damage_at_its_next_look_and_shows_none_of_its_numbers(
+    stored: Stored, open_page: Open, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Nothing restarts, and the answers of all pages are cached."""
+    monkeypatch.setattr(context, "LOOK_SECONDS", 0.0)
+    damage, on_page, _ = KINDS[kind]
+    assert dict(SCORE.findall(said(open_page("leaderboard", e=stored.ids["films"]))))["ease"] == "0.63"
+    damage(stored)
+    app = open_page("leaderboard", e=stored.ids["films"])
+    shown = " ".join([said(app), warned(app), *(error.value for error in app.error)]).replace("\\", "")
+    assert re.search(on_page, shown), shown
+    assert "ease" not in dict(SCORE.findall(said(app)))
