@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from app_pages import Open, at_once, markup, press, said
+from app_pages import Open, at_once, markup, press, said, turn_to
 from shop_tests import USERS, orders_of, shop_test
+from streamlit.testing.v1 import AppTest
 
 from recdash.domain.records import OnlineTest
 from recdash.online import OnlineRules
@@ -293,3 +294,19 @@ def test_the_direction_of_proposed_metrics_is_shown_and_changed_on_top(
         for metric in workspace.online_analysis.own_metrics(shop.id)
         if metric.name == "orders"
     } == {"down"}
+
+
+def test_the_form_of_metrics_that_settings_opened_is_closed_once_the_person_left_the_page(
+    shop: OnlineTest, open_page: Open
+) -> None:
+    def is_open(app: AppTest) -> bool:
+        (form,) = (box for box in app.expander if box.label.startswith("Metrics: add one"))
+        return bool(form.proto.expanded)
+
+    app = press(open_page("settings", e=shop.experiment), "Change under A/B results")
+    assert is_open(app)
+    app = turn_to(app, "ab_results")
+    assert is_open(app)
+    turn_to(app, "overview")
+    app = turn_to(app, "ab_results")
+    assert not is_open(app)

@@ -17,7 +17,9 @@ from recdash.ui.components import plan_question, widgets
 
 CHANGED = "recdash.ab-changed"
 CHANGE_METRICS = "recdash.ab-change-metrics"
-"""The key under which Settings leads to the open form of metrics."""
+"""The key under which Settings leads to the open form of metrics, until the form is drawn. Then it says that
+the form is open until the person leaves the page or saves.
+"""
 
 
 def show(ab_test: AbTest) -> None:
@@ -26,7 +28,9 @@ def show(ab_test: AbTest) -> None:
         return
     st.html('<hr class="rd-rule">')
     widgets.section("Change this test", "Its metrics, and how its rows are counted.")
-    is_wanted = st.session_state.get(CHANGE_METRICS, False)
+    if st.session_state.pop(CHANGE_METRICS, False):
+        state.until_left()[CHANGE_METRICS] = True
+    is_wanted = CHANGE_METRICS in state.until_left()
     with st.expander("Metrics: add one, change a role or margin", expanded=is_wanted):
         metric_form.show(ab_test, save)
     with st.expander("Counting rules"):
@@ -43,7 +47,7 @@ def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> 
     except RecdashError as error:
         widgets.problems(error)
     else:
-        st.session_state.pop(CHANGE_METRICS, None)
+        state.until_left().pop(CHANGE_METRICS, None)
         st.session_state[CHANGED] = (test_id, list(changed))
         st.rerun()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
 import streamlit as st
@@ -39,6 +39,7 @@ from recdash.ui.app import answers, current_user, theme
 
 _PARAMS, _WRITTEN, _SHOWN = "recdash.params", "recdash.written", "recdash.shown"
 _PAGE, _ARRIVED, _LAST = "recdash.page", "recdash.arrived", "recdash.last"
+_UNTIL_LEFT = "recdash.until-left"
 _BELOW = "recdash.below-title"
 _TOAST = "recdash.toast"
 SEPARATOR = question.SEPARATOR
@@ -164,6 +165,8 @@ def begin(page: str) -> None:
     """Records that a run of the page with this address begins; "" is the overview."""
     st.session_state[_ARRIVED] = st.session_state.get(_PAGE) != (page or "overview")
     st.session_state[_PAGE] = page or "overview"
+    if st.session_state[_ARRIVED]:
+        st.session_state.pop(_UNTIL_LEFT, None)
     for key in (_LAST, _WRITTEN, _BELOW):  # a run that was stopped early may not have removed them
         st.session_state.pop(key, None)
 
@@ -178,6 +181,12 @@ def arrived() -> bool:
     before was on another page or there was none.
     """
     return bool(st.session_state[_ARRIVED])
+
+
+def until_left() -> dict[str, Any]:
+    """Returns what this session holds until the person opens another page."""
+    held: dict[str, Any] = st.session_state.setdefault(_UNTIL_LEFT, {})
+    return held
 
 
 def page() -> str:
