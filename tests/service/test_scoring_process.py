@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -192,6 +193,34 @@ def test_a_full_disk_is_named(
     limit += "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); "
     monkeypatch.setattr(scoring_process, "START", limit + scoring_process.START)
     with pytest.raises(StoreError, match="Cannot write"):
+        workspace.intake.commit(plan, scratch=scratch)
+    assert workspace.experiments.all(archived=True) == []
+
+
+def test_a_process_that_ends_within_a_message_is_named(
+    opened: Opened, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = opened("one")
+    plan = planned(workspace, files())
+    torn = "import os, struct, sys; os.write(int(sys.argv[-1]), struct.pack('!i', 1000) + b'x'); os._exit(9)"
+    monkeypatch.setattr(scoring_process, "START", torn)
+    with pytest.raises(InputError, match="the process that scored them ended"):
+        workspace.intake.commit(plan, scratch=scratch)
+    assert workspace.experiments.all(archived=True) == []
+
+
+@pytest.mark.parametrize("broken", ["pickle.dump", "subprocess.Popen"])
+def test_a_process_that_cannot_start_is_named(
+    opened: Opened, scratch: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    workspace = opened("one")
+    plan = planned(workspace, files())
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(f"{scoring_process.__name__}.{broken}", refuse)
+    with pytest.raises(StoreError, match="No space left on device"):
         workspace.intake.commit(plan, scratch=scratch)
     assert workspace.experiments.all(archived=True) == []
 

@@ -84,35 +84,45 @@ def score_apart(request: ScoringRequest, tell: Progress) -> Outcome:
     """Returns the outcome of a new process, which is killed if ``tell`` raises. ``tell`` is called several
     times per second.
 
-    Raises InputError if the process ends without an outcome, and StoreError if it cannot write the files.
+    Raises InputError if the process ends without an outcome, and StoreError if it cannot be started or
+    cannot write the files.
     """
-    path = request.artifacts.folder / "request"
-    path.touch(mode=0o600, exist_ok=False)
-    with path.open("wb") as file:
-        pickle.dump(request, file, protocol=5)  # which writes the tables without a copy in memory
     ours, theirs = Pipe()
     with ours:
         with theirs:
-            command = [sys.executable, "-c", START.format(path=sys.path), str(path), str(theirs.fileno())]
-            process = subprocess.Popen(  # noqa: S603 our own interpreter
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL
-            )
+            try:
+                process = _start(request, theirs)
+            except OSError as error:
+                reason = error.strerror or error
+                raise StoreError(f"Cannot start the process that scores the files: {reason}") from error
         try:
-            return _received(ours, tell)
-        except EOFError:
-            raise InputError(_died(process.wait())) from None
+            return _received(ours, process, tell)
         finally:
             process.kill()
             process.wait()
 
 
-def _received(channel: Connection, tell: Progress) -> Outcome:
+def _start(request: ScoringRequest, channel: Connection) -> subprocess.Popen[bytes]:
+    path = request.artifacts.folder / "request"
+    path.touch(mode=0o600, exist_ok=False)
+    with path.open("wb") as file:
+        pickle.dump(request, file, protocol=5)  # which writes the tables without a copy in memory
+    command = [sys.executable, "-c", START.format(path=sys.path), str(path), str(channel.fileno())]
+    return subprocess.Popen(  # noqa: S603 our own interpreter
+        command, pass_fds=[channel.fileno()], stdin=subprocess.DEVNULL
+    )
+
+
+def _received(channel: Connection, process: subprocess.Popen[bytes], tell: Progress) -> Outcome:
     progress = 0.0, "Starting"
     while True:
         tell(*progress)
-        if not channel.poll(LOOK_SECONDS):
-            continue
-        message = channel.recv()
+        try:
+            if not channel.poll(LOOK_SECONDS):
+                continue
+            message = channel.recv()
+        except (EOFError, OSError):  # OSError if the process ended within a message
+            raise InputError(_died(process.wait())) from None
         if isinstance(message, Outcome):
             return message
         if isinstance(message, RecdashError):
