@@ -140,3 +140,15 @@ def test_real_lists_are_completed(space: Workspace, shared_data: Path) -> None:
     cold = of_popular.values[~pd.Series(of_popular.users).isin(served).to_numpy()]
     n = len(of_popular.users)
     assert value[completed.id] == pytest.approx(value[ease.id] + cold.sum() / n, abs=2e-3)
+
+
+def test_archiving_the_popular_run_changes_the_state_of_what_a_completion_is_compared_with(
+    space: Workspace, films: Experiment
+) -> None:
+    popular = added(space, films, {user: ["b"] for user in TRUTH}, "popular")
+    baseline = added(space, films, {user: ["x"] for user in TRUTH}, "other")
+    states = [space.comparisons.verdict_state(baseline)]
+    for change in (space.runs.archive, space.runs.unarchive):
+        change(popular)
+        states.append(space.comparisons.verdict_state(baseline))
+    assert states[1] != states[0] == states[2]

@@ -148,13 +148,15 @@ class Comparisons:
     def verdict_state(self, run_id: str) -> Hashable:
         """Returns a hashable value that changes whenever a verdict may change.
 
-        It is made of the baseline, the runs' names, and how the linked A/B tests are counted.
+        It is made of the baseline, the runs' names and whether they are archived, and how the linked A/B
+        tests are counted.
         """
         return self._states(run_id)
 
     def _read_state(self, run_id: str) -> Hashable:
         experiment = self._context.experiment_of(run_id)
-        names = [(run.id, run.name) for run in self._store.runs.of_experiment(experiment.id, archived=True)]
+        runs = self._store.runs.of_experiment(experiment.id, archived=True)
+        names = [(run.id, run.name, run.archived is None) for run in runs]
         tests = self._store.online_tests.of_experiment(experiment.id)
         links = [(test.id, test.name, test.counting, *sorted(test.links.items())) for test in tests]
         return (experiment.baseline, *names, *links)
