@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -798,6 +799,31 @@ def test_a_review_of_a_variant_takes_no_other_subject(shop: tuple[Workspace, Onl
         space.decisions.decide(test.experiment, "do not ship", about=review.id, variant="C", text="No.")
     made = space.decisions.decide(test.experiment, "do not ship", about=review.id, variant="B", text="No.")
     assert [one.test.name for one in made.online] == ["checkout"], "the numbers of today"
+
+
+def test_a_review_of_a_variant_takes_no_other_test(shop: tuple[Workspace, OnlineTest]) -> None:
+    space, test = shop
+    tables = {"sessions": sessions({"A": 60, "B": 120})}
+    second = space.online_tests.add(test.experiment, "second", tables, control="A")
+    review = space.reviews.propose(test.experiment, variant="B", test=test.id)
+    decide = partial(space.decisions.decide, test.experiment, "do not ship", about=review.id, text="No.")
+    for variant in ("B", None):
+        with pytest.raises(InputError, match="the review is about another A/B test"):
+            decide(variant=variant, test=second.id)
+    assert decide(variant="B", test=test.id).review == review.id
+
+
+def test_a_decision_after_a_review_is_replaced_by_one_on_another_variant(
+    shop: tuple[Workspace, OnlineTest],
+) -> None:
+    space, test = shop
+    tables = {"sessions": sessions({"A": 60, "B": 120, "C": 120})}
+    second = space.online_tests.add(test.experiment, "second", tables, control="A")
+    review = space.reviews.propose(test.experiment, variant="B", test=test.id)
+    made = space.decisions.decide(test.experiment, "do not ship", about=review.id, text="No.")
+    replace_it = partial(space.decisions.decide, test.experiment, "do not ship", text="No.")
+    of_c = replace_it(variant="C", test=second.id, supersedes=made.id)
+    assert (of_c.headline, of_c.review, of_c.supersedes) == ("Don't ship C", None, made.id)
 
 
 @pytest.mark.parametrize("how", [{}, {"run_id": "x", "variant": "B"}, {"variant": "A"}])

@@ -97,14 +97,13 @@ class Decisions:
         if written is not None:
             return self._journal.decision(written.id)
         superseded = self._to_supersede(experiment_id, supersedes)
-        if not about and superseded is not None:
-            run = superseded.subject.run.id if superseded.subject.run else None
-            about = superseded.review if run_id in {None, run} else None
+        before = superseded.subject if superseded is not None else None
+        if not about and superseded is not None and _is_same(superseded.subject, run_id, variant, test):
+            about = superseded.review
         review = self._to_answer(experiment_id, about, superseded)
         if run_id is not None and variant is not None:
             problem = "a decision is about a run or about a variant"
             raise InputError(Problem("run-and-variant", "variant", problem, "Name one of them."))
-        before = superseded.subject if superseded is not None else None
         if review is not None:
             subject = review.subject
         elif variant is not None and not _is_variant(before, variant, test):
@@ -117,6 +116,7 @@ class Decisions:
         is_lost = not has_evidence and bool(self._subjects.gone(subject))
         numbers = Numbers(subject) if is_lost else self._numbers(experiment_id, subject, review)
         _check(outcome, review, numbers, run_id, variant, reason)
+        _check_test(review, test)
         if rules_of(self._context.store.experiments.get(experiment_id)).two_people:
             _check_two_people(outcome, review, writing.author)
         if outcome == "ship":
@@ -231,12 +231,19 @@ def _is_variant(subject: Subject | None, variant: str, test_id: str | None) -> b
     return own is not None and own.name == variant and test_id in {None, own.test.id}
 
 
+def _is_same(subject: Subject, run_id: str | None, variant: str | None, test_id: str | None) -> bool:
+    """Returns whether a decision about this run or variant is about the subject; so is one about neither."""
+    if variant is not None:
+        return _is_variant(subject, variant, test_id)
+    return run_id is None or (subject.run is not None and subject.run.id == run_id)
+
+
 def _check(
     outcome: str, review: Review | None, numbers: Numbers, run_id: str | None, variant: str | None,
     although: str,
 ) -> None:  # fmt: skip
     """Raises InputError for an unknown outcome, a run or variant that the review is not about, shipping
-    without a run, another A/B test of a variant, and approving without a reason although checks of the
+    without a run, an A/B test to come for a variant, and approving without a reason although checks of the
     checklist fail.
     """
     if not outcome:
@@ -259,6 +266,14 @@ def _check(
     if outcome == "ship" and review is not None and not_holding(numbers.checklist) and not although:
         fix = "Give a reason for approving despite them, or choose another outcome."
         raise InputError(Problem("checklist-open", "checklist", shortcomings(numbers.checklist), fix))
+
+
+def _check_test(review: Review | None, test_id: str | None) -> None:
+    """Raises InputError for another A/B test than that of the variant which the review is about."""
+    variant = review.subject.variant if review is not None else None
+    if variant is not None and test_id not in {None, variant.test.id}:
+        problem, fix = "the review is about another A/B test", f"The review is about '{variant.test.name}'."
+        raise InputError(Problem("other-test", "test", problem, fix))
 
 
 def _check_two_people(outcome: str, review: Review | None, author: str) -> None:
