@@ -12,6 +12,7 @@ from recdash.comparison.cells import from_to
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Novelty, Offline, Online, SubjectKind
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, lowered, many, shown, small
+from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL
 
 ItemState = Literal["holds", "fails", "not known yet"]
 HOLDS: ItemState = "holds"
@@ -293,6 +294,9 @@ def _sample_size(evidence: Evidence) -> ChecklistItem:
 
 
 def _novelty(evidence: Evidence) -> ChecklistItem:
+    """Returns the item on the novelty effect. It holds only for a gain whose change is not significant by
+    itself either: the warning is corrected over all metrics and variants.
+    """
     name = "Novelty effect"
     if not evidence.online:
         return ChecklistItem(name, UNKNOWN, NO_TEST)
@@ -303,9 +307,24 @@ def _novelty(evidence: Evidence) -> ChecklistItem:
         return ChecklistItem(name, UNKNOWN, f"No novelty effect could be measured: {novelty.note}.")
     percents = [100 * novelty.early_lift, 100 * novelty.late_lift]
     early, late = (f"{numbers.signed(lift, numbers.places(percents))} %" for lift in percents)
-    p = numbers.p_equals(novelty.p)
-    reason = f"The gain does not fade significantly: {lowered(novelty.title)} {early} at first, {late} later."
-    return ChecklistItem(name, HOLDS, reason, (f"Change over the days since exposure: {p}",))
+    lifts = f"{lowered(novelty.title)} {early} at first, {late} later"
+    lines = (f"Change over the days since exposure: {numbers.p_equals(novelty.p)}",)
+    is_down = any(
+        lift.title == novelty.title and lift.direction == "down" for lift in evidence.online[0].lifts
+    )
+    gains = [-percent if is_down else percent for percent in percents]
+    state, finding = _fading(*gains, p=novelty.p)
+    return ChecklistItem(name, state, f"{finding}: {lifts}.", lines)
+
+
+def _fading(early: float, late: float, p: float) -> tuple[ItemState, str]:
+    if max(early, late) <= 0:
+        return UNKNOWN, "There is no gain that could fade"
+    if late >= early:
+        return HOLDS, "The gain does not fade"
+    if p <= SIGNIFICANCE_LEVEL:
+        return UNKNOWN, "The gain may fade"
+    return HOLDS, "The gain does not fade significantly"
 
 
 # ── segments ─────────────────────────────────────────────────────────────────────────────────

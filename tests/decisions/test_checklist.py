@@ -462,6 +462,30 @@ FADED = "Novelty effect: the lift in watch time fades for the same users: +9 % a
         ("Novelty effect", of_test(novelty=replace(STEADY, warning=FADED)), "fails", f"{FADED}."),
         (
             "Novelty effect",
+            of_test(novelty=Novelty("Watch time", 0.2, 0.02, 0.002)),
+            "not known yet",
+            "The gain may fade: watch time +20.0 % at first, +2.0 % later.",
+        ),
+        (
+            "Novelty effect",
+            of_test(lift("better", direction="down"), novelty=Novelty("Watch time", -0.2, -0.02, 0.002)),
+            "not known yet",
+            "The gain may fade: watch time −20.0 % at first, −2.0 % later.",
+        ),
+        (
+            "Novelty effect",
+            of_test(novelty=Novelty("Watch time", 0.02, 0.09, 0.004)),
+            "holds",
+            "The gain does not fade: watch time +2.00 % at first, +9.00 % later.",
+        ),
+        (
+            "Novelty effect",
+            of_test(novelty=Novelty("Watch time", -0.02, -0.09, 0.004)),
+            "not known yet",
+            "There is no gain that could fade: watch time −2.00 % at first, −9.00 % later.",
+        ),
+        (
+            "Novelty effect",
             of_test(novelty=Novelty(note="it takes data of several days")),
             "not known yet",
             "No novelty effect could be measured: it takes data of several days.",
