@@ -27,7 +27,7 @@ class CheckAnswer:
     of one side are invalid, or are not about this run; 2: the contradiction disappears if the cause is
     accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
     inconclusive check lacks. ``former_cause`` is the cause in the words of older
-    reports.
+    reports, ``former_verdict`` their verdict if it was another one.
     """
 
     check: str
@@ -39,12 +39,13 @@ class CheckAnswer:
     cause: str = ""
     strength: Strength = 0
     former_cause: str = ""
+    former_verdict: Finding | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
         picture = self.picture.as_dict() if self.picture else None
         values = {**asdict(replace(self, picture=None)), "picture": picture}
-        del values["former_cause"]
+        del values["former_cause"], values["former_verdict"]
         return values
 
 

@@ -35,7 +35,12 @@ COLD_MATTERS = 0.1
 users gain nothing.
 """
 MOSTLY_NEW = 0.5
-"""The gap between the shares of new users online and offline from which an answer says what it rests on."""
+"""The gap between the shares of new users online and offline from which many new ones must be evaluated."""
+ENOUGH_NEW = 1_000
+"""Smallest number of evaluated new users whose gain may stand for that of users who are mostly new online.
+
+The interval of their gain covers chance alone, not whether a few new users are like all others.
+"""
 
 
 # ── 3 popularity ─────────────────────────────────────────────────────────────────────────────
@@ -151,7 +156,8 @@ def users(evidence: Evidence) -> CheckAnswer:
     gain is reversed, or less than half of the gain remains and the interval does not contain the whole gain;
     or no new user was evaluated and at least a tenth of the users online is new. *Rules out*: this gain is
     significant with the same sign, and at least half remains. *Can't tell*: all else, such as no training
-    data, no ids that are in both, no known users offline, no significant gain.
+    data, no ids that are in both, no known users offline, no significant gain, or mostly new users online of
+    whom few were evaluated.
     """
     audience, gain = need(evidence.audience), need(evidence.gain)
     if audience.n_both == 0:
@@ -224,15 +230,24 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
         new = f"{percent(audience.cold_offline)} offline, {percent(audience.cold_online)} online"
         sentence = f"{sentence}: what is measured for known users does not apply to new ones."
         return result.supports(2, f"the users differ (new ones {new})", sentence)
-    if audience.cold_online - audience.cold_offline >= MOSTLY_NEW:
-        own = numbers.signed(cold.mean, numbers.places([cold.mean]))
-        n_new = numbers.count(cold.n)
-        sentence = (
-            f"{sentence}. It rests on {n_new} new users who were evaluated, whose gain is {own}: many more "
-            "users are new online"
+    if audience.cold_online - audience.cold_offline < MOSTLY_NEW:
+        return result.rules_out(f"{sentence}: different users are not the reason.")
+    own = numbers.signed(cold.mean, numbers.places([cold.mean]))
+    n_new = numbers.count(cold.n)
+    if cold.n < ENOUGH_NEW:
+        of_new = (
+            f"{percent(audience.cold_online)} of the users online are new, but only "
+            f"{percent(audience.cold_offline)} of those evaluated ({n_new})"
         )
-        return result.rules_out(f"{sentence}, and that alone is not the reason.")
-    return result.rules_out(f"{sentence}: different users are not the reason.")
+        sentence = f"{of_new}. The offline gain says little of them: {own} for so few of them."
+        unclear = result.too_little(
+            sentence, f"{numbers.count(ENOUGH_NEW)} new users or more in the test set"
+        )
+        return replace(unclear, former_verdict="rules out")
+    return result.rules_out(
+        f"{sentence}. It rests on {n_new} new users who were evaluated, whose gain is {own}: many more "
+        "users are new online, and that alone is not the reason."
+    )
 
 
 def _gain_bar(label: str, gain: Gain) -> Bar:

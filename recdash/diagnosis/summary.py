@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recdash.diagnosis.answer import CheckAnswer
 from recdash.diagnosis.checks import CHECKS
@@ -19,12 +20,21 @@ def likely(answers: Sequence[CheckAnswer]) -> list[CheckAnswer]:
     return sorted(supported, key=lambda answer: -answer.strength)
 
 
-def summary(answers: Sequence[CheckAnswer], *, agreed: bool = False, former: bool = False) -> str:
+def summary(
+    answers: Sequence[CheckAnswer],
+    *,
+    agreed: bool = False,
+    former: bool = False,
+    former_verdicts: bool = False,
+) -> str:
     """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``
 
     ``agreed`` is True if offline and online have the same result: then nothing has a cause, and what the
-    checks find are reasons for doubt. ``former`` writes the causes as older reports do.
+    checks find are reasons for doubt. ``former`` writes the causes as older reports do;
+    ``former_verdicts`` takes their verdicts.
     """
+    if former_verdicts:
+        answers = [replace(answer, verdict=answer.former_verdict or answer.verdict) for answer in answers]
     causes = [answer.former_cause if former else answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
     sentences = [f"None of the twelve checks finds a {'reason for doubt' if agreed else 'cause'}."]

@@ -85,7 +85,8 @@ RISKS_WORDING = 10
   leaves the question open even if it is known. Where every grade counts, it asks for the threshold that the
   scale suggests even if the experiment has its own.
 - A/B tests against another run than the baseline: only losses are told, and the run is not named.
-- Offline against online: the heading of a chart without disagreement does not name the metric.
+- Offline against online: the heading of a chart without disagreement does not name the metric, and other
+  users are ruled out where most users online are new, however few new ones were evaluated.
 - Decision: it does not say which candidates it compared with which baseline.
 - What would change it: guardrails are not called offline ones.
 - *Keep the baseline*: of a candidate that equals it for every user it is said that more users would be

@@ -315,11 +315,25 @@ def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
     assert ask("users", audience=replace(OTHERS, cold_online=0.05, cold=None)).verdict == "rules out"
 
 
-def test_users_who_are_mostly_new_online_only_are_said_to_rest_on_the_new_ones_evaluated() -> None:
-    audience = replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=gain(0.03, 0.02, 0.04))
+def test_users_who_are_mostly_new_online_need_enough_new_ones_evaluated() -> None:
+    """120 new users cannot stand for the 97 % of new ones online, however clear their gain is."""
+    cold = replace(gain(0.03, 0.02, 0.04), n=120)
+    audience = replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=cold)
+    result = ask("users", audience=audience)
+    assert result.verdict == "can't tell"
+    assert "97.0 % of the users online are new, but only 5.00 % of those evaluated (120)" in result.sentence
+    assert "The offline gain says little of them" in result.sentence
+    assert result.needs == "1,000 new users or more in the test set"
+    assert "Inconclusive: users" in summary([result])
+    assert "Ruled out: users" in summary([result], former_verdicts=True)
+
+
+def test_users_who_are_mostly_new_online_are_ruled_out_where_enough_new_ones_were_evaluated() -> None:
+    cold = replace(gain(0.03, 0.02, 0.04), n=1_000)
+    audience = replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=cold)
     result = ask("users", audience=audience)
     assert result.verdict == "rules out"
-    assert "new users who were evaluated, whose gain is +0.03" in result.sentence
+    assert "1,000 new users who were evaluated, whose gain is +0.03" in result.sentence
 
 
 def test_users_cannot_be_told_where_the_gain_of_new_users_is_not_settled() -> None:

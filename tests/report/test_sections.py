@@ -201,20 +201,21 @@ def test_the_heading_without_a_disagreement_names_the_metric_and_others_that_dis
 def test_a_report_of_an_older_wording_keeps_its_causes(
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def causes(_: object, *, former: bool = False) -> str:
-        return "older words" if former else "words"
+    def causes(_: object, *, former: bool = False, former_verdicts: bool = False) -> str:
+        return f"{'older' if former else 'new'} words, {'older' if former_verdicts else 'new'} verdicts"
 
     module = import_module("recdash.report.sections.online")
     monkeypatch.setattr(module, "summary", causes)
-    ends = [
-        [
+    ends = {
+        n: [
             text.split("? ")[-1]
             for text in told_online(Reports(space).content(question, ["online"], wording=n))
         ]
-        for n in (7, WORDING)
-    ]
-    assert ["older words" in texts for texts in ends] == [True, False]
-    assert "words" in ends[1]
+        for n in (7, RISKS_WORDING, WORDING)
+    }
+    assert "older words, older verdicts" in ends[7]
+    assert "new words, older verdicts" in ends[RISKS_WORDING]
+    assert "new words, new verdicts" in ends[WORDING]
 
 
 def test_a_part_of_the_users_is_named_and_needs_no_online_test(space: Workspace, question: Question) -> None:

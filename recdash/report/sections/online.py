@@ -258,7 +258,11 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
         )
     except RecdashError as error:
         return Paragraph(f"{variant} cannot be explained here: {error}", "muted")
-    causes = summary(answer.answers, former=context.wording <= THRESHOLD_WORDING)
+    causes = summary(
+        answer.answers,
+        former=context.wording <= THRESHOLD_WORDING,
+        former_verdicts=context.wording <= RISKS_WORDING,
+    )
     return Paragraph(f"{answer.question} {causes}")
 
 
