@@ -101,6 +101,24 @@ class Decision(AboutSubject):
         return f"{self.label}{joint}{name}"
 
     @property
+    def named_headline(self) -> str:
+        """Returns the headline with the candidates that a decision on all of them is about, as pages show it:
+        ``Don't ship ALS v3 or Two-tower``. Reports keep ``headline``.
+        """
+        names = [run.name for run in self.subject.candidates]
+        if self.about or not names:
+            return self.headline
+        is_short = len(names) <= MOST_NAMED
+        all_of_them = listed(names) if is_short else f"{len(names)} candidates"
+        if self.outcome == "needs A/B":
+            return f"{all_of_them} {'needs' if len(names) == 1 else 'need'} an A/B test"
+        if self.outcome == "inconclusive":
+            return f"{self.label} on {all_of_them}"
+        if self.outcome == "do not ship":
+            return f"{self.label} {' or '.join(names) if is_short else f'any of {all_of_them}'}"
+        return f"{self.label} {all_of_them}"
+
+    @property
     def compared(self) -> str:
         """Returns what was compared, such as ``ALS v3 with Popular``; empty without runs or a baseline."""
         subject = self.subject

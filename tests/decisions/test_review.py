@@ -191,3 +191,32 @@ def test_a_decision_knows_whom_it_is_about_and_by_what(journal: Journal) -> None
     (result,) = decisions(journal.entries)
     assert (result.about, result.subject.where, result.author) == ("ALS v3", "nDCG@10", "Mary")
     assert (result.offline, result.online, result.checklist) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "names", "headline"),
+    [
+        ("do not ship", ["sasrec"], "Don't ship sasrec"),
+        ("do not ship", ["sasrec", "als"], "Don't ship sasrec or als"),
+        ("do not ship", ["a", "b", "c", "d"], "Don't ship any of 4 candidates"),
+        ("inconclusive", ["sasrec", "als"], "Inconclusive on sasrec and als"),
+        ("inconclusive", ["a", "b", "c", "d"], "Inconclusive on 4 candidates"),
+        ("needs A/B", ["sasrec"], "sasrec needs an A/B test"),
+        ("needs A/B", ["sasrec", "als"], "sasrec and als need an A/B test"),
+        ("do not ship", [], "Don't ship"),
+    ],
+)
+def test_the_headline_on_pages_names_the_candidates_that_a_decision_on_all_is_about(
+    journal: Journal, outcome: str, names: list[str], headline: str
+) -> None:
+    others = [{"id": name, "name": name} for name in names]
+    journal.add("decision", None, "why", outcome=outcome, subject=SUBJECT | {"run": None, "others": others})
+    (decision,) = decisions(journal.entries)
+    assert decision.named_headline == headline
+    assert "sasrec" not in decision.headline  # as in stored reports
+
+
+def test_the_headline_on_pages_names_the_run_of_a_decision_on_one(journal: Journal) -> None:
+    journal.decide("do not ship")
+    (decision,) = decisions(journal.entries)
+    assert decision.named_headline == decision.headline == "Don't ship ALS v3"

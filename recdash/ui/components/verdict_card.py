@@ -87,7 +87,7 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
         '<div class="rd-badges">{badges}</div><h1>{headline}</h1>'
         '<p class="rd-lead">{way}.{compared} <span class="rd-{tone}">{sign}</span> {today}{although}</p>',
         badges=join([widgets.badge("Decided"), outcome_badge(decision.outcome)]),
-        headline=decision.headline,
+        headline=decision.named_headline,
         way=way,
         compared=widgets.unbroken(compared),
         tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
@@ -102,7 +102,7 @@ def _decided_on_whole(view: View, standing: DecisionStanding | None) -> Html:
     if standing is None:
         return Html("")
     decision = standing.decision
-    way = links.link(view, decision.headline, REVIEWS, {"dec": decision.id})
+    way = links.link(view, decision.named_headline, REVIEWS, {"dec": decision.id})
     return html(
         '<p class="rd-muted">Already decided for the whole experiment: {way} ({by}).</p>',
         way=way,

@@ -43,13 +43,13 @@ def _card(view: View, decision: Decision, later: Decision | None) -> Html:
     against = f" against {base}" if base else ""
     notes = [html("{by}", by=f"{signature(decision.entry)} · {subject.where}{against}")]
     if later is not None:
-        way, by = links.link(view, later.headline, "reports", {"dec": later.id}), signature(later.entry)
+        way, by = links.link(view, later.named_headline, "reports", {"dec": later.id}), signature(later.entry)
         notes.append(html("Replaced by: {way} ({by})", way=way, by=by))
     return html(
         '<div class="rd-card rd-decision"><div><div class="rd-badges">{badges}</div><h2>{headline}</h2>'
         "{prose}{although}{notes}</div>{checks}</div>",
         badges=join(_badges(view, decision)),
-        headline=decision.headline,
+        headline=decision.named_headline,
         prose=prose(decision.text),
         although=_although(decision),
         notes=small_paragraphs(notes),

@@ -22,7 +22,7 @@ def state_badge(state: State) -> Html:
 def label(decision: Decision) -> str:
     """Returns a decision as an option in a list, such as ``22 Nov 2026: Ship ALS v3 (replaced)``."""
     gone = "" if decision.is_current else " (replaced)"
-    return f"{day(decision.created)}: {decision.headline}{gone}"
+    return f"{day(decision.created)}: {decision.named_headline}{gone}"
 
 
 def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
@@ -31,7 +31,7 @@ def finding(decided: Decision | None, open_: Sequence[Review]) -> str:
     if decided is None:
         return under or "Nothing is decided yet"
     more = small(under) if len(open_) > 1 else under
-    return "; ".join(filter(None, (decided.headline, more)))
+    return "; ".join(filter(None, (decided.named_headline, more)))
 
 
 def _under_review(open_: Sequence[Review]) -> str:

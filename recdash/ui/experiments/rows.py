@@ -122,7 +122,7 @@ def _decision(card: Card, today: Today | None) -> Html:
     parts = []
     if card.decision:
         by = f"{card.decision.author}, {day(card.decision.created)}"
-        parts.append(html("<b>{headline}</b><p>{by}</p>", headline=card.decision.headline, by=by))
+        parts.append(html("<b>{headline}</b><p>{by}</p>", headline=card.decision.named_headline, by=by))
     if today is not None and today.standing is not None:
         agrees = today.standing.agrees
         tone = "same" if agrees is None else "better" if agrees else "worse"
