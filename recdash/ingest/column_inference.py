@@ -40,6 +40,7 @@ from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
 from recdash.ingest.list_faults import rank_conflicts
 from recdash.ingest.score_values import are_apart, may_be_scores
+from recdash.ingest.translated_names import contradicted_roles
 from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, read_floats, read_ids, read_text
 from recdash.ingest.values import plain as decoded
 
@@ -151,7 +152,11 @@ def columns_of_table(
     Without a header line, the rows of a truth or training data may be lists.
     """
     if raw.header or raw.roles is not None:
-        return assign(kind, raw.columns, explicit, raw.roles, None, without)
+        columns = assign(kind, raw.columns, explicit, raw.roles, None, without)
+        contradicted = contradicted_roles(raw, columns, explicit) if raw.header else []
+        if not contradicted:
+            return columns
+        return assign(kind, raw.columns, explicit, raw.roles, None, (*without, *contradicted))
     if kind in ("truth", "train"):
         return _without_header(kind, raw, explicit, without)
     return assign(kind, raw.columns, explicit, None, by_position(kind, raw.columns, raw.sample()), without)

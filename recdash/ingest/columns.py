@@ -64,6 +64,17 @@ ITEMS_TRANSLATED = (
 """Names of an item in French, Spanish and German."""
 RATINGS_TRANSLATED = "bewertung valoración valoracion calificación calificacion évaluation note nota"
 """Names of a rating in French, Spanish and German."""
+COUNTS_TRANSLATED = (
+    "wiedergaben wiedergabeanzahl menge anzahl stück stueck stückzahl stueckzahl käufe kaeufe "
+    "lectures écoutes ecoutes quantité quantite qté qte achats "
+    "reproducciones escuchas cantidad compras"
+)
+"""Names of counts of plays and purchases in German, French and Spanish."""
+TIMES_TRANSLATED = (
+    "datum zeitpunkt zeitstempel bestelldatum kaufdatum horodatage date_achat date_commande "
+    "fecha fecha_hora fecha_compra fecha_pedido"
+)
+"""Names of a date or time in German, French and Spanish."""
 AMBIGUOUS = frozenset({"note", "nota"})
 """Names that are ratings only beside a translated name of users or items; elsewhere they are remarks."""
 
@@ -120,14 +131,15 @@ RELEVANCE = Role(
     "relevance",
     "relevance relevant rel label rating ratings r_ui grade gain is_relevant y_true true_rating target "
     "feedback stars score weight clicked click liked like purchased watched value count interaction qty "
-    f"quantity units copies n_purchases purchases orders plays play_count listens {RATINGS_TRANSLATED}",
+    f"quantity units copies n_purchases purchases orders plays play_count listens {RATINGS_TRANSLATED} "
+    f"{COUNTS_TRANSLATED}",
     required=False,
 )
 TIME = Role(
     "timestamp",
     "time",
     "timestamp ts time date datetime unix_timestamp event_time created_at ordered_at order_date purchased_at "
-    "purchase_date rated_at reviewed_at viewed_at",
+    f"purchase_date rated_at reviewed_at viewed_at {TIMES_TRANSLATED}",
     required=False,
 )
 RATING = Role(
@@ -209,7 +221,10 @@ EXPERIMENT = Role(
 )
 ARM = replace(VARIANT, reading="label name")
 MOMENT = Role(
-    "ts", "moment", "ts timestamp time datetime date event_time event_ts created_at occurred_at exposed_at"
+    "ts",
+    "moment",
+    "ts timestamp time datetime date event_time event_ts created_at occurred_at exposed_at "
+    f"{TIMES_TRANSLATED}",
 )
 EVENT = Role(
     "event", "event", "event event_type event_name action action_type interaction interaction_type type"

@@ -168,6 +168,32 @@ def test_names_in_french_spanish_and_german_are_known(names: tuple[str, ...]) ->
         assert truth.mapping == {"user_id": user, "item_id": item, "relevance": value}
 
 
+@pytest.mark.parametrize(
+    ("user", "item", "amount", "day"),
+    [
+        ("hoerer_id", "titel_id", "wiedergaben", "datum"),
+        ("Kunden-Nr", "Artikel", "Menge", "Bestelldatum"),
+        ("id_client", "produit", "Quantité", "date_achat"),
+        ("usuario", "artículo", "cantidad", "fecha"),
+    ],
+)
+def test_counts_and_dates_in_french_spanish_and_german_are_known(
+    user: str, item: str, amount: str, day: str
+) -> None:
+    rows = "u1,i1,4,2026-09-10\nu2,i2,5,11.09.2026\n"
+    chosen = {"user_id": user, "item_id": item}
+    truth = read_upload("truth", f"{user},{item},{amount},{day}\n{rows}".encode(), mapping=chosen)
+    assert truth.mapping == {**chosen, "relevance": amount, "timestamp": day}
+
+
+def test_counts_and_dates_in_other_languages_need_such_values() -> None:
+    text = "Kunde,Artikel,Menge,Datum\nu1,i1,200 g,gestern\nu2,i2,1 l,heute\n"
+    truth = read_upload("truth", text.encode())
+    assert truth.mapping == {"user_id": "Kunde", "item_id": "Artikel"}
+    chosen = read_upload("truth", text.replace("200 g", "200").replace("1 l", "1").encode())
+    assert chosen.mapping["relevance"] == "Menge"
+
+
 def test_a_note_beside_english_names_is_a_remark() -> None:
     truth = read_upload("truth", b"user_id,item_id,note\nu1,i1,gift\nu2,i2,late\n")
     assert "relevance" not in truth.mapping
