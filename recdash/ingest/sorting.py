@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recdash.domain.kinds import TableKind
-from recdash.ingest.columns import ROLES
+from recdash.ingest.columns import ROLES, plain
 from recdash.ingest.file_names import plain_name
 from recdash.ingest.id_columns import IdColumns, id_columns
-from recdash.ingest.looks import Look
+from recdash.ingest.looks import Look, id_form
 from recdash.ingest.swapped_ids import unswapped
 from recdash.ingest.table_rules import (
+    OF_A_TEST,
     OPEN,
     PAIRS_OF,
     TRUTH_WORDS,
@@ -23,6 +24,7 @@ from recdash.ingest.table_rules import (
     FileFacts,
     SortedFile,
     sort_alone,
+    variants_of,
 )
 
 __all__ = ["Confidence", "Context", "SortedFile", "columns_for", "sort_files"]
@@ -50,6 +52,17 @@ class Context:
     items: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Candidates:
+    """What tells candidates among files of users and items: the files that are candidates and test sets for
+    other reasons, and the names of the variants of the A/B test.
+    """
+
+    runs: Sequence[Look]
+    truths: Sequence[Look]
+    variants: frozenset[str]
+
+
 def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[SortedFile]:
     """Returns the kind that each file is taken for; the files given together are compared."""
     ids = unswapped(looks, id_columns(looks, {"user_id": context.users, "item_id": context.items}))
@@ -63,7 +76,15 @@ def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[Sort
     taken: set[TableKind | None] = {*{**sure, **context.chosen}.values()}
     taken |= {"truth"} if context.has_truth or context.is_set_up else set()
     places = [number for number, s in enumerate(alone) if s is OPEN and number not in context.chosen]
-    interactions = _interactions([facts[number] for number in places], taken, are_runs_only=context.is_set_up)
+    kinds = {number: context.chosen.get(number, sure.get(number)) for number in range(len(facts))}
+    candidates = Candidates(
+        [file.look for number, file in enumerate(facts) if kinds[number] == "run"],
+        [file.look for number, file in enumerate(facts) if kinds[number] == "truth"],
+        frozenset().union(*(variants_of(f) for number, f in enumerate(facts) if kinds[number] in OF_A_TEST)),
+    )
+    interactions = _interactions(
+        [facts[number] for number in places], taken, candidates, are_runs_only=context.is_set_up
+    )
     for number, is_sorted in zip(places, interactions, strict=True):
         alone[number] = is_sorted
     if len(alone) == 1 and not taken:
@@ -114,23 +135,36 @@ def _explained(own: IdColumns, is_sorted: SortedFile) -> SortedFile:
 
 
 def _interactions(
-    files: Sequence[FileFacts], taken: set[TableKind | None], *, are_runs_only: bool
+    files: Sequence[FileFacts],
+    taken: set[TableKind | None],
+    candidates: Candidates,
+    *,
+    are_runs_only: bool,
 ) -> list[SortedFile]:
     """Returns which files are the test set, the training data, and lists in file order.
 
     ``taken`` are the kinds of the other files. ``are_runs_only``: a file that neither its name nor its lists
     tell may only be lists in file order, which a person must say. The names of files decide first, then
-    whether all lists have the same length, then the size: the larger of two files is the training data.
+    whether all lists have the same length or the columns are those of candidates, then the size: the larger
+    of two files is the training data.
     """
     sorted_files: dict[int, SortedFile] = {}
     for number, file in enumerate(files):
         kind = _kind_by_name(file)
         if kind is not None:
             sorted_files[number] = _taken(kind, "sure", f"{PAIRS}, and its name says {WORDS[kind]}.")
+        elif id_form(plain_name(file.look.name)) in candidates.variants:
+            reason = f"{PAIRS}, and its name is that of a variant of the A/B test."
+            sorted_files[number] = _taken("run", "likely", reason)
     taken = {*taken, *(is_sorted.kind for is_sorted in sorted_files.values())}
+    truths = [files[n].look for n, is_sorted in sorted_files.items() if is_sorted.kind == "truth"]
+    candidates = replace(candidates, truths=[*candidates.truths, *truths])
+    unnamed = {number: file for number, file in enumerate(files) if number not in sorted_files}
     for number, file in enumerate(files):
         if number not in sorted_files and not file.others and file.are_lists_alike:
             sorted_files[number] = _of_one_length("truth" in taken or len(files) > 1)
+        elif number in unnamed and (reason := _like_candidates(file, [*unnamed.values()], candidates)):
+            sorted_files[number] = _taken("run", "likely", reason)
         elif number not in sorted_files and {"truth", "train"} <= taken and file.score_by_values():
             sorted_files[number] = _scored(str(file.score_by_values()))
     left = [number for number in range(len(files)) if number not in sorted_files]
@@ -158,6 +192,29 @@ def _scored(score: str) -> SortedFile:
     """Returns a run beside a test set and training data, whose score only the values tell."""
     reason = f"'{score}' differs between the items of each user, as a score does."
     return SortedFile("run", "likely", (reason,), ("truth", "train"))
+
+
+def _like_candidates(file: FileFacts, unnamed: Sequence[FileFacts], candidates: Candidates) -> str:
+    """Returns why the columns of a file are those of a candidate; "" if they are not.
+
+    They are if they have numbers that are neither relevance nor time, and another candidate, or another
+    file of ``unnamed``, has the same columns, but no test set has: one of two alike may be training data.
+    """
+    columns = _shape(file.look)
+    if not file.look.has_header or not file.unnamed() or columns in map(_shape, candidates.truths):
+        return ""
+    like = next((look.name for look in candidates.runs if _shape(look) == columns), None)
+    if like is not None:
+        return f"{PAIRS}, with the columns of {like}, a candidate."
+    n_alike = sum(_shape(other.look) == columns for other in unnamed)
+    if n_alike > 1 and candidates.truths:
+        return f"{PAIRS}, and another file that is not the test set has the same columns."
+    return ""
+
+
+def _shape(look: Look) -> frozenset[str]:
+    """Returns the names of the columns, in one spelling."""
+    return frozenset(map(plain, look.columns))
 
 
 def _of_one_length(has_partner: bool) -> SortedFile:

@@ -64,6 +64,8 @@ RESULTS = (
 TRUTH_WORDS = ("truth", "groundtruth", "holdout", "heldout", "actual", "qrels")
 """Words in a file's name that mean the test set; the names of recommendations may contain "test"."""
 PAIRS_OF: tuple[TableKind, ...] = ("truth", "train", "run")
+OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "served", "aggregates")
+"""Kinds of tables of an A/B test that have variants."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,12 @@ def _variant(facts: FileFacts) -> str | None:
         if 2 <= len(values) <= MOST_VARIANTS and is_told and column not in facts.look.lists:
             return column
     return None
+
+
+def variants_of(facts: FileFacts) -> frozenset[str]:
+    """Returns the names of the variants in a file of an A/B test, in a common spelling of ids."""
+    variant = _variant(facts)
+    return frozenset() if variant is None else facts.look.by_name[variant].distinct
 
 
 def _with_variant(facts: FileFacts, variant: str) -> SortedFile:

@@ -13,7 +13,7 @@ import pytest
 
 from recdash.domain.kinds import TableKind
 from recdash.ingest import Limits, look
-from recdash.ingest.sorting import Context, SortedFile, sort_files
+from recdash.ingest.sorting import PAIRS, Context, SortedFile, sort_files
 
 KINDS = {
     "orders_2025.csv": "train",
@@ -351,7 +351,43 @@ def test_a_shuffled_file_misleads_no_other_and_variants_are_named_like_files() -
     assert taken["als.csv"].mapping == {"user_id": "hoerer", "item_id": "titel_nr"}
     assert taken["ab.csv"].mapping == {"unit_id": "hoerer", "variant": "welche"}
     assert "'hoerer' is named like the users of the other files." in taken["ab.csv"].reasons
-    assert "'guete' differs between the items of each user, as a score does." in taken["als.csv"].reasons
+    assert f"{PAIRS}, and its name is that of a variant of the A/B test." in taken["als.csv"].reasons
+
+
+def without(files: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: data for name, data in files.items() if name not in names}
+
+
+def test_a_file_with_the_name_of_a_variant_is_a_candidate() -> None:
+    taken = sort(without(music(), "train.csv", "charts.csv", "katalog.csv"))
+    assert (taken["als.csv"].kind, taken["als.csv"].confidence) == ("run", "likely")
+    assert f"{PAIRS}, and its name is that of a variant of the A/B test." in taken["als.csv"].reasons
+    assert taken["test.csv"].kind == "truth"
+
+
+def test_a_file_with_the_columns_of_a_candidate_is_a_candidate() -> None:
+    """Only bpr.csv is in the order of its scores."""
+    files = without(music(), "train.csv", "ab.csv", "charts.csv", "katalog.csv", "sasrec.jsonl")
+    head, *rows = files["als.csv"].splitlines()
+    by_score = sorted(rows, key=lambda row: (row.split(";")[1], -float(row.split(";")[2].replace(",", "."))))
+    files["bpr.csv"] = "\n".join([head, *by_score, ""])
+    taken = sort(files)
+    assert [taken[name].kind for name in ("bpr.csv", "als.csv", "test.csv")] == ["run", "run", "truth"]
+    assert f"{PAIRS}, with the columns of bpr.csv, a candidate." in taken["als.csv"].reasons
+
+
+def test_files_with_the_same_columns_which_no_test_set_has_are_candidates() -> None:
+    files = without(music(), "train.csv", "ab.csv", "charts.csv", "katalog.csv", "sasrec.jsonl")
+    taken = sort({**files, "bpr.csv": files["als.csv"]})
+    assert [taken[name].kind for name in ("als.csv", "bpr.csv", "test.csv")] == ["run", "run", "truth"]
+    assert f"{PAIRS}, and another file that is not the test set has the same columns." in (
+        taken["als.csv"].reasons
+    )
+
+
+def test_a_single_file_with_other_columns_beside_a_test_set_is_training_data() -> None:
+    files = without(music(), "train.csv", "ab.csv", "charts.csv", "katalog.csv", "sasrec.jsonl")
+    assert sort(files)["als.csv"].kind == "train"
 
 
 def test_the_users_of_a_test_may_have_any_name_of_users() -> None:
