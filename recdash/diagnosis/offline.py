@@ -156,8 +156,8 @@ def users(evidence: Evidence) -> CheckAnswer:
     gain is reversed, or less than half of the gain remains and the interval does not contain the whole gain;
     or no new user was evaluated and at least a tenth of the users online is new. *Rules out*: this gain is
     significant with the same sign, and at least half remains. *Can't tell*: all else, such as no training
-    data, no ids that are in both, no known users offline, no significant gain, or mostly new users online of
-    whom few were evaluated.
+    data, no ids that are in both, no known users offline, no significant gain, or mostly new users online
+    with few of them evaluated.
     """
     audience, gain = need(evidence.audience), need(evidence.gain)
     if audience.n_both == 0:
