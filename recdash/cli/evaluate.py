@@ -19,12 +19,16 @@ from recdash.cli.options import (
     check_names,
     columns_option,
     how_to_count,
+    table_in,
     tell,
     uploads,
 )
 from recdash.cli.output import print_scores
 from recdash.domain.defaults import default_k
 from recdash.errors import InputError, Problem
+
+TABLES = ("train", "catalogue", "user_attributes", "item_vectors", "item_similarity")
+"""The names of the options for tables beside the test set."""
 
 
 @click.command()
@@ -82,7 +86,10 @@ def evaluate(
     form: str,
     **question: Any,
 ) -> None:
-    """Score candidates against a test set without storing anything. One file may be "-", standard input."""
+    """Score candidates against a test set without storing anything.
+
+    One file may be "-", standard input. FILE.xlsx#SHEET names a sheet of a workbook.
+    """
     start_light()
     from recdash.evaluation import evaluate as score
 
@@ -93,7 +100,10 @@ def evaluate(
         fix = "Use --format table or json."
         raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
     check_names("--predictions", predictions)
-    evaluation = score(uploads(runs), truth, predictions=dict(predictions), **question)
+    lists = uploads([(name, table_in(file)) for name, file in runs])
+    ratings = {name: table_in(file) for name, file in predictions}
+    tables = {name: table_in(question[name]) for name in TABLES if question[name] is not None}
+    evaluation = score(lists, table_in(truth), predictions=ratings, **{**question, **tables})
     tell(evaluation.notices())
     bands = list(evaluation.tie_bands()) if tie_band else None
     places = shown_by_k or default_k(evaluation.rules.depth)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recdash.comparison import Terms
     from recdash.comparison.rules import DecisionRules
     from recdash.domain.records import Experiment
+    from recdash.ingest import Sheet
     from recdash.service import Workspace
     from recdash.stats import Correction
 
@@ -47,6 +48,16 @@ class NamedFile(click.ParamType[tuple[str, Path]]):
                 Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
             )
         return name.strip(), readable(file, context)
+
+
+def table_in(file: Path) -> Path | Sheet:
+    """Returns the sheet that FILE.xlsx#SHEET names; any other text, and a file of this name, unchanged."""
+    named = re.fullmatch(r"(.+\.xlsx)#(.+)", str(file), re.IGNORECASE)
+    if named is None or _exists(file):
+        return file
+    from recdash.ingest import Sheet
+
+    return Sheet(Path(named[1]), named[2])
 
 
 def _exists(file: Path) -> bool:
@@ -126,13 +137,13 @@ DUPLICATES_HELP = (
 )
 
 
-def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
+def uploads(named: Sequence[tuple[str, Path | Sheet]]) -> dict[str, Any]:
     """Returns {candidate's name: its file}, or a list of files (folds or seeds) if a name is given several
     times.
 
     Raises InputError if files without a NAME have the same stem, which may be a coincidence.
     """
-    files: dict[str, list[Path]] = {}
+    files: dict[str, list[Path | Sheet]] = {}
     for name, file in named:
         files.setdefault(name, []).append(file)
     check_names(
@@ -141,7 +152,7 @@ def uploads(named: Sequence[tuple[str, Path]]) -> dict[str, Any]:
     return {name: several if len(several) > 1 else several[0] for name, several in files.items()}
 
 
-def check_names(option: str, named: Sequence[tuple[str, Path]]) -> None:
+def check_names(option: str, named: Sequence[tuple[str, Path | Sheet]]) -> None:
     names = [name for name, _ in named]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -106,7 +106,10 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "gzip": NoticeRule("The file was decompressed.", "Give it without compression."),
     "zip-others": NoticeRule("The other files are not read.", "Give each table as a file of its own."),
     "parts": NoticeRule("The parts are read as one table.", "Give each part as a file of its own."),
-    "sheet": NoticeRule("One sheet is read.", "Choose the sheet on the page Add data, or save it alone."),
+    "sheet": NoticeRule(
+        "One sheet is read.",
+        "Choose the sheet on the page Add data, give recdash evaluate FILE.xlsx#SHEET, or save it alone.",
+    ),
     "framed-table": NoticeRule("The lines of the frame are not read.", "Export CSV."),
     "footer": NoticeRule("The last line is not read.", "Write the line between quotes if it is a row."),
     "comments": NoticeRule("The comments are not read.", "Write the header line above them."),

@@ -204,4 +204,5 @@ def test_a_guest_reads_one_experiment_until_the_link_is_taken_back(
     settle(page, page.get_by_text("This share link was revoked."))
     expect(page.get_by_text("als")).to_have_count(0)
     page.get_by_role("link", name="Leave this link").click()
+    page.get_by_role("button", name="Leave this link").click()
     expect(page.get_by_role("heading", name="Sign in to read this")).to_be_visible()

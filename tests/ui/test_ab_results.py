@@ -244,7 +244,7 @@ def test_a_guardrail_holds_is_broken_or_is_inconclusive_by_its_margin(
     added(workspace, sessions({"control": 80, "new": 81}, {"new": 3.0}), metrics=rails)
     text = said(shown())
     assert "Loses session watch time and breaks the guardrail rail 10." in text
-    found = re.findall(r"Rail \d+ margin: −(\d+) % .*? <0\.001 . (holds|broken|inconclusive) ", text)
+    found = re.findall(r"Rail \d+ margin: −(\d+) % .*? <0\.001 uncorrected . (holds|broken|inconclusive) ", text)
     assert found == [("90", "holds"), ("50", "inconclusive"), ("10", "broken")]
 
 

@@ -101,7 +101,8 @@ def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     notices: tuple[Problem, ...] = ()
     if content.sheet is None and len(book.sheet_names) > 1:
         finding = f"read from the sheet '{name}', one of {len(book.sheet_names)}: {listed(book.sheet_names)}"
-        notices = (Problem("sheet", "file", finding, "Choose another sheet if this is wrong."),)
+        fix = "Choose another sheet if this is wrong: recdash evaluate takes FILE.xlsx#SHEET."
+        notices = (Problem("sheet", "file", finding, fix),)
     raw = table_of_arrow(table, "Excel", where=lambda row: f"row {row + 2} of sheet '{name}'")
     return replace(
         raw, notices=notices, sheets=tuple(book.sheet_names), sheet=name, unpacked_bytes=unpacked_bytes

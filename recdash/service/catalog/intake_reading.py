@@ -496,7 +496,8 @@ class Planner:
             for draft in runs
             if has_same_items(draft.look, (draft.preview and draft.preview.mapping) or {})
         }
-        return popular.pop() if len(popular) == 1 and len(runs) > 1 else ""
+        has_others = len({draft.run for draft in runs}) > 1
+        return popular.pop() if len(popular) == 1 and has_others else ""
 
     # ── the A/B test ─────────────────────────────────────────────────────────────────────────
 
