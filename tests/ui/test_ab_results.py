@@ -244,7 +244,8 @@ def test_a_guardrail_holds_is_broken_or_is_inconclusive_by_its_margin(
     added(workspace, sessions({"control": 80, "new": 81}, {"new": 3.0}), metrics=rails)
     text = said(shown())
     assert "Loses session watch time and breaks the guardrail rail 10." in text
-    found = re.findall(r"Rail \d+ margin: −(\d+) % .*? <0\.001 uncorrected . (holds|broken|inconclusive) ", text)
+    cells = r"Rail \d+ margin: −(\d+) % .*? <0\.001 uncorrected . (holds|broken|inconclusive) "
+    found = re.findall(cells, text)
     assert found == [("90", "holds"), ("50", "inconclusive"), ("10", "broken")]
 
 
@@ -606,7 +607,7 @@ def test_a_test_with_a_linked_variant_or_without_runs_speaks_of_no_link(
 def test_a_term_has_a_link_to_its_entry_of_the_guide(shown: Open) -> None:
     raw = markup(shown())
     for slug in ("srm", "novelty-effect"):
-        assert re.search(rf'<h2>[^<]*</h2><a class="rd-help" href="[^"]*metric={slug}"', raw)
+        assert re.search(rf'<h2>[^<]*</h2><a class="rd-help" href="[^"]*metric={slug}["&]', raw)
 
 
 def test_a_notice_that_states_a_fact_has_no_warning_sign() -> None:

@@ -146,7 +146,7 @@ OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
     "why": {"t": "March", "om": "session_watch_time", "v": "B"},
     "off_policy": {"target": "file"},
     "review": {"pr": "best", "rev": "review", "t": "March"},
-    "guide": {"chapter": "rules", "metric": "ndcg"},
+    "guide": {"chapter": "rules", "metric": "ndcg", "back": "leaderboard"},
 }  # fmt: skip
 """Page → its own parameters, each with a value that is not its default."""
 IN_LONG_LISTS = {"leaderboard": {"p"}, "experiments": {"at"}}
