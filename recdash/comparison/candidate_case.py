@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, log10
@@ -17,7 +17,7 @@ from recdash.comparison.wording import MANY, Piece, RichText, lift_name, n_teste
 from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import CORRECTIONS
+from recdash.formatting.wording import CORRECTIONS, listed
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats import Finding
 
@@ -94,6 +94,32 @@ class CandidateCase:
         """
         return frozenset(lift.control_run for lift in self.lifts_elsewhere if lift.is_won) - self.lost_to
 
+    def won_as_variant_against(self, run_id: str) -> bool:
+        """Returns whether it won an A/B test in which this run was the control, and lost nothing to it."""
+        won = (lift.control_run for lift in self.lifts_elsewhere if lift.is_won and not lift.is_reversed)
+        return run_id in won and run_id not in self.lost_to
+
+    @property
+    def was_tested(self) -> bool:
+        """Returns whether it was in an A/B test against the baseline."""
+        return bool(self.evidence.lifts or self.evidence.invalid_tests)
+
+    @property
+    def was_tested_elsewhere(self) -> bool:
+        """Returns whether it was in an A/B test against another run than the baseline, as a variant or as
+        control, and words use that test.
+        """
+        return bool(self.lifts_elsewhere or self.tests_elsewhere)
+
+    @property
+    def telling_elsewhere(self) -> tuple[OnlineLift, ...]:
+        """Returns its significant results in A/B tests against another run than the baseline, losses first;
+        without one the first goal, else the first guardrail.
+        """
+        lifts = self.lifts_elsewhere
+        lost, won = [lift for lift in lifts if lift.is_lost], [lift for lift in lifts if lift.is_won]
+        return (*lost, *won) or tuple(sorted(lifts, key=lambda lift: not lift.is_goal)[:1])
+
     @property
     def name(self) -> str:
         return self.evidence.name
@@ -149,22 +175,35 @@ class CandidateCase:
         """
         if self.case not in ("sound", "contested"):
             return CASES[self.case]
-        if not self.lifts_elsewhere:
-            return self._words_without_lift
-        won, lost = self.evidence.won_elsewhere, self.evidence.lost_elsewhere
-        control = control_of((*lost, *won, *self.lifts_elsewhere)[0])
-        verb = " and ".join(word for word, lifts in (("won", won), ("lost", lost)) if lifts)
-        if verb:
-            return f"Better offline, {verb} in its A/B test against {control}"
-        return f"Better offline, A/B test against {control} inconclusive"
+        result = self._result_elsewhere
+        if not result:
+            return CASES[self.case]
+        other_risks = len(self.risks) > len([lift for lift in self.lifts_elsewhere if lift.is_lost])
+        return f"Better offline, {result}{', with a risk' if other_risks else ''}"
 
     @property
-    def _words_without_lift(self) -> str:
+    def _result_elsewhere(self) -> str:
+        """Returns the result of its A/B tests against another run than the baseline, such as ``lost in its
+        A/B test against ALS``; empty without one.
+        """
+        if self.telling_elsewhere:
+            by_verb = {
+                "won": self._controls_of(self.evidence.won_elsewhere),
+                "lost": self._controls_of(self.evidence.lost_elsewhere),
+            }
+            verbs = [verb for verb, controls in by_verb.items() if controls]
+            if not verbs:
+                return f"A/B test against {control_of(self.telling_elsewhere[0])} inconclusive"
+            several = {name for controls in by_verb.values() for name in controls}
+            if len(several) == 1:
+                return f"{' and '.join(verbs)} in its A/B test against {several.pop()}"
+            return f"{' and '.join(f'{verb} against {listed(by_verb[verb])}' for verb in verbs)} in A/B tests"
         if self.invalid_elsewhere:
-            return f"Better offline, A/B test against {control_of(self.invalid_elsewhere[0])} invalid"
-        if self.case == "sound" and self.as_control:
-            return f"Better offline, control of the A/B test {self.as_control[0].test}"
-        return CASES[self.case]
+            return f"A/B test against {control_of(self.invalid_elsewhere[0])} invalid"
+        return f"control of the A/B test {self.as_control[0].test}" if self.as_control else ""
+
+    def _controls_of(self, lifts: Sequence[OnlineLift]) -> list[str]:
+        return list(dict.fromkeys(map(control_of, lifts)))
 
     @property
     def gain(self) -> float:

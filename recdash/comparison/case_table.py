@@ -52,10 +52,7 @@ def case_table(
         for lift in (*case.evidence.lifts, *case.lifts_elsewhere)
         if lift.is_goal
     )
-    has_lifts = any(
-        case.evidence.lifts or case.evidence.invalid_tests or case.lifts_elsewhere or case.tests_elsewhere
-        for case in cases
-    )
+    has_lifts = any(case.was_tested or case.was_tested_elsewhere for case in cases)
     rows: list[tuple[Cell, ...]] = []
     for case, change, interval in zip(cases, changes, bounds, strict=True):
         corrected = [p_value(case.pair.judged.p)] if rule else []
@@ -100,8 +97,8 @@ def _shares(case: CandidateCase) -> tuple[float, tuple[float, float]]:
 
 def _lift(case: CandidateCase, decimals: int) -> Cell:
     """Returns a cell such as ``Watch time −12 %, engagement rate +6.8 %``: all significant lifts of the
-    candidate, else its first goal, greyed out. Without a test against the baseline, it is a lift against
-    another run, with that run's name. Without a lift it says that the test is invalid, that the candidate was
+    candidate, else its first goal, greyed out. Without a test against the baseline, these are lifts against
+    other runs, with their names. Without a lift it says that the test is invalid, that the candidate was
     the control of a test, or that there was none.
     """
     evidence = case.evidence
@@ -109,10 +106,10 @@ def _lift(case: CandidateCase, decimals: int) -> Cell:
         lift for lift in evidence.lifts if lift.is_goal
     ]
     if not telling and not evidence.invalid_tests and case.lifts_elsewhere:
-        elsewhere = [*evidence.lost_elsewhere, *evidence.won_elsewhere]
-        lift = (*elsewhere, *case.lifts_elsewhere)[0]
-        text = capital(f"{_lift_text(lift, decimals)} vs {control_of(lift)}")
-        return text if elsewhere else muted(text)
+        elsewhere = case.telling_elsewhere
+        results = [f"{_lift_text(lift, decimals)} vs {control_of(lift)}" for lift in elsewhere]
+        text = capital(", ".join(results))
+        return text if elsewhere[0].is_lost or elsewhere[0].is_won else muted(text)
     if not telling:
         return muted(_without_lift(case))
     shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -155,19 +155,44 @@ def gather_evidence(
 
 
 def evidence_of_each(
-    source: Source, comparison: Comparison, *, same_users: bool = True
+    source: Source, comparison: Comparison, *, same_users: bool = True, of_controls: bool = True
 ) -> list[VerdictEvidence]:
     """Returns the evidence on every candidate, best first, without the guardrails' intervals.
+
+    A candidate that control served in the A/B test of another run of the comparison has that result too, the
+    other way round: see ``_reversed``. ``of_controls=False`` leaves these out, as older reports do.
 
     Other metrics and slices are compared only for candidates that are better offline or won an A/B test. All
     other candidates are not shipped anyway, so their possible harm does not matter.
     """
     shared_evidence, each = _shared_by_candidates(source, comparison), []
+    base, names = comparison.query.baseline, comparison.names
+    runs = [base, *(pair.candidate for pair in comparison.against)] if of_controls else []
+    results = {run: source.lifts_elsewhere(run, base) for run in runs}
     for pair in comparison.against:
         evidence = _of_candidate(source, shared_evidence, pair)
+        reverse = {run: _reversed(lifts, pair.candidate, run, names[run]) for run, lifts in results.items()}
+        elsewhere = (lift for run, lifts in reverse.items() if run != base for lift in lifts)
+        evidence = replace(
+            evidence,
+            lifts=(*evidence.lifts, *reverse.get(base, ())),
+            lifts_elsewhere=(*evidence.lifts_elsewhere, *elsewhere),
+        )
         examined = is_examined(evidence)
         each.append(with_harm(source, evidence, same_users=same_users) if examined else evidence)
     return each
+
+
+def _reversed(lifts: Sequence[OnlineLift], control_run: str, run: str, name: str) -> list[OnlineLift]:
+    """Returns the results of a run's A/B tests in which control served ``control_run``, as lifts of
+    that run.
+
+    A test in which the variant won and lost says of neither run that it is the better one, and is left out.
+    """
+    own = [lift for lift in lifts if lift.control_run == control_run]
+    mixed = {lift.test for lift in own if lift.is_won} & {lift.test for lift in own if lift.is_lost}
+    reverse = (lift.reversed(run, name) for lift in own if lift.test not in mixed)
+    return [lift for lift in reverse if lift is not None]
 
 
 def without_blocked(source: Source, comparison: Comparison) -> tuple[Comparison, Mapping[str, Problem]]:

@@ -22,9 +22,7 @@ def open_points(today: Recommendation, what_ifs: Sequence[WhatIf], *, untested: 
     ``untested`` is the sentence for candidates that were in no A/B test; empty if tests do not count.
     """
     points = [untested_rivals(today), open_guardrails(today)]
-    was_tested = any(
-        case.evidence.lifts or case.evidence.invalid_tests or case.tests_elsewhere for case in today.cases
-    )
+    was_tested = any(case.was_tested or case.was_tested_elsewhere for case in today.cases)
     if not was_tested and today.action != "test":
         points.append(untested)
     evidence = today.evidence

@@ -164,7 +164,7 @@ def recommend(
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
         CandidateCase(evidence.leader, evidence, tells_control=tells_control)
-        for evidence in evidence_of_each(source, comparable, same_users=same_users)
+        for evidence in evidence_of_each(source, comparable, same_users=same_users, of_controls=tells_control)
         if evidence.leader is not None
     )
     if not cases or cases[0].evidence.blocking:
@@ -215,11 +215,7 @@ def untested_rivals(today: Recommendation) -> str:
         return ""
     rivals = {run for pair in today.evidence.rivals() for run in (pair.baseline, pair.candidate)}
     others = [case for case in today.cases if case.pair.candidate in rivals and case.pair != chosen.pair]
-    names = [
-        case.name
-        for case in others
-        if not (_was_tested(case) or case.lifts_elsewhere or case.tests_elsewhere)
-    ]
+    names = [case.name for case in others if not (case.was_tested or case.was_tested_elsewhere)]
     if not names:
         return ""
     do, have = ("does", "has") if len(names) == 1 else ("do", "have")
@@ -263,7 +259,7 @@ def _choose(cases: tuple[CandidateCase, ...], *, named: bool, repeats: bool) -> 
     Of two candidates of one step, of which one was the control of the other's A/B test, the one that won that
     test is the better.
     """
-    is_tested = any(case.evidence.lifts or case.evidence.invalid_tests for case in cases)
+    is_tested = any(case.was_tested for case in cases)
     by_case: dict[Case, list[CandidateCase]] = {}
     for case in cases:
         by_case.setdefault(case.case, []).append(case)
@@ -377,9 +373,9 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
     chosen = [first, *others][:MOST_TESTED]
     names = listed([case.name for case in chosen])
     headline, end = f"Run an A/B test of {names}", "; it has not been in an A/B test"
-    if first.tests_elsewhere or first.lifts_elsewhere:
+    if first.was_tested_elsewhere:
         headline = f"{headline} against {first.evidence.base}"
-    if first.evidence.lost_elsewhere or first.as_control:
+    if first.evidence.lost_elsewhere or (first.as_control and not first.lifts_elsewhere):
         end = f"; it has not been in an A/B test against {first.evidence.base}"
     elif first.lifts_elsewhere:
         end = f"; {_tested_elsewhere(first)}"
@@ -394,7 +390,7 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
         headline = f"Run the A/B test of {names} again: its split is broken"
         end = ", but the A/B test split its users unevenly (SRM) and has no valid result"
     own = first.evidence.comparison.query.where
-    is_named = len(chosen) > 1 or first.tests_elsewhere
+    is_named = len(chosen) > 1 or first.was_tested_elsewhere
     of_which = f"{own} of {first.name}" if is_named else own
     text = f"{of_which} is {relation(first)}{end}."
     others_why = (*_passed_over(first, cases), *_lost_to(first, cases))
@@ -498,7 +494,7 @@ def _untested(case: CandidateCase) -> RichText:
     """
     if not case.lifts_elsewhere:
         return _invalid_elsewhere(case) if case.invalid_elsewhere else UNTESTED
-    lift = (*case.evidence.won_elsewhere, *case.lifts_elsewhere)[0]
+    lift = case.telling_elsewhere[0]
     return (
         Piece("But its A/B test was against "),
         _link_to_control(lift),
@@ -525,14 +521,14 @@ def _link_to_control(result: OnlineLift | AbTestElsewhere) -> Piece:
 
 
 def _significance(lift: OnlineLift) -> str:
-    return "." if lift.is_won else ", which is not significant."
+    return ", which is not significant." if lift.low <= 0 <= lift.high else "."
 
 
 def _tested_elsewhere(case: CandidateCase) -> str:
     """Returns against which run a candidate was tested, such as ``its A/B test was against ALS, not
     Popular``.
     """
-    lift = (*case.evidence.won_elsewhere, *case.lifts_elsewhere)[0]
+    lift = case.telling_elsewhere[0]
     return f"its A/B test was against {control_of(lift)}, not {case.evidence.base}"
 
 
@@ -610,11 +606,11 @@ def _passed_over(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Ite
     for case in cases:
         if case is not chosen and _beats(case, chosen):
             better = "better" if case.evidence.comparison.lower_is_better else "higher"
-            if case.pair.candidate in chosen.won_against:
+            if chosen.won_as_variant_against(case.pair.candidate):
                 why = Piece(f"{chosen.name} won the A/B test against it", "ab-results")
                 yield (Piece(f"{case.name} scores {better} offline, but "), why, Piece("."))
                 continue
-            is_apart = case.case == "contested" and bool(chosen.risks) and _was_tested(chosen)
+            is_apart = case.case == "contested" and bool(chosen.risks) and chosen.was_tested
             end = (Piece(", and "), Piece("has not been in an A/B test", "ab-results")) if is_apart else ()
             yield (Piece(f"{case.name} scores {better} offline, but "), *against(case), *end, Piece("."))
 
@@ -626,10 +622,6 @@ def _lost_to(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Iterato
     for case in cases:
         if chosen.pair.candidate in case.lost_to and not _beats(case, chosen):
             yield (Piece(f"{case.name} "), *case.loss_to(chosen.pair.candidate), Piece("."))
-
-
-def _was_tested(case: CandidateCase) -> bool:
-    return bool(case.evidence.lifts or case.evidence.invalid_tests)
 
 
 def _examined(case: CandidateCase) -> str:
@@ -676,7 +668,7 @@ def against(case: CandidateCase) -> RichText:
         "proven": ("gained less in the A/B test", "offline-online"),
     }
     untested = "has not been in an A/B test"
-    if case.lifts_elsewhere or case.tests_elsewhere:
+    if case.was_tested_elsewhere:
         untested = f"{untested} against {base}"
     text, page = words.get(case.case, (untested, "ab-results"))
     return (Piece(text, page),)

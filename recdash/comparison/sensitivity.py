@@ -249,7 +249,8 @@ def _under_other_rule(
         params = (("m", metric),)
     else:
         other = _if_any(partial(_recommend, source.under(rule), tells_control=opened), query)
-        params = (("m", _counting(known, rule)),)
+        spec = _counting(known, rule)
+        params = (("m", spec),) if spec != str(known) else ()  # only some metrics name the users who count
     if other is None:
         return None
     leader = today.evidence.leader

@@ -6,7 +6,7 @@ Letters in shapes: ``K`` cutoffs, ``n`` users who count.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,7 @@ class OnlineLift:
     were planned for the test were exposed. ``metric`` is the metric's key in the test's results.
     ``is_corrected``: the interval is Holm-corrected together with those of other goals or variants.
     ``control`` is the name of the run that control served, ``control_run`` its id; empty if unknown.
+    ``is_reversed``: control served the run itself, and ``control`` is the run that the variant served.
     """
 
     test: str
@@ -108,6 +109,7 @@ class OnlineLift:
     is_corrected: bool = field(default=False, compare=False)
     control: str = field(default="", compare=False)
     control_run: str = field(default="", compare=False)
+    is_reversed: bool = field(default=False, compare=False)
 
     @property
     def change(self) -> float:
@@ -118,6 +120,16 @@ class OnlineLift:
     def interval(self) -> tuple[float, float]:
         """Returns the ends of the interval of ``change``, the lower one first."""
         return (-self.high, -self.low) if self.lower_is_better else (self.low, self.high)
+
+    def reversed(self, run: str, name: str) -> OnlineLift | None:
+        """Returns the same result as a lift of control's run against the run of the variant, with that run's
+        id and name; None if control's value over the variant's is unbounded.
+        """
+        sign = -1 if self.lower_is_better else 1
+        if min(1 + end for end in self.interval) <= 0:
+            return None
+        lift, low, high = (-end / (1 + sign * end) for end in (self.lift, self.high, self.low))
+        return replace(self, lift=lift, low=low, high=high, control=name, control_run=run, is_reversed=True)
 
     @property
     def is_goal(self) -> bool:

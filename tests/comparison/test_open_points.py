@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from verdict_table import BASE, CLEAR, Table
 
@@ -35,6 +37,13 @@ def test_a_test_of_the_candidate_leaves_nothing_of_it_to_check() -> None:
 def test_a_test_against_another_run_is_a_test_of_the_candidates() -> None:
     against = {"ALS": [AbTestElsewhere("Homepage", "Tower", "Tower")]}
     source = Table({"Popular": BASE, "ALS": CLEAR}, tests_against_others=against)
+    today = recommend(source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)))
+    assert open_points(today, [], untested=UNTESTED) == [TRAINED_ONCE]
+
+
+def test_a_result_against_another_run_is_that_of_a_test() -> None:
+    elsewhere = {"ALS": [replace(WIN, control="Tower", control_run="Tower")]}
+    source = Table({"Popular": BASE, "ALS": CLEAR}, elsewhere=elsewhere)
     today = recommend(source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)))
     assert open_points(today, [], untested=UNTESTED) == [TRAINED_ONCE]
 

@@ -602,6 +602,16 @@ def test_every_question_is_answered_by_deciding_anew() -> None:
     assert users.params == (("m", "ndcg(users=both)"),)
 
 
+def test_a_metric_that_does_not_name_its_users_has_no_view_of_other_users() -> None:
+    """A link with ``m=recall`` would open the same numbers."""
+    values = {(run, "recall"): numbers for run, numbers in (("Popular", BASE), ("ALS", CLEAR))}
+    source = Table({"Popular": BASE, "ALS": CLEAR}, others=values)
+    query = ComparisonQuery(("ALS",), "Popular", "recall", 10)
+    asked = changes(source, recommend(source, compare(source, query)), depth=20, users="truth")
+    users = next(one for one in asked if one.question == "Only users with a list")
+    assert users.params == ()
+
+
 def test_recommendations_that_are_known_already_are_asked_for_and_answer_the_same() -> None:
     source = ByCutoff({"Popular": BASE, "ALS": CLEAR})
     asked: list[tuple[str, int]] = []

@@ -13,6 +13,7 @@ import pytest
 from app_pages import TRUTH, lists
 from decision_worlds import RUNS, films, home_page, sessions
 
+from recdash.comparison.wording import plain
 from recdash.decisions import Decision
 from recdash.decisions.changes_since import Changed
 from recdash.domain.access import Person
@@ -1004,3 +1005,26 @@ def test_decision_and_online_agree_on_a_candidate_that_lost_to_another_control(t
     today = space.comparisons.recommendation(space.queries.of(ids["films"], metric="ndcg", k=3))
     assert today.headline == "Ship ease"
     assert "als scores higher offline, but cut engagement rate by 75 % in the A/B test April" in today.text
+
+
+@pytest.mark.parametrize(
+    ("engaged", "online", "headline", "told"),
+    [
+        ({"control": 80, "new": 20}, "Roll back popular", "Ship ease", "engagement rate rose by 300 %"),
+        ({"control": 20, "new": 80}, "Ship popular", "Run an A/B test of als", "cut engagement rate by 75 %"),
+    ],
+)
+def test_decision_and_online_agree_on_a_test_in_which_the_baseline_was_the_variant(
+    tmp_path: Path, engaged: dict[str, int], online: str, headline: str, told: str
+) -> None:
+    """ease served control; of 200 users each, so many engaged."""
+    space = open_at(tmp_path, MARY)
+    ids = films(space)
+    links = {"control": ids["ease"], "new": ids["popular"]}
+    test = space.online_tests.add(ids["films"], "April", {"sessions": sessions(engaged)}, links=links)
+    assert space.online_tests.next_steps(test.id)[0].startswith(online)
+    today = space.comparisons.recommendation(space.queries.of(ids["films"], metric="ndcg", k=3))
+    assert today.headline == headline
+    ease = today.case_of(ids["ease"])
+    assert ease is not None
+    assert told in today.text or told in plain(ease.risks[0])

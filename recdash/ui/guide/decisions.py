@@ -54,6 +54,8 @@ rules that applies decides:
 An A/B test whose control served another run than the baseline decides between that run and the variant: the
 one that won is shipped or tested before the other. A candidate that lost such a test is not tested again
 because it is better offline. If its control is not better than the baseline, the baseline is kept.
+If the baseline was the variant, the test counts for the run of its control, the other way round: 25 % more
+is 20 % less. If the variant won and lost, that test decides nothing for control.
 
 A test that has a planned sample size and has not reached it counts only if its always-valid interval excludes
 zero. A test with a sample ratio mismatch (SRM) has no valid result: *run the A/B test again*. No weaker
