@@ -82,6 +82,11 @@ def test_a_single_run_asks_for_a_second_and_can_be_decided(
     assert "Recommended" not in text
     assert {"Upload a run", "Decide"} <= buttons
     assert "Propose" not in buttons
+    assert "numbers as they stand now: nDCG@3 of als, as chosen above" in text
+    assert "against als" not in text
+    about = next(box for box in app.selectbox if box.label == "About")
+    assert about.options == ["als"]
+    assert not any("keep als" in option for radio in app.radio for option in radio.options)
 
 
 @pytest.mark.usefixtures("ids")

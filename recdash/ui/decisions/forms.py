@@ -119,9 +119,12 @@ def begin(view: View) -> None:
     state.write("pr", wanted)
     today = recommendation(view)
     keeps = today is not None and today.action == "keep"
-    against = f" against {view.baseline.name}" if view.baseline else ""
-    numbers = f"{metric_at(view.metric, view.k)}{against}"
-    kept = f"A proposal and a decision keep the numbers as they stand now: {numbers}, as chosen above."
+    numbers, keep = metric_at(view.metric, view.k), "A proposal and a decision keep"
+    if not _candidates(view):
+        numbers, keep = f"{numbers} of {view.runs[0].name}", "A decision keeps"
+    elif view.baseline:
+        numbers = f"{numbers} against {view.baseline.name}"
+    kept = f"{keep} the numbers as they stand now: {numbers}, as chosen above."
     if not _candidates(view):
         widgets.section("Decide without a review", kept)
         _decide(view, wanted, today)
@@ -172,13 +175,16 @@ def _candidates(view: View) -> dict[str, str]:
 
 
 def _decide(view: View, wanted: str | None, today: Recommendation | None) -> None:
-    names = {NO_CHOICE: "All candidates", **{run.id: run.name for run in view.runs}}
+    candidates = _candidates(view)
+    names = {run.id: run.name for run in view.runs}
+    if candidates:
+        names = {NO_CHOICE: "All candidates", **names}
     leader = today.evidence.leader if today is not None else None
-    best = leader.candidate if leader is not None else next(iter(_candidates(view)), NO_CHOICE)
+    best = leader.candidate if leader is not None else next(iter(candidates or names))
     keeps = today is not None and today.action == "keep"
     first = wanted or (NO_CHOICE if keeps else best)  # to keep the baseline is about every candidate
     outcomes = dict(OUTCOME_NAMES)
-    if view.baseline:
+    if view.baseline and candidates:
         outcomes["do not ship"] += f" (keep {view.baseline.name})"
     if _two_people(view):
         st.caption(NEEDS_REVIEW)
