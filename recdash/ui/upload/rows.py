@@ -87,7 +87,7 @@ def _choose_kind(upload: UploadState, file: PlannedFile) -> None:
         if chosen == words.NOT_USED:
             upload.choose(file.key, left_out=True)
         elif chosen != words.UNKNOWN:
-            upload.choose(file.key, kind=chosen, left_out=False, mapping=None)
+            upload.choose_kind(file.key, chosen)
 
     st.selectbox(
         f"What {as_label(file.file_name)} is",

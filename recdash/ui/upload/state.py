@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
 from recdash.service.catalog.intake import IntakePlan, IntakeResult, PlannedFile
 from recdash.ui.components import file_zone
@@ -68,6 +69,13 @@ class UploadState:
     def choose(self, key: str, **choice: Any) -> None:
         """Changes the choice for one file: see ``FileChoice``."""
         self.change_plan(lambda plan: plan.with_choice(key, **choice))
+
+    def choose_kind(self, key: str, kind: TableKind) -> None:
+        """Uses a file as a table of this kind, and shows its details if its columns must be chosen."""
+        self.choose(key, kind=kind, left_out=False, mapping=None)
+        files = self.plan.files if self.plan is not None else ()
+        if any(file.key == key and file.problems for file in files):
+            self.opened = key
 
     def change_settings(self, **settings: Any) -> None:
         """Changes settings of the experiment or the A/B test: see ``IntakeSettings``."""
