@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from recdash.cli.options import (
 )
 from recdash.cli.output import print_scores
 from recdash.domain.defaults import default_k
+from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem
 
 TABLES = ("train", "catalogue", "user_attributes", "item_vectors", "item_similarity")
@@ -103,9 +105,46 @@ def evaluate(
     lists = uploads([(name, table_in(file)) for name, file in runs])
     ratings = {name: table_in(file) for name, file in predictions}
     tables = {name: table_in(question[name]) for name in TABLES if question[name] is not None}
-    evaluation = score(lists, table_in(truth), predictions=ratings, **{**question, **tables})
+    score_files = partial(score, lists, table_in(truth), predictions=ratings)
+    question = {**question, **tables}
+    try:
+        evaluation = score_files(**question)
+    except InputError as error:
+        if not {"missing-column", "unread-scores"} & {problem.code for problem in error.problems}:
+            raise
+        question["columns"] = _columns_by_values(error, truth, runs, predictions, question)
+        evaluation = score_files(**question)
     tell(evaluation.notices())
     bands = list(evaluation.tie_bands()) if tie_band else None
     places = shown_by_k or default_k(evaluation.rules.depth)
     shown = list(evaluation.shown_rows(shown_by, places)) if shown_by else None
     print_scores(evaluation, form, bands, shown)
+
+
+def _columns_by_values(
+    error: InputError,
+    truth: Path,
+    runs: Sequence[tuple[str, Path]],
+    predictions: Sequence[tuple[str, Path]],
+    question: Mapping[str, Any],
+) -> Mapping[str, Any]:
+    """Returns the columns that are known by the values of the files given together, and prints them.
+
+    Raises ``error`` if no further column is known.
+    """
+    from recdash.evaluation.columns_by_values import GivenFile, columns_by_values
+
+    tables: dict[TableKind, Any] = {
+        "truth": table_in(truth),
+        "train": question["train"],
+        "catalogue": question["catalogue"],
+        "users": question["user_attributes"],
+    }
+    files = [GivenFile(kind, table) for kind, table in tables.items() if table is not None]
+    files += [GivenFile("run", table_in(file), name) for name, file in dict(runs).items()]
+    files += [GivenFile("predictions", table_in(file), name) for name, file in dict(predictions).items()]
+    columns, notices = columns_by_values(files, question["columns"])
+    if not notices:
+        raise error
+    tell(notices)
+    return columns

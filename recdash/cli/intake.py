@@ -5,6 +5,7 @@ data.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,30 @@ from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from recdash.service import Workspace
-    from recdash.service.catalog.intake import IntakePlan, IntakeResult
+    from recdash.service.catalog.intake import IntakePlan, IntakeResult, PlannedFile
 
 OF_FILES = (
     "truth", "runs", "predictions", "train", "catalogue", "user_attributes", "item_vectors",
     "item_similarity", "columns", "sessions", "aggregates",
 )  # fmt: skip
 """Options that say what a file is. They cannot be combined with FILE arguments, whose kind is recognised."""
+
+OPTIONS: Mapping[str, str] = {
+    "truth": "--truth", "run": "--run", "train": "--train", "catalogue": "--catalogue",
+    "users": "--user-attributes", "vectors": "--item-vectors", "similarity": "--item-similarity",
+    "predictions": "--predictions", "sessions": "--sessions", "aggregates": "--aggregates",
+}  # fmt: skip
+"""The option that says that a file is a table of this kind."""
+NAME_EACH = "Say what each file is by an option instead of FILE arguments"
+FIXES: Mapping[str, str] = {
+    "several-tables": f"{NAME_EACH}, or leave all but one out.",
+    "no-test-set": "Add it (what users actually chose later), or name the file by --truth FILE.",
+    "same-name": "Rename the files, or say --replicates seeds or --replicates folds.",
+    "missing-column": (
+        f"{NAME_EACH}, such as --truth FILE --run NAME=FILE, and its columns by --columns user_id=…,item_id=…"
+    ),
+}
+"""Repairs of problems whose own repair has words of the page, or an option that FILE arguments refuse."""
 
 
 def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakeResult:
@@ -44,6 +62,7 @@ def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str,
     if options["baseline"] is not None:
         run_named(names, options["baseline"])
     linked_runs(options["links"], names)
+    _refuse(plan)
     done = workspace.intake.commit(
         plan,
         references=options["references"],
@@ -52,6 +71,32 @@ def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str,
     )
     tell(Problem(**notice) for notice in done.experiment.settings.get("notices", ()))
     return done
+
+
+def _refuse(plan: IntakePlan) -> None:
+    """Raises InputError with the problems of a plan, with repairs that name options of the command line.
+
+    Returns if the plan has none of the problems whose repair the page words otherwise.
+    """
+    problems = [
+        replace(problem, place=f"{file.file_name}, {problem.place}", fix=_fix(problem, file))
+        for file in plan.used
+        for problem in file.problems
+    ]
+    problems += [replace(problem, fix=_fix(problem)) for problem in plan.problems]
+    if any(problem.code in (*FIXES, "what-is-it") for problem in problems):
+        raise InputError([*problems, *(plan.test.problems if plan.test else ())])
+
+
+def _fix(problem: Problem, file: PlannedFile | None = None) -> str:
+    """Returns the repair of a problem in words of the command line."""
+    if problem.code != "what-is-it" or file is None:
+        return FIXES.get(problem.code, problem.fix)
+    kinds = filter(None, (file.sorted.kind, *file.sorted.alternatives))
+    options = [OPTIONS[kind] for kind in kinds if kind in OPTIONS]
+    last = " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
+    this_one = f", this one by {last}" if options else ""
+    return f"{NAME_EACH}{this_one}; or leave it out."
 
 
 def _plan(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakePlan:

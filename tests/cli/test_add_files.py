@@ -57,3 +57,17 @@ def test_a_suggested_threshold_is_said(run: Recdash) -> None:
     assert told in run(*by_option, "--experiment", "All").stderr
     assert told not in run(*by_option, "--experiment", "Liked", "--relevance-threshold", "4").stderr
     assert told in run("evaluate", *by_option[1:]).stderr
+
+
+def test_repairs_name_options_and_not_the_words_of_the_page(run: Recdash) -> None:
+    Path("people.csv").write_text("user_id,group,country\nu1,x,de\nu2,y,at\n")
+    refused = run("add", "--experiment", "Shop", "people.csv", *SHOP)
+    assert refused.exit_code == 2
+    repair = (
+        "Say what each file is by an option instead of FILE arguments, this one by --sessions or "
+        "--user-attributes; or leave it out."
+    )
+    assert repair in refused.stderr
+    assert "'A/B test" not in refused.stderr
+    alone = run("add", "--experiment", "Shop", "als.csv")
+    assert "Add it (what users actually chose later), or name the file by --truth FILE." in alone.stderr

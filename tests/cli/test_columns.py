@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import bookshop
 import pytest
 from terminal import Recdash, as_json
 
@@ -173,3 +176,32 @@ def test_an_ab_test_and_a_bandit_log_are_read_with_their_columns(run: Recdash) -
 @pytest.mark.parametrize("command", ["evaluate", "compare", "add", "online", "ope"])
 def test_every_command_that_reads_tables_explains_the_option(run: Recdash, command: str) -> None:
     assert "--columns ROLE=COLUMN" in run(command, "--help").stdout
+
+
+# ── names that nothing knows, in files given together ────────────────────────────────────────
+
+
+@pytest.fixture
+def shop() -> dict[str, str]:
+    return {name: data.decode() for name, data in bookshop.files(bookshop.UNKNOWN).items()}
+
+
+def test_columns_that_add_knows_by_their_values_are_known_to_evaluate(
+    run: Recdash, shop: dict[str, str]
+) -> None:
+    for name, text in shop.items():
+        Path(name).write_text(text)
+    command = ("evaluate", "--truth", "orders_2026.csv", "--run", "als=als.csv", "--run", "ease=ease.csv")
+    read = run(*command, "--train", "orders_2025.csv", "--metrics", "ndcg@5", "--format", "json")
+    assert read.exit_code == 0, read.stderr
+    assert "note: truth: read as user_id = 'zakaznik', item_id = 'polozka', by the values" in read.stderr
+    named = ("--columns", "user_id=zakaznik,item_id=polozka,run:rank=folge")
+    chosen = run(*command, "--train", "orders_2025.csv", "--metrics", "ndcg@5", "--format", "json", *named)
+    assert json.loads(read.stdout)["scores"] == json.loads(chosen.stdout)["scores"]
+    assert "by the values" not in chosen.stderr
+
+
+def test_a_column_that_values_do_not_tell_stays_a_problem(run: Recdash) -> None:
+    refused = run(*EVALUATE)
+    assert refused.exit_code == 2
+    assert "no item column; found: uid, shelf_no" in refused.stderr
