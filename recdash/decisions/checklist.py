@@ -313,7 +313,7 @@ def _novelty(evidence: Evidence) -> ChecklistItem:
         lift.title == novelty.title and lift.direction == "down" for lift in evidence.online[0].lifts
     )
     gains = [-percent if is_down else percent for percent in percents]
-    state, finding = _fading(*gains, p=novelty.p)
+    state, finding = _fading(gains[0], gains[1], p=novelty.p)
     return ChecklistItem(name, state, f"{finding}: {lifts}.", lines)
 
 
