@@ -29,7 +29,7 @@ def open_points(today: Recommendation, what_ifs: Sequence[WhatIf], *, untested: 
     if evidence.leader is not None and evidence.leader_over_replicates is None:
         once = f"{evidence.name} was trained once"
         points.append(f"{once}: another training run may give another difference.")
-    questions = [small(what_if.question) for what_if in what_ifs if what_if.is_open]
-    if questions:
-        points.append(f"Too few users to tell: {'; '.join(questions)}.")
+    groups = [small(what_if.question).removeprefix("only ") for what_if in what_ifs if what_if.is_open]
+    if groups:
+        points.append(f"Inconclusive with the users there are: {'; '.join(groups)}.")
     return [point for point in points if point]

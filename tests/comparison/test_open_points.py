@@ -27,7 +27,7 @@ def test_candidates_without_a_test_and_open_questions_are_named() -> None:
     open_ = WhatIf("Only new users", "Open: inconclusive (n = 50)", matters=False, is_open=True)
     known = WhatIf("Other k than 10", "Same result", matters=False)
     points = open_points(recommendation(CLEAR, []), [known, open_], untested=UNTESTED)
-    assert points == [UNTESTED, TRAINED_ONCE, "Too few users to tell: only new users."]
+    assert points == [UNTESTED, TRAINED_ONCE, "Inconclusive with the users there are: new users."]
 
 
 def test_a_test_of_the_candidate_leaves_nothing_of_it_to_check() -> None:
