@@ -11,6 +11,8 @@ from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
 from recdash.evaluation.column_choice import TITLES, ColumnsGiven
 from recdash.ingest import Sheet
+from recdash.ingest.id_columns import ITEM_NAMES, SHARED, USER_NAMES, share_of
+from recdash.ingest.looks import Look
 from recdash.ingest.sorting import Context, columns_for, sort_files
 
 
@@ -36,24 +38,46 @@ def columns_by_values(
 ) -> tuple[dict[str, str | Mapping[str, str]], list[Problem]]:
     """Returns ``given`` with the columns that only values tell, and a notice for each table that has some.
 
-    The files are compared as those of an intake are. What the caller said about a role stays.
+    The files are compared as those of an intake are. Users and items must occur in another file: the place of
+    a column alone may mislead. What the caller said about a role stays.
     """
     looks = [ingest.look(file.source, name=file.table) for file in files]
     kinds = {number: file.kind for number, file in enumerate(files)}
+    suggested = [
+        columns_for(file.kind, is_sorted.mapping)
+        for file, is_sorted in zip(files, sort_files(looks, Context(kinds)), strict=True)
+    ]
     columns: dict[str, str | Mapping[str, str]] = dict(given)
     notices = []
-    for file, look, is_sorted in zip(files, looks, sort_files(looks, Context(kinds)), strict=True):
+    for number, (file, look) in enumerate(zip(files, looks, strict=True)):
         own = columns.get(file.table, {})
         said = {} if isinstance(own, str) else own
         of_kind = given.get(TITLES.get(file.kind, file.kind), {})
         stated = {*said, *(() if isinstance(of_kind, str) else of_kind)}
         stated |= {role for role, column in given.items() if column in ("", *look.columns)}
-        mapping = columns_for(file.kind, is_sorted.mapping)
-        by_values = {role: column for role, column in mapping.items() if role not in stated}
-        if by_values:
+        by_values = {role: column for role, column in suggested[number].items() if role not in stated}
+        if by_values and _occur_elsewhere(number, looks, suggested):
             columns[file.table] = {**by_values, **said}
             pairs = ", ".join(f"{role} = '{column}'" for role, column in by_values.items())
             finding = f"read as {pairs}, by the values of these columns"
             fix = "Choose others by --columns if this is wrong."
             notices.append(Problem("columns-by-values", file.table, finding, fix))
     return columns, notices
+
+
+def _occur_elsewhere(number: int, looks: Sequence[Look], suggested: Sequence[Mapping[str, str]]) -> bool:
+    """Returns whether the ids in the suggested columns of a file occur as users, or items, in other files."""
+    for role, names in (("user_id", USER_NAMES), ("item_id", ITEM_NAMES)):
+        if role not in suggested[number]:
+            continue
+        columns = [
+            mapping.get(role) or look.first_of(names) for look, mapping in zip(looks, suggested, strict=True)
+        ]
+        ids = [
+            look.by_name[column].distinct if column in look.by_name else frozenset()
+            for look, column in zip(looks, columns, strict=True)
+        ]
+        others = frozenset().union(*ids[:number], *ids[number + 1 :])
+        if share_of(looks[number].by_name[suggested[number][role]], others) < SHARED:
+            return False
+    return True

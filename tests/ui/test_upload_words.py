@@ -265,9 +265,9 @@ def test_a_variant_is_linked_to_the_only_run_whose_name_has_its_name_as_words() 
 
 
 def test_columns_that_a_test_set_or_a_run_does_not_use_are_named() -> None:
-    text = "user_id,item_id,menge,datum\nu,a,2,2026-09-01\n"
+    text = "user_id,item_id,regal,filiale\nu,a,2,Bonn\n"
     assert words.columns_in_words(planned("truth", text)).endswith(
-        "item_id → item · not used: menge and datum"
+        "item_id → item · not used: regal and filiale"
     )
     wide = "user_id,rec_1,rec_2\nu,a,b\n"
     assert words.columns_in_words(planned("run", wide)) == "user_id → user · rec_1 … rec_2 → item"
