@@ -260,11 +260,11 @@ DUPLICATES_WORDS: Mapping[Duplicates, str] = {
     "keep": "an item that a list repeats counts at each position",
 }
 WHO_COUNTS: Mapping[Users, str] = {
-    "truth": "every user",
-    "both": "users with a list",
-    "judged": "every user in the test set",
+    "truth": "users with a relevant item",
+    "both": "users with a relevant item and a list",
+    "judged": "users in the test set",
     "judged_both": "users in the test set with a list",
-    "run": "every user with a list",
+    "run": "users with a list",
 }
 """Short names of the population rules. These apply to accuracy only; catalogue-level metrics have a parameter
 ``users``.

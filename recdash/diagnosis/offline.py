@@ -167,7 +167,7 @@ def users(evidence: Evidence) -> CheckAnswer:
     parts = (("known users", audience.warm), ("new users", audience.cold))
     bars = tuple(_gain_bar(f"Gain, {label}", part) for label, part in parts if part is not None)
     picture = Picture("Offline gain against the baseline", bars, sign=True)
-    result = Result("users", f"{evaluated} of the users in the test were evaluated; new: {new}", picture)
+    result = Result("users", f"{evaluated} of the users of both variants were evaluated; new: {new}", picture)
     lift = None if isinstance(evidence.lift, Missing) else evidence.lift
     if lift and audience.evaluated and lift.sign * audience.evaluated.sign:
         return _of_both(result, audience.n_both, lift, audience.evaluated)

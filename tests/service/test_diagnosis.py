@@ -227,7 +227,7 @@ def test_users_who_were_not_evaluated_are_counted(tmp_path: Path) -> None:
     tables = {"sessions": sessions({"control": 600, "new": 300}, [*USERS, *(f"n{n}" for n in range(80))])}
     space, test = stored(tmp_path, lists("a"), lists("x"), tables=tables)
     found = answer(explain(space, test), "users")
-    assert found.statistic == "50.0 % of the users in the test were evaluated; lift among them: −50.0 %"
+    assert found.statistic == "50.0 % of the users of both variants were evaluated; lift among them: −50.0 %"
     assert "Among the 80 users who were evaluated and served the lift is −50.0 %" in found.sentence
 
 

@@ -66,7 +66,10 @@ def test_one_run_has_all_its_definitions(workspace: Workspace, shown: Open) -> N
     assert "only's nDCG@5 ranges from 0.214 to 1.000 across libraries" in text
     own = ["only's nDCG@5 is 0.631", METRICS["ndcg"].plain, "recdash: nDCG@5", "across libraries"]
     assert sorted(own, key=text.index) == own  # the definition is read before those of libraries
-    assert "RecTools 0.214 −0.417 66 % lower ndcg(gain=binary, ideal=full) every user n = 20" in text
+    assert (
+        "RecTools 0.214 −0.417 66 % lower ndcg(gain=binary, ideal=full) users with a relevant item n = 20"
+        in text
+    )
     assert [box.label for box in app.selectbox].count("Run") == 1
 
 

@@ -53,6 +53,7 @@ def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open)
     text = seen(shown(m="recall", k="2"))
     assert "known is better for known users and worse for users new to the service" in text
     assert "Change in Recall@2 vs base, 95 % CI, Holm-corrected over 2 differences." in text
+    assert "The row of all users is not corrected." in text
     assert "Filled: significant." in text
     assert "Grey:" not in text  # both segments are large enough
     assert "Known users n = 40 0.50 1.00 ▲ better" in text

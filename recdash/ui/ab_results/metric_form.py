@@ -61,7 +61,7 @@ def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
             format="%g",
             key=f"ab-margin-{key}",
             width=190,
-            help="The smallest drop that matters. A guardrail must rule out a drop beyond it.",
+            help="The largest loss that is acceptable. A larger one breaks the guardrail.",
         )
     return replace(made, direction=direction, role=role, margin=margin / 100 if role == "guardrail" else None)
 

@@ -88,8 +88,8 @@ def no_test() -> None:
     widgets.empty(
         "No A/B test yet",
         "Upload a table with a row per user (variant, and a column for each number such as orders), the "
-        "sessions, the exposures and events, or aggregated results: Results says whether to ship it. The "
-        "demo, an experiment beside yours, shows one.",
+        "sessions, the exposures and events, or aggregated results. Results then says which variant to ship. "
+        "The demo, an experiment beside yours, shows one.",
     )
     with st.container(horizontal=True):
         links.page_button("Upload an A/B test", "upload")

@@ -14,7 +14,7 @@ from recdash.charts.segments import USUAL_WIDTH, Look, SegmentPoint, SegmentRow,
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
-from recdash.formatting.signs import sign_of
+from recdash.formatting.signs import OPEN, sign_of
 from recdash.formatting.wording import CORRECTIONS, cut, listed, lowered, shown
 from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL
 from recdash.online.analysis.segments import Reversal
@@ -127,7 +127,7 @@ def _caption(n_shown: int, rows: Rows) -> str:
     most = f"The {n_shown} largest of {n_all} segments; the table has all. " if n_all > n_shown else ""
     return (
         f"{most}Lift in %, 95 % CI, {CORRECTIONS['bh']}-corrected over all segments and variants; n over all "
-        "variants. Filled: significant. Hollow (=): inconclusive."
+        f"variants. Filled: significant. Hollow ({OPEN}): inconclusive."
     )
 
 

@@ -32,7 +32,7 @@ from recdash.ui.components.widgets import table_html
 
 SUBTITLES = {
     "goal": "what the test should improve",
-    "guardrail": "must rule out a drop beyond the margin",
+    "guardrail": "must not lose more than the margin",
     "other": "for information",
 }
 LONGEST_HEAD = 22
@@ -265,9 +265,9 @@ def _open_question(row: OnlineRow, users: int) -> str:
     """
     if not row.more_users:
         return f"{open_loss(row)} is not ruled out" if row.role == "guardrail" and row.margin else ""
-    needs = f"≈ {brief(row.more_users)} more users"
-    too_small = is_out_of_reach(row.more_users, users)
-    return f"too small to tell: {needs}" if too_small else f"needs {needs}"
+    needs = f"needs ≈ {brief(row.more_users)} more users"
+    too_small = row.role != "guardrail" and is_out_of_reach(row.more_users, users)
+    return f"too small to tell: {needs}" if too_small else needs
 
 
 def values_table(ab_test: AbTest) -> Html:

@@ -31,11 +31,12 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         "Reference candidates to add",
         "Computed from the experiment's own tables: a floor and a ceiling for every comparison.",
     )
+    names = {run.name for run in workspace.runs.all(experiment.id)}
     with st.container(horizontal=True, vertical_alignment="center"):
         wanted = []
         for choice in possible:
             key = f"reference-{choice.name}-{experiment.id}"
-            is_usual = choice.name in USUAL
+            is_usual = choice.name in USUAL and choice.name not in names
             if st.checkbox(choice.label, value=is_usual, key=key, help=choice.meaning):
                 wanted.append(choice.name)
     for line in reasons(left):

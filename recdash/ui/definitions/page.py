@@ -208,8 +208,8 @@ def subtitle(by_preset: PresetsOfRun) -> str:
 def footnote(view: View, by_preset: PresetsOfRun) -> Html:
     """Returns notes on how to read the table, and on what other pages show if they do not use the default."""
     legend = (
-        "Difference: the value minus recdash's default, each over its own users. Every user: all users "
-        "with a relevant item; a user without recommendations counts as 0."
+        "Difference: the value minus recdash's default, each over its own users. Users counted "
+        "without recommendations or a relevant item count as 0."
     )
     reasons = "Why a number is different, not run or not offered: see the list of libraries below."
     unequal = any(row["state"] not in ("own", "equal") for row in by_preset.others)

@@ -23,8 +23,9 @@ MOST_LINES = 12
 DECIMALS = 4
 LETTERS = (
     "$k$: the cutoff; $m$: number of relevant items of the user; $r_j$: rank of the $j$-th hit; $g_j$: its "
-    "relevance; $g^*_i$: that of all relevant items, best first; $L$: the list."
+    "relevance; $g^*_i$: that of all relevant items, best first"
 )
+LIST = "; $L$: the list"
 MISS = html('<span class="rd-muted" aria-label="no hit">○</span>')
 
 
@@ -32,10 +33,10 @@ def print_formula(by_preset: PresetsOfRun, preset: str) -> None:
     """Draws the formula of a preset with its symbols, its parameters and the metric's example."""
     row = by_preset.row(preset)
     definition = define(row["spec"])
-    metric = METRICS[by_preset.metric]
+    metric, text = METRICS[by_preset.metric], formula(definition)
     widgets.section(f"{row['title']}: {by_preset.where}")
-    st.markdown(f"{metric.title}.\n\n$$\n{formula(definition)}\n$$")
-    st.caption(LETTERS)
+    st.markdown(f"{metric.title}.\n\n$$\n{text}\n$$")
+    st.caption(f"{LETTERS}{LIST if '|L|' in text or 'L_u' in text else ''}.")
     hidden = (
         f"The formula shown is the default's. This preset uses {row['spec']}."
         if not is_exact(definition)
@@ -97,8 +98,8 @@ def heading(worked: Worked, chosen: str) -> Html:
     if chosen == "small":
         text = (
             "The list x, a, y, b with k = 5. The relevant items are a (relevance 3), b (1) and c "
-            f"(2), so m\u00a0=\u00a0{worked.m}; the list misses c. Item y was judged not relevant, x was not "
-            "judged."
+            f"(2), so m\u00a0=\u00a0{worked.m}; the list misses c. Of the two that are not relevant, y was "
+            "judged, x was not."
         )
         if reads_train(worked.spec):
             text += (

@@ -81,7 +81,7 @@ their leading zeros, a filtered test set, truncated lists.
 READING: tuple[Article, ...] = (
     Article(
         "interval",
-        "How to read an interval and a p-value",
+        "How to read an interval (95 % CI) and a p-value",
         f"""
 A 95 % confidence interval (CI) is the range of true values that fit the data. If the evaluation were repeated
 with other users of the same kind, 95 of 100 such intervals would contain the true value.
@@ -253,11 +253,11 @@ Twelve checks test known causes, each against the data of this A/B test: chance,
 temporal leakage, users and items that were not evaluated, position bias, served lists that differ from the
 evaluated ones, novelty, label definition, sessions per user, and segments.
 
-- **Supports**: the data show this cause. Open the check for its numbers and what to do.
-- **Rules out**: the data show that this is not the cause.
+- **Possible cause**: the data support this cause. Open the check for its numbers and what to do.
+- **Not the cause**: the data show that this is not the cause.
 - **Inconclusive**: the data are missing or do not decide. Open the check to see which are missing.
 
-A check that supports a cause does not prove it: several causes may act together.
+A possible cause is not proved: several causes may act together.
 """,
     ),
     Article(

@@ -92,11 +92,14 @@ def subtitle(view: View, items: Items) -> str:
     text = f"Hits within k = {view.k}, on items that are relevant to at least one user."
     if items.n_never_shown:
         verb = "is" if items.n_never_shown == 1 else "are"
-        text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} in no list."
+        none = "none of their lists" if len(items.run_ids) < len(view.runs) else "no list"
+        text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} in {none}."
     if len(items.run_ids) > 1 and alone:
         hit_alone = numbers.counted(alone, "item")
-        others = "the other run misses" if len(items.run_ids) == 2 else "no other run shown hits, the most"
-        text += f" {view.short(most)} hits {hit_alone} that {others}."
+        if len(items.run_ids) == 2:
+            text += f" {view.short(most)} hits {hit_alone} that the other run misses."
+        else:
+            text += f" {view.short(most)} has the most unique hits: {hit_alone}."
     return text
 
 

@@ -22,7 +22,7 @@ from recdash.evaluation.slices import BANDED
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.tables import Cell, Number, cell_html, finding, muted, number_columns, text_columns
-from recdash.formatting.wording import count_range, unavailable
+from recdash.formatting.wording import CORRECTIONS, count_range, unavailable
 from recdash.metrics.naming import is_percent, scale_of
 from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
@@ -234,12 +234,26 @@ def show_values(view: View, comparison: SegmentComparison) -> None:
         words += " Counts only the segment's items, and users who have one."
     else:
         words += f" {POPULATION[view.experiment.settings.get('users', 'truth')]}"
+    words += f" {all_users_correction(comparison)}"
     if comparison.by in WARMTH:
         words += f" Known {WARMTH[comparison.by]} have training data, new ones have none."
     widgets.section(f"{comparison.query.where} by segment{unit}", words.strip())
     st.html(values_table(view, comparison))
     why = {(run, cell.why) for (_, run), cell in comparison.cells.items() if cell.why and not cell.n}
     widgets.note(f"– {view.short(run)}: {reason}." for run, reason in sorted(why))
+
+
+def all_users_correction(comparison: SegmentComparison) -> str:
+    """Returns the correction of the row of all users, a family of its own; empty without a difference, and
+    where nothing is corrected.
+    """
+    n_tested = sum(comparison.whole(run).pair is not None for run in comparison.candidates)
+    correction = comparison.query.terms.correction
+    if not n_tested or correction == "off":
+        return ""
+    if n_tested == 1:
+        return "The row of all users is not corrected."
+    return f"The row of all users is {CORRECTIONS[correction]}-corrected over {n_tested} differences."
 
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:

@@ -93,7 +93,7 @@ def subtitle(view: View, tradeoff: TradeOff) -> str:
     corrected = f" ({rule}-corrected over {many(n_tested, 'difference')})" if rule and n_tested > 1 else ""
     worse = f"worse on both, significantly on {listed(paired)}" if by_value else "significantly worse on both"
     crosses = f"Error bars: uncorrected 95 % CI. Dominated: {worse}{corrected}."
-    plain = f"{listed(by_value)}: catalogue-level, no CI."
+    plain = f"{listed(by_value)}: catalogue-level, no CI drawn here."
     dotted = "Dotted line: Pareto front."
     grey = "Grey runs are not tested."
     if len(tradeoff.places) < 2:

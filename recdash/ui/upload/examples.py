@@ -53,7 +53,13 @@ def show() -> None:
         hint = "Recommendations with common mistakes: drop it to see the checks."
         name = "recdash-broken-run.csv"
         widgets.download(
-            "↓ A broken file", _broken_file, name, "text/csv", "broken-file", type="tertiary", help=hint
+            "↓ A broken file, to see its errors",
+            _broken_file,
+            name,
+            "text/csv",
+            "broken-file",
+            type="tertiary",
+            help=hint,
         )
         if workspace().demo.exists():
             with st.popover("Remove the demo", type="tertiary"):

@@ -40,7 +40,10 @@ def finding(view: View) -> str:
         numbers.of_100(round(share * known.n_users), known.n_users)
         for share in (known.hit_rate, max(known.hit_rates))
     )
-    either = "either run" if len(_with_lists(view)) == 2 else "at least one run"
+    n_shown = len(_with_lists(view))
+    either = "either run" if n_shown == 2 else "at least one run"
+    if 1 < n_shown < len(view.runs):
+        either = f"at least one of the {n_shown} chosen runs"
     return f"{together} % of users get a hit from {either}; {best} by itself reaches {alone} %"
 
 
@@ -56,7 +59,7 @@ def _explained(view: View) -> str:
     together, alone = (numbers.three(100 * share) for share in (known.recall, max(known.recalls)))
     return (
         f"Hits within k = {view.k}, {numbers.count(known.n_users)} users. "
-        f"Mean recall: all lists together {together} %, {best} by itself {alone} %."
+        f"Mean recall: their lists together {together} %, {best} by itself {alone} %."
     )
 
 
@@ -92,7 +95,7 @@ def _notes(view: View, rows: list[Row]) -> Html:
         f"RBO: rank-biased overlap of whole lists, 1 = same list (p = 0.9, {RBO_SOURCE}). "
         f"Means over n users with both lists{_sampled(rows)}."
     )
-    hits = f"Hits won: {base} misses them. Hits lost: only {base} finds them."
+    hits = f"Hits won: {base} misses them, the run does not. Hits lost: {base} finds them, the run does not."
     return html(
         '<div class="rd-note"><p>{alike}</p><p>{hits} {items}</p></div>',
         alike=alike,
