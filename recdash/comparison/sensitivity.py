@@ -381,7 +381,7 @@ def _most_unlike_slice(
     is_open = word == "not settled" and not part.pair.is_identical
     question, params = f"Only {slice_words(part)}", (("s", f"{part.by}={part.value}"),)
     if named and not is_open:
-        answer, matters = _within_slice(today, part.pair)
+        answer, matters = _within_slice(today, part.pair, opened=opened)
         return WhatIf(question, answer, matters, params)
     finding = f"Open: {shown(word)}" if is_open and opened else capital(shown(word))
     if part.pair.is_identical:
@@ -391,17 +391,20 @@ def _most_unlike_slice(
     return WhatIf(question, answer, matters, params, is_open)
 
 
-def _within_slice(today: Recommendation, pair: Pair) -> tuple[str, bool]:
+def _within_slice(today: Recommendation, pair: Pair, *, opened: bool) -> tuple[str, bool]:
     """Returns what a slice with a known finding would change, such as ``Changes: keep Popular (equal for
     every user, n = 110)``, and whether it would.
 
     Where the candidate is not better there is no reason to leave the baseline. Where data are too few to
-    recommend anything, any finding changes that.
+    recommend anything, any finding changes that. Of several candidates, only the one in question was compared
+    in the slice, so that another may be better there; older reports say to keep the baseline all the same.
     """
     base, n_users = today.evidence.base, numbers.count(pair.paired.n)
     is_better = pair.judged.word == "better"
     if today.action == "collect data" or is_better == (today.action == "keep"):
-        change = f"{today.evidence.name} is better than {base}" if is_better else f"keep {base}"
+        change = f"{today.evidence.name} is {'better' if is_better else 'no better'} than {base}"
+        if not is_better and (len(today.cases) == 1 or not opened):
+            change = f"keep {base}"
         why = "" if is_better else f"{_WITHIN.get(pair.words, pair.words)}, "
         return f"Changes: {change} ({why}n = {n_users})", True
     return f"Same result ({_WITHIN.get(pair.words, pair.words)}, n = {n_users})", False

@@ -766,6 +766,23 @@ def test_other_metrics_count_the_users_that_the_primary_metric_names() -> None:
     assert {pair.judged.word for _, pair in older.evidence.metrics} == {"worse"}
 
 
+def test_a_slice_answers_for_the_candidate_in_question_where_there_are_several() -> None:
+    """Tower, with a risk, is better for new users too: the baseline is not the one to keep for them."""
+    same = np.where(np.arange(N) < 50, BASE, CLEAR)
+    source = Table({"Popular": BASE, "ALS": same, "Tower": CLEAR}, cuts=[part("New users", np.r_[:50])])
+    query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
+    decided = recommend(source, compare(source, query))
+    of_als = replace(
+        decided, evidence=decided.cases[[case.name for case in decided.cases].index("ALS")].evidence
+    )
+    answers = {
+        opened: questions(changes(source, of_als, depth=10, users="truth", opened=opened))["Only new users"]
+        for opened in (True, False)
+    }
+    assert answers[True] == "Changes: ALS is no better than Popular (equal for every user, n = 50)"
+    assert answers[False] == "Changes: keep Popular (equal for every user, n = 50)"
+
+
 def test_a_slice_in_which_all_users_score_the_same_asks_for_no_more_users() -> None:
     same = np.where(np.arange(N) < 50, BASE, CLEAR)
     source = Table({"Popular": BASE, "ALS": same}, cuts=[part("New users", np.r_[:50])])

@@ -51,7 +51,7 @@ def test_what_changes_the_recommendation_comes_first_and_says_to_what(reports: d
     (answers,) = [part for part in section.parts if isinstance(part, Answers)]
     first = answers.items[0]
     assert (first.question, first.answer, first.matters) == (
-        "Only known users", "Changes: keep popular (equal for every user, n = 30)", True,
+        "Only known users", "Changes: als is no better than popular (equal for every user, n = 30)", True,
     )  # fmt: skip
 
 
