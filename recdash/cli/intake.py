@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.cli.options import linked_runs, run_ids, run_named, tell
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
+from recdash.formatting.wording import listed
 
 if TYPE_CHECKING:
     from recdash.service import Workspace
@@ -94,8 +95,7 @@ def _fix(problem: Problem, file: PlannedFile | None = None) -> str:
         return FIXES.get(problem.code, problem.fix)
     kinds = filter(None, (file.sorted.kind, *file.sorted.alternatives))
     options = [OPTIONS[kind] for kind in kinds if kind in OPTIONS]
-    last = " or ".join(filter(None, [", ".join(options[:-1]), *options[-1:]]))
-    this_one = f", this one by {last}" if options else ""
+    this_one = f", this one by {listed(options, joint='or')}" if options else ""
     return f"{NAME_EACH}{this_one}; or leave it out."
 
 

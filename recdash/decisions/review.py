@@ -115,7 +115,7 @@ class Decision(AboutSubject):
         if self.outcome == "inconclusive":
             return f"{self.label} on {all_of_them}"
         if self.outcome == "do not ship":
-            return f"{self.label} {' or '.join(names) if is_short else f'any of {all_of_them}'}"
+            return f"{self.label} {listed(names, joint='or') if is_short else f'any of {all_of_them}'}"
         return f"{self.label} {all_of_them}"
 
     @property

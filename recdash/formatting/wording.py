@@ -98,13 +98,13 @@ def long_day(when: datetime) -> str:
     return f"{when.day} {when:%B %Y}"
 
 
-def listed(names: Sequence[str], most: int | None = None) -> str:
+def listed(names: Sequence[str], most: int | None = None, *, joint: str = "and") -> str:
     """Returns the names joined, such as ``a, b and c``; of more than ``most`` the first ones and how many
-    more there are: ``a, b, c and 2 more``.
+    more there are: ``a, b, c and 2 more``. ``joint`` is the word before the last.
     """
     if most is not None and len(names) > most:
         names = [*names[:most], f"{len(names) - most} more"]
-    return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
+    return f" {joint} ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 
 def cut(text: str, longest: int) -> str:

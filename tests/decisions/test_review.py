@@ -198,6 +198,7 @@ def test_a_decision_knows_whom_it_is_about_and_by_what(journal: Journal) -> None
     [
         ("do not ship", ["sasrec"], "Don't ship sasrec"),
         ("do not ship", ["sasrec", "als"], "Don't ship sasrec or als"),
+        ("do not ship", ["a", "b", "c"], "Don't ship a, b or c"),
         ("do not ship", ["a", "b", "c", "d"], "Don't ship any of 4 candidates"),
         ("inconclusive", ["sasrec", "als"], "Inconclusive on sasrec and als"),
         ("inconclusive", ["a", "b", "c", "d"], "Inconclusive on 4 candidates"),
