@@ -20,6 +20,7 @@ from recdash.errors import NotFound
 from recdash.formatting.signs import former_sign, sign_of
 from recdash.formatting.tables import Word, finding
 from recdash.metrics import define
+from recdash.metrics.naming import lower_is_better
 from recdash.report.document import (
     AGREEMENT_WORDING,
     ANSWERS_WORDING,
@@ -31,6 +32,7 @@ from recdash.report.document import (
     WORDING,
     RunLook,
 )
+from recdash.service.frames import in_order
 from recdash.service.question import Question
 
 if TYPE_CHECKING:
@@ -319,10 +321,15 @@ class ReportContext:
         return next((test for test in tests if test.id == self.question.test), None)
 
     def scores(self, *metrics: str) -> pd.DataFrame:
-        """Returns the scoreboard of the question's runs at its k: see ``Scores.scoreboard``."""
-        return self.workspace.scores.scoreboard(
-            self.query.shown, list(metrics), self.query.k, self.query.scope
-        )
+        """Returns the scoreboard of the question's runs at its k: see ``Scores.scoreboard``.
+
+        In older reports only error metrics have the least value first.
+        """
+        query = self.query
+        scores = self.workspace.scores.scoreboard(query.shown, list(metrics), query.k, query.scope)
+        if self.wording > RISKS_WORDING or scores.empty:
+            return scores
+        return in_order(scores, metrics[0], least_first=lower_is_better(metrics[0]))
 
     def looks(self) -> tuple[RunLook, ...]:
         """Returns how the question's runs, and other runs that the A/B test served, are named and drawn."""

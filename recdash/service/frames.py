@@ -12,7 +12,7 @@ from recdash.domain.hits import Hits
 from recdash.domain.records import Run
 from recdash.domain.results import Curve, UserValues
 from recdash.metrics import check_k
-from recdash.metrics.naming import lower_is_better
+from recdash.metrics.naming import less_is_wanted
 
 if TYPE_CHECKING:
     from recdash.evaluation.scoring import SliceScores
@@ -51,9 +51,14 @@ def score_rows(
     frame = pd.DataFrame(rows, columns=["run_id", "run", "metric", "value", "std_error", "n_users"])
     if frame.empty:
         return frame
-    first = frame[frame["metric"] == metrics[0]].set_index("run_id")["value"]
-    worst_last = frame["run_id"].map(first) * (1 if lower_is_better(metrics[0]) else -1)
-    return frame.iloc[np.argsort(worst_last.to_numpy(), kind="stable")].reset_index(drop=True)
+    return in_order(frame, metrics[0], least_first=less_is_wanted(metrics[0]))
+
+
+def in_order(scores: pd.DataFrame, metric: str, *, least_first: bool) -> pd.DataFrame:
+    """Returns the rows of a scoreboard with the runs in the order of their values of the metric."""
+    values = scores[scores["metric"] == metric].set_index("run_id")["value"]
+    keys = scores["run_id"].map(values) * (1 if least_first else -1)
+    return scores.iloc[np.argsort(keys.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
 def slice_rows(scores: Iterable[tuple[Run, str, Sequence[SliceScores]]], k: int) -> pd.DataFrame:

@@ -227,3 +227,17 @@ def test_names_are_shown_as_text(workspace: Workspace, shown: Open) -> None:
     assert "&lt;img" in " ".join(str(one.proto.body) for one in app.get("html"))
     assert "<img" not in " ".join(str(one.proto.body) for one in app.get("html"))
     assert all("<img" not in chart.proto.spec for chart in app.get("plotly_chart"))
+
+
+@pytest.mark.parametrize(("page", "asked"), [("tradeoffs", "axes"), ("metric-vs-k", "ms")])
+@pytest.mark.usefixtures("films")
+def test_a_metric_that_a_link_names_twice_counts_once(open_page: Open, page: str, asked: str) -> None:
+    app = open_page(page, **{asked: "ndcg~ndcg~recall"})
+    assert app.multiselect(key=f"choice-{asked}").value == ["ndcg", "recall"]
+
+
+@pytest.mark.usefixtures("films")
+def test_the_run_with_the_least_gini_is_the_best(open_page: Open) -> None:
+    """Of the 162 items broad shows most."""
+    assert "broad has the best Gini" in said(open_page("leaderboard", m="gini"))
+    assert "broad leads from k = 2" in said(open_page("metric-vs-k", m="gini"))

@@ -412,7 +412,7 @@ def search(
 def several(label: str, name: str, options: Mapping[str, str], default: Sequence[str]) -> list[str]:
     """Draws a multiselect and returns its values, which the URL keeps as ``name``, joined by ``~``."""
     wanted = state.params().get(name, state.SEPARATOR.join(default)).split(state.SEPARATOR)
-    values = [slug for slug in wanted if slug in options]
+    values = [slug for slug in dict.fromkeys(wanted) if slug in options]
     st.multiselect(
         label, **titled(options), **bound_to_url(name, f"choice-{name}", values, state.SEPARATOR.join)
     )

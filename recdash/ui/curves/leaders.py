@@ -9,7 +9,7 @@ import streamlit as st
 from recdash.charts.leaders_by_k import Stretch, in_words, leader_strip, stretches
 from recdash.comparison.headlines import EQUAL, some
 from recdash.metrics import define
-from recdash.metrics.naming import has_k, lower_is_better, metric_at, metric_title
+from recdash.metrics.naming import has_k, less_is_wanted, metric_at, metric_title
 from recdash.ui.app import cached
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -32,7 +32,7 @@ def first_at(view: View, metric: str) -> First:
 
 def _first_by_value(view: View, metric: str, ks: Sequence[int]) -> First:
     curves = page.gather(view, (metric,)).dropna(subset=["k", "value"])
-    sign, compared = -1 if lower_is_better(metric) else 1, set(view.verdict_query.shown)
+    sign, compared = -1 if less_is_wanted(metric) else 1, set(view.verdict_query.shown)
     values: dict[int, dict[str, float]] = {k: {} for k in ks}
     columns = (curves[name].tolist() for name in ("k", "run_id", "value"))
     for k, run_id, value in zip(*columns, strict=True):
