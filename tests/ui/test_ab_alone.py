@@ -11,10 +11,12 @@ from app_pages import Open, at_once, markup, press, said, turn_to
 from shop_tests import USERS, orders_of, shop_test
 from streamlit.testing.v1 import AppTest
 
+from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.online import OnlineRules
 from recdash.report.reports import Reports
 from recdash.service import Workspace
+from recdash.ui.app import current_user
 from recdash.ui.components import lift_words
 
 open_page = at_once
@@ -310,3 +312,12 @@ def test_the_form_of_metrics_that_settings_opened_is_closed_once_the_person_left
     turn_to(app, "overview")
     app = turn_to(app, "ab_results")
     assert not is_open(app)
+
+
+def test_viewers_read_the_rules_of_a_test_without_a_button_that_changes_them(
+    shop: OnlineTest, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current_user, "reader", lambda: Person("bob", "viewer"))
+    app = open_page("settings", e=shop.experiment)
+    assert [info.value for info in app.info] == ["Only editors can change these rules."]
+    assert "Change under A/B results" not in [button.label for button in app.button]

@@ -105,7 +105,9 @@ def _without_runs(view: View) -> None:
         ("Planned sample size", many(planned, "user") if planned else "none"),
     ]
     widgets.table(text_columns("Rule", "Value"), rules)
-    if st.button("Change under A/B results", type="primary", key="go-ab"):
+    if not state.workspace().person.may("editor"):
+        st.info(ONLY_EDITORS)
+    elif st.button("Change under A/B results", type="primary", key="go-ab"):
         state.choose(t=newest.id)
         st.session_state["recdash.ab-change-metrics"] = True
         links.go("ab-results")

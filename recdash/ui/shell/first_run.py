@@ -50,8 +50,9 @@ HEADING = "Which recommender should you ship?"
 LEAD = "recdash answers from offline runs and A/B tests, and says what speaks against its answer."
 LOAD = "A baseline, four candidates and an A/B test of a film service. Remove it again under Add data."
 ADD = (
-    "A test set (what users chose later) and the recommendations of one or more candidates. Or only an A/B "
-    "test: one CSV with a row per user, the variant, and a column for each number, such as orders."
+    "A test set (what users chose later) and the recommendations of two runs or more, one of them the "
+    "baseline. Or only an A/B test: one CSV with a row per user, the variant, and a column for each number, "
+    "such as orders."
 )
 NO_DATA = "No data yet"
 STARTS = ("overview", "experiments")

@@ -54,7 +54,7 @@ PURPOSES: Mapping[str, Purpose] = {
         "compares the value of one metric as different libraries define it",
         ONE_RUN,
     ),
-    "settings": Purpose("sets what decides: the primary metric, the margin and the guardrails", TWO_RUNS),
+    "settings": Purpose("sets what decides: the primary metric, the margin and the guardrails", ANY),
     "runs": Purpose("lists what was uploaded, to rename, archive or delete it", ANY),
 }
 """Address of the tab → its purpose; of every tab that shows stored numbers."""
