@@ -39,7 +39,7 @@ from recdash.ingest.columns import (
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.layouts import blocks_of, layout_of, separator_of
 from recdash.ingest.list_faults import rank_conflicts
-from recdash.ingest.score_values import are_apart, may_be_scores
+from recdash.ingest.row_order import may_rank
 from recdash.ingest.translated_names import contradicted_roles
 from recdash.ingest.values import ColumnCheck, Findings, is_missing, is_text, read_floats, read_ids, read_text
 from recdash.ingest.values import plain as decoded
@@ -452,8 +452,8 @@ def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder
     """Returns the ``columns`` of a run in file order, after looking for scores that are not read.
 
     It has a problem if columns are named like scores, and a notice if several columns have decimal numbers.
-    If the rows of a list are not together, the file orders nothing: the only column whose values may be
-    scores orders the lists; whole numbers, or several such columns, are a problem.
+    If the rows are neither together nor in order of their positions, any column of numbers whose name is
+    unknown is a problem, since it may hold scores or ranks.
     """
     if known_order.order == "file" or layout_of(raw, columns) != "rows":
         return columns
@@ -468,49 +468,24 @@ def _with_unread_scores(raw: RawTable, columns: Columns, known_order: KnownOrder
         template = "no column is called score or rank, and {} may hold scores of the items"
         problem = _unread_scores(like_scores, template)
         return replace(columns, families=(*columns.families, ",".join(like_scores)), problems=(problem,))
-    by_values = _scores_by_values(raw, columns, [column for column in numbers if not is_known(column)])
-    if len(by_values) == 1 and by_values[0] in broken:
-        return _ordered_by_values(columns, by_values[0])
-    if by_values:
-        template = "the rows of a user are not together, and {} may hold the scores that order them"
-        return replace(columns, problems=(_unread_scores(by_values, template),))
+    unknown = [column for column in numbers if not is_known(column)]
+    if unknown and not may_rank(*_first_codes(raw, columns)):
+        return replace(columns, problems=(_unordered_rows(unknown),))
     if len(broken) < 2:
         return columns
     notice = _unread_scores(broken, "the lists are in file order; {} hold numbers that are not read")
     return replace(columns, notices=(*columns.notices, notice))
 
 
-def _scores_by_values(raw: RawTable, columns: Columns, numbers: Sequence[str]) -> list[str]:
-    """Returns the columns that may hold scores by their values; none if the file may order the lists.
-
-    The file may order them if the rows of a list are together, or if the values of a column fall along each
-    list, as in a file sorted by rank.
-    """
-    scores = []
-    for column in numbers:
-        list_code, item_code, values = _first_rows(raw, columns, ["score"], {"score": column})
-        if "score" not in values or not are_apart(list_code):
-            return []
-        if not may_be_scores(list_code, item_code, values["score"]):
-            continue
-        order = np.argsort(list_code, kind="stable")
-        falls, rises = _steps(list_code[order], values["score"][order])
-        if falls >= CLEAR * (falls + rises):
-            return []
-        scores.append(column)
-    return scores
-
-
-def _ordered_by_values(columns: Columns, score: str) -> Columns:
-    """Returns ``columns`` with the score that only its values suggest, and a notice of it."""
+def _unordered_rows(numbers: Sequence[str]) -> Problem:
+    """Returns the problem of rows whose order is no ranking, beside columns of numbers."""
+    first = numbers[0]
     finding = (
-        "orders the lists, highest first: the rows of a user are not together, and no other column of "
-        "numbers differs between the items of a user"
+        "the rows of a user are neither together nor in order of their positions, and "
+        f"{listed(numbers)} may hold the scores or ranks"
     )
-    fix = f"To order otherwise{CHOOSE}: score= for file order, or score=NAME for another column."
-    notice = Problem("score-by-values", f"column '{score}'", finding, fix)
-    notices = [own for own in columns.notices if own.code != "file-order"]
-    return replace(columns, mapping={**columns.mapping, "score": score}, notices=(*notices, notice))
+    fix = f"Choose{CHOOSE}: score={first} or rank={first} to order by it, score= for file order."
+    return Problem("unread-scores", "columns", finding, fix)
 
 
 def _unread_scores(scores: Sequence[str], says: str) -> Problem:
@@ -727,40 +702,47 @@ def _first_values(
 ) -> tuple[Ints, dict[str, Floats]]:
     """Returns each row's list as a code, and role → numbers, for the first rows; rows of a list are together.
 
-    See ``_first_rows``.
+    ``instead`` maps roles to other columns. Both are empty if the values cannot be read; the error is then
+    reported when the whole file is read.
     """
-    list_code, _, values = _first_rows(raw, columns, roles, instead)
+    chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
+    values: dict[str, Floats] = {}
+    list_code: Ints = np.zeros(0, dtype=np.int64)
+    try:
+        arrays = _first_arrays(raw, chosen, roles)
+        for role in roles:
+            if role in arrays:
+                floats = read_floats(arrays[role], _check(role, raw), "a number", "")
+                values[role] = np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
+        if values:
+            list_code = _codes_of_lists(arrays, raw)
+    except (UploadError, pa.ArrowException):
+        return np.zeros(0, dtype=np.int64), {}
     order = np.argsort(list_code, kind="stable")
     return list_code[order], {role: numbers[order] for role, numbers in values.items()}
 
 
-def _first_rows(
-    raw: RawTable, columns: Columns, roles: Sequence[str], instead: Mapping[str, str] | None = None
-) -> tuple[Ints, Ints, dict[str, Floats]]:
-    """Returns each row's list and its item as codes, and role → numbers, for the first rows in file order.
+def _first_codes(raw: RawTable, columns: Columns) -> tuple[Ints, Ints]:
+    """Returns each row's list and its item as codes, for the first rows in file order.
 
-    ``instead`` maps roles to other columns. All are empty if the values cannot be read; the error is then
-    reported when the whole file is read.
+    Both are empty if the values cannot be read; the error is then reported when the whole file is read.
     """
-    chosen = replace(columns, mapping={**columns.mapping, **(instead or {})})
-    needed = ["user_id", "item_id", *OF_A_LIST, *roles]
-    values: dict[str, Floats] = {}
-    nothing: Ints = np.zeros(0, dtype=np.int64)
-    list_code, item_code = nothing, nothing
     try:
-        blocks = blocks_of(raw, chosen, layout_of(raw, chosen), needed, ["user_id", "item_id"], Findings())
-        block = next(blocks, None)
-        arrays = {} if block is None else block.columns
-        for role in roles:
-            if role in arrays:
-                floats = read_floats(arrays[role].slice(0, LOOKED_AT), _check(role, raw), "a number", "")
-                values[role] = np.asarray(pc.fill_null(floats, np.nan), dtype=np.float64)
-        if values:
-            list_code = _codes_of_lists(arrays, raw)
-            item_code = _codes(read_ids(arrays["item_id"].slice(0, LOOKED_AT), _check("item_id", raw)))
+        arrays = _first_arrays(raw, columns, ())
+        if arrays:
+            item_code = _codes(read_ids(arrays["item_id"], _check("item_id", raw)))
+            return _codes_of_lists(arrays, raw), item_code
     except (UploadError, pa.ArrowException):
-        return nothing, nothing, {}
-    return list_code, item_code, values
+        pass
+    return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+
+
+def _first_arrays(raw: RawTable, columns: Columns, roles: Sequence[str]) -> dict[str, pa.Array]:
+    """Returns role → values of the first rows, for the ids and ``roles``; empty for a file without rows."""
+    needed = ["user_id", "item_id", *OF_A_LIST, *roles]
+    blocks = blocks_of(raw, columns, layout_of(raw, columns), needed, ["user_id", "item_id"], Findings())
+    block = next(blocks, None)
+    return {} if block is None else {role: own.slice(0, LOOKED_AT) for role, own in block.columns.items()}
 
 
 def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
@@ -768,9 +750,9 @@ def _codes_of_lists(arrays: Mapping[str, pa.Array], raw: RawTable) -> Ints:
 
     Rows of the same user, candidate, and fold or seed have the same code.
     """
-    codes = _codes(read_ids(arrays["user_id"].slice(0, LOOKED_AT), _check("user_id", raw)))
+    codes = _codes(read_ids(arrays["user_id"], _check("user_id", raw)))
     for role in [role for role in OF_A_LIST if role in arrays]:
-        own = _codes(read_text(arrays[role].slice(0, LOOKED_AT), _check(role, raw)))
+        own = _codes(read_text(arrays[role], _check(role, raw)))
         codes = codes * (int(own.max(initial=0)) + 1) + own
     return codes
 

@@ -80,7 +80,6 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "file-order": NoticeRule("The order of the rows is the ranking.", _map("rank=NAME or score=NAME")),
     "unread-scores": NoticeRule("The order of the rows is the ranking.", SCORE),
     "empty-scores": NoticeRule("The column is not read.", SCORE),
-    "score-by-values": NoticeRule("The column orders the lists, highest first.", SCORE),
     "two-scores": NoticeRule("One of the columns orders the lists.", SCORE),
     "distance": NoticeRule("The smallest value is the best.", _map("score=NAME if the largest is best")),
     "ranks-run-down": NoticeRule("Rank 1 is the best.", _map("score=NAME if the largest is best")),
@@ -112,7 +111,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     ),
     "framed-table": NoticeRule("The lines of the frame are not read.", "Export CSV."),
     "footer": NoticeRule("The last line is not read.", "Write the line between quotes if it is a row."),
-    "comments": NoticeRule("The comments are not read.", "Write the header line above them."),
+    "comments": NoticeRule("The lines above the table are not read.", "Write the header line above them."),
     "header-again": NoticeRule("The repeated header lines are not read.", "Write the header once."),
     "json-envelope": NoticeRule("The list of rows in the document is read.", "Write that list alone."),
     # ids

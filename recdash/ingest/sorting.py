@@ -165,8 +165,6 @@ def _interactions(
             sorted_files[number] = _of_one_length("truth" in taken or len(files) > 1)
         elif number in unnamed and (reason := _like_candidates(file, [*unnamed.values()], candidates)):
             sorted_files[number] = _taken("run", "likely", reason)
-        elif number not in sorted_files and {"truth", "train"} <= taken and file.score_by_values():
-            sorted_files[number] = _scored(str(file.score_by_values()))
     left = [number for number in range(len(files)) if number not in sorted_files]
     if are_runs_only:
         reason = f"{PAIRS}: lists in file order, or a table that the experiment has already."
@@ -186,12 +184,6 @@ def _kind_by_name(file: FileFacts) -> TableKind | None:
     """Returns the kind of interactions in the file's name; None if the name says none, or both."""
     truth, train = file.name_contains(TEST_WORDS), file.name_contains(TRAIN_WORDS)
     return None if truth == train else "truth" if truth else "train"
-
-
-def _scored(score: str) -> SortedFile:
-    """Returns a run beside a test set and training data, whose score only the values tell."""
-    reason = f"'{score}' differs between the items of each user, as a score does."
-    return SortedFile("run", "likely", (reason,), ("truth", "train"))
 
 
 def _like_candidates(file: FileFacts, unnamed: Sequence[FileFacts], candidates: Candidates) -> str:

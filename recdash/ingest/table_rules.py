@@ -42,7 +42,6 @@ from recdash.ingest.columns import (
 )  # fmt: skip
 from recdash.ingest.id_columns import IdColumns, are_positions, is_attributes
 from recdash.ingest.looks import Look
-from recdash.ingest.score_values import may_be_scores
 
 Confidence = Literal["sure", "likely", "unsure"]
 MOST_VARIANTS = 10
@@ -143,19 +142,12 @@ class FileFacts:
         cells = [column for column in texts if holding(values[column]) == "list"]
         return sorted([*self.look.lists, *cells], key=lambda column: column != self.item)
 
-    def holds_names(self, column: str) -> bool:
-        """Returns True if several values of the column are names of other files, as of candidates."""
-        return len(self.look.by_name[column].distinct & self.names_of_others) > 1
+    def holds_variants(self, column: str) -> bool:
+        """Returns True if several values of the column are names of other files, as of candidates in a test.
 
-    def score_by_values(self) -> str | None:
-        """Returns the only column of decimals that may be the scores of lists; None without one."""
-        if self.user is None or self.item is None:
-            return None
-        list_code, item_code = (self.look.by_name[column].codes for column in (self.user, self.item))
-        looks = [self.look.by_name[column] for column in self.unnamed()]
-        scores = [own.name for own in looks if may_be_scores(list_code, item_code, own.numbers)]
-        is_single = len(scores) == 1 and not self.look.by_name[scores[0]].is_whole
-        return scores[0] if is_single else None
+        Beside a column of items they are the candidates of a run.
+        """
+        return self.item is None and len(self.look.by_name[column].distinct & self.names_of_others) > 1
 
     def name_contains(self, words: Sequence[str]) -> bool:
         """Returns True if the file's name contains one of the words."""
@@ -227,7 +219,7 @@ def _variant(facts: FileFacts) -> str | None:
     columns = [named] if named else [column for column in facts.others if column not in facts.look.lists]
     for column in columns:
         values = facts.look.by_name[column].distinct
-        is_told = named is not None or facts.look.by_name[column].has_variants or facts.holds_names(column)
+        is_told = named is not None or facts.look.by_name[column].has_variants or facts.holds_variants(column)
         if 2 <= len(values) <= MOST_VARIANTS and is_told and column not in facts.look.lists:
             return column
     return None
@@ -254,7 +246,7 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
     numbers = [column.name for column in free if column.is_number and not column.is_time]
     # a column called group, or values a and b, may be an attribute of users too
     is_clear = values.has_sure_variants or (is_named and plain(variant) != "group")
-    is_clear = is_clear or facts.holds_names(variant)
+    is_clear = is_clear or facts.holds_variants(variant)
     has_results_only = is_named and len(numbers) == len(free) and any(plain(n) in RESULTS for n in numbers)
     is_clear = is_clear or has_results_only
     if not is_clear and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:

@@ -455,41 +455,62 @@ def shuffled(*names: str, users: int = 6, items: int = 8) -> bytes:
     return "\n".join([f"user_id,item_id,preis,sterne,tag,{','.join(names)}", *lines]).encode()
 
 
-def test_shuffled_rows_are_ordered_by_the_only_column_that_may_hold_scores() -> None:
-    table = shuffled("punkte")
-    (run,) = runs_of(table)
-    assert run.mapping["score"] == "punkte"
-    (notice,) = [notice for notice in run.notices if notice.code == "score-by-values"]
-    assert notice.place == "column 'punkte'"
-    assert "highest first" in notice.found
-    assert "file-order" not in codes(run)
-    (by_file,) = runs_of(table, mapping={"score": ""})
-    assert (by_file.has_score, "file-order" in codes(by_file)) == (False, True)
+def test_shuffled_rows_are_refused_with_the_names_of_all_unknown_numbers() -> None:
+    said = refused(shuffled("punkte"))
+    assert "neither together nor in order of their positions" in said
+    assert "preis, sterne, punkte may hold the scores or ranks" in said
+    assert "score=preis or rank=preis to order by it" in said
+    assert "score= for file order" in said
+    for chosen in ({"mapping": {"score": ""}}, {"order": "file"}):
+        (by_file,) = runs_of(shuffled("punkte"), **chosen)
+        assert (by_file.has_score, "file-order" in codes(by_file)) == (False, True)
+    (by_score,) = runs_of(shuffled("punkte"), mapping={"score": "punkte"})
+    assert by_score.has_score
 
 
-def test_decimal_commas_are_scores_too() -> None:
-    (run,) = runs_of(shuffled("punkte").replace(b",", b";").replace(b".", b","))
-    assert run.mapping["score"] == "punkte"
+def test_decimal_commas_are_numbers_too() -> None:
+    assert "punkte may hold" in refused(shuffled("punkte").replace(b",", b";").replace(b".", b","))
 
 
-def test_shuffled_rows_with_several_such_columns_are_refused_with_their_names() -> None:
-    said = refused(shuffled("punkte", "guete"))
-    assert "the rows of a user are not together, and punkte, guete may hold the scores" in said
-    assert "score=punkte to order by it" in said
+def test_shuffled_rows_without_unknown_numbers_stay_in_file_order_with_a_notice() -> None:
+    lines = [b",".join(line.split(b",")[:2]) for line in shuffled("punkte").split(b"\n")]
+    (run,) = runs_of(b"\n".join(lines))
+    assert (run.has_score, "file-order" in codes(run)) == (False, True)
 
 
-def test_rows_of_a_list_together_and_files_sorted_by_rank_stay_in_file_order() -> None:
+def test_rows_of_a_list_together_stay_in_file_order() -> None:
     by_user = sorted(shuffled("punkte").decode().split("\n")[1:])
-    head = b"user_id,item_id,preis,sterne,tag,punkte\n"
-    (run,) = runs_of(head + "\n".join(by_user).encode())
+    (run,) = runs_of(b"user_id,item_id,preis,sterne,tag,punkte\n" + "\n".join(by_user).encode())
     assert not run.has_score
-    by_rank = [
-        f"u{user},i{(user + rank) % 7},1,1,2026-09-01,{9 - rank}.5{user}"
-        for rank in range(4)
-        for user in range(6)
+
+
+@pytest.mark.parametrize("name", ["latency_ms", "preis", "km", "computed_at"])
+def test_rows_position_by_position_stay_in_file_order_whatever_numbers_stand_beside(name: str) -> None:
+    draw = random.Random(1)
+    lists = {f"u{user}": draw.sample(range(50), 10) for user in range(60)}
+    rows = [(user, items[place]) for place in range(10) for user, items in lists.items()]
+    values = [
+        f"{1.7e9 + n * draw.random():.3f}" if name == "computed_at" else f"{draw.random():.2f}"
+        for n in range(600)
     ]
-    (run,) = runs_of(head + "\n".join(by_rank).encode())
-    assert not run.has_score
+    lines = [f"{user},i{item},{value}" for (user, item), value in zip(rows, values, strict=True)]
+    (run,) = runs_of("\n".join([f"user_id,item_id,{name}", *lines]).encode())
+    assert (run.has_score, "file-order" in codes(run)) == (False, True)
+    assert [item for user, item in lists_of(run) if user == "u0"] == [f"i{item}" for item in lists["u0"]]
+
+
+@pytest.mark.parametrize("values", ["grades", "places", "times"])
+def test_numbers_of_another_kind_never_order_shuffled_rows(values: str) -> None:
+    draw = random.Random(2)
+    rows = [(user, place) for user in range(40) for place in range(5)]
+    draw.shuffle(rows)
+    written = {
+        "grades": lambda _: f"{draw.randint(1, 10) / 2}",
+        "places": lambda place: f"{place / 10}",
+        "times": lambda _: f"{1.7e9 + draw.random():.3f}",
+    }[values]
+    lines = [f"u{user},i{(user + place) % 30},{written(place)}" for user, place in rows]
+    assert "sterne2 may hold" in refused("\n".join(["user_id,item_id,sterne2", *lines]).encode())
 
 
 def test_one_score_under_a_longer_name_is_asked_about() -> None:

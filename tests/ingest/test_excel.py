@@ -9,7 +9,7 @@ import pytest
 from workbook import sheet, workbook
 
 from recdash.errors import UploadError
-from recdash.ingest import Limits, Sheet, look, preview, read_recommendations, read_upload
+from recdash.ingest import Limits, Sheet, look, preview, read_recommendations, read_upload, sheets
 
 TRUTH = [
     ["user_id", "item_id", "rating"],
@@ -76,6 +76,31 @@ def test_a_separate_process_reads_the_same() -> None:
     assert (look(TWO).sheets, look(TWO).sheet) == (("About", "orders", "more"), "orders")
     (run,) = read_recommendations(Sheet(ONE, "orders"), name="mine", limits=limits)
     assert sum(batch.num_rows for batch in run.batches()) == 3
+
+
+TITLED = [["Orders of March"], [], ["made by hand"], *TRUTH]
+
+
+def test_lines_above_the_table_of_a_sheet_are_not_read_and_told() -> None:
+    assert rows(workbook({"orders": TITLED})) == rows(ONE)
+    (notice,) = [
+        n for n in read_upload("truth", workbook({"orders": TITLED})).notices if n.code == "comments"
+    ]
+    assert notice.found == "2 lines above the table, such as 'Orders of March'"
+    assert (notice.count, notice.example) == (2, "'Orders of March'")
+    assert sheets(workbook({"a": TITLED, "b": NOTES, "c": TRUTH})) == ("a", "c")
+    assert look(workbook({"About": NOTES, "more": TITLED})).sheet == "more"
+
+
+def test_a_known_name_alone_in_the_first_row_is_the_header() -> None:
+    table = [["user_id"], ["u1", "i1"], ["u2", "i2"]]
+    assert look(workbook({"x": table})).columns[0] == "user_id"
+    assert look(workbook({"x": [["Users"], *TRUTH]})).columns == ("user_id", "item_id", "rating")
+
+
+def test_a_problem_says_the_row_of_the_sheet_below_lines_and_empty_rows() -> None:
+    table = [["Title"], [], ["user_id", "item_id", "rating"], ["a", 1, 3], [], ["b", 2, "good"]]
+    assert "row 6 of sheet 'x'" in refused(workbook({"x": table}))
 
 
 def test_a_problem_says_the_row_of_the_sheet() -> None:

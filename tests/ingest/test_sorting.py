@@ -394,3 +394,44 @@ def test_the_users_of_a_test_may_have_any_name_of_users() -> None:
     rows = "".join(f"u{n},{'als' if n % 2 else 'control'},{n}\n" for n in range(12))
     found = alone(f"listener_id,variant,minutes\n{rows}")
     assert (found.kind, found.mapping) == ("sessions", {"unit_id": "listener_id"})
+
+
+@pytest.mark.parametrize("values", ["grades", "times", "amounts"])
+def test_a_third_file_of_interactions_beside_test_and_train_is_asked_about(values: str) -> None:
+    draw = random.Random(2)
+    written = {
+        "grades": lambda: f"{draw.randint(1, 10) / 2}",
+        "times": lambda: f"{1.7e9 + 1e6 * draw.random():.2f}",
+        "amounts": lambda: f"{40 * draw.random():.2f}",
+    }[values]
+
+    def interactions(n_items: int) -> str:
+        rows = [
+            f"u{user},i{item},{written()}\n" for user in range(40) for item in draw.sample(range(60), n_items)
+        ]
+        draw.shuffle(rows)
+        return "kunde,buch,wert\n" + "".join(rows)
+
+    files = {"train.csv": interactions(12), "test.csv": interactions(4), "herbst.csv": interactions(4)}
+    assert {name: found.confidence for name, found in sort(files).items()} == {
+        "train.csv": "sure", "test.csv": "sure", "herbst.csv": "unsure",
+    }  # fmt: skip
+
+
+def test_a_file_of_several_candidates_beside_their_own_files_is_a_run() -> None:
+    ranked = "".join(f"u{user},i{place},{place + 1}\n" for user in range(30) for place in range(5))
+    both = "".join(
+        f"u{user},{name},i{place},{1 / (1 + place + user)}\n"
+        for user in range(30)
+        for name in ("als", "bpr")
+        for place in range(5)
+    )
+    taken = sort(
+        {
+            "als.csv": f"user_id,item_id,rank\n{ranked}",
+            "bpr.csv": f"user_id,item_id,rank\n{ranked}",
+            "both.csv": f"user_id,welches,item_id,score\n{both}",
+            "test.csv": "user_id,item_id\n" + "".join(f"u{user},i{user % 9}\n" for user in range(30)),
+        }
+    )
+    assert (taken["both.csv"].kind, taken["both.csv"].confidence) == ("run", "sure")

@@ -538,6 +538,14 @@ def test_each_sheet_of_a_workbook_is_a_table(workspace: Workspace) -> None:
     assert {added.run.name for added in done.runs} == {"Topseller", "LightGCN"}
 
 
+def test_a_sheet_with_a_title_above_its_table_is_not_lost(workspace: Workspace) -> None:
+    book = {**SHOP, "LightGCN": [["Recommendations of LightGCN, March"], [], *SHOP["LightGCN"]]}
+    plan = planned(workspace, {"shop.xlsx": workbook(book)})
+    (titled,) = [file for file in plan.files if file.file_name == "LightGCN"]
+    assert (titled.kind, titled.left_out, plan.is_ready) == ("run", False, True)
+    assert "comments" in {notice.code for notice in titled.notices}
+
+
 def test_a_workbook_of_one_table_stays_one_file(workspace: Workspace) -> None:
     book = {name: SHOP[name] for name in ("Notiz", "Käufe KW40")}
     (file,) = planned(workspace, {"shop.xlsx": workbook(book)}).files

@@ -215,10 +215,6 @@ NOTICED: Mapping[str, NoticedFile] = {
         truth=FORTY,
     ),
     "unread-scores": _run("u1,i1,0.5,1.5\nu1,i2,0.7,1.2\nu1,i3,0.6,1.7", "user_id,item_id,width,height"),
-    "score-by-values": _run(
-        "u1,i1,0.5\nu2,i2,0.7\nu1,i2,0.6\nu2,i1,0.9\nu1,i3,0.8\nu2,i3,0.4\nu1,i4,0.3\nu2,i4,0.2",
-        "user_id,item_id,guete",
-    ),
     "items-without-row": _table("catalogue", "item_id,title\ni1,A\ni2,B\n", truth=TRUTH),
     "users-without-row": _table("users", "user_id,age\nu1,3\n", truth=TRUTH),
 }  # fmt: skip

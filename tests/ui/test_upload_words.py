@@ -273,17 +273,6 @@ def test_columns_that_a_test_set_or_a_run_does_not_use_are_named() -> None:
     assert words.columns_in_words(planned("run", wide)) == "user_id → user · rec_1 … rec_2 → item"
 
 
-def test_a_score_that_only_values_tell_is_said_in_the_row() -> None:
-    rows = "".join(f"u{n % 7},i{n % 5},{(n * 37 % 101) / 8}\n" for n in range(35))
-    said = words.about(with_notices(planned("run", f"user_id,item_id,guete\n{rows}")))
-    assert "guete → score (highest first, by its values)" in said
-
-
-def with_notices(file: PlannedFile) -> PlannedFile:
-    """Returns the file with the notices of its preview, as a plan has them."""
-    return replace(file, notices=file.preview.notices if file.preview else ())
-
-
 @pytest.mark.parametrize(
     ("links", "runs", "linked"),
     [

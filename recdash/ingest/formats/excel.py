@@ -7,16 +7,16 @@ import itertools
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
-from recdash.formatting.wording import listed
+from recdash.formatting.wording import cut, listed, many
 from recdash.ingest.byte_source import CHUNK, Content
-from recdash.ingest.columns import KNOWN, assign, plain
+from recdash.ingest.columns import KNOWN, assign, is_known, plain
 from recdash.ingest.formats.raw_table import RawTable, table_of_arrow, unique_names
 from recdash.ingest.library_errors import OF_ZIP, translating_errors
 from recdash.ingest.limits import Limits, keep_within, of_archive
@@ -38,10 +38,22 @@ The library keeps all of them, also empty ones.
 """
 MOST_EMPTY_CELLS, MOST_TIMES_FILLED = 10_000_000, 10
 """A sheet with more cells than both limits, of which so many times fewer are written, is empty mostly."""
+MOST_TITLES = 10
+"""Largest number of rows of one cell above a table that are taken for titles."""
+LONGEST_TITLE = 40
 EXACT = 2**53
 """Excel stores numbers as floats, which are exact for whole numbers up to here."""
 Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
 Row = Sequence[Cell]
+
+
+@dataclass(frozen=True)
+class SheetTable:
+    """The table of a sheet: its ``rows`` with their ``numbers`` in the sheet, and the titles above it."""
+
+    titles: Sequence[str]
+    numbers: Sequence[int]
+    rows: Sequence[Row]
 
 
 def is_excel(content: Content) -> bool:
@@ -64,8 +76,8 @@ def sheets_of(content: Content, limits: Limits) -> tuple[str, ...]:
 
 
 def _is_table(sheet: CalamineSheet) -> bool:
-    rows = list(itertools.islice(_rows_of(sheet), 2))
-    return len(rows) == 2 and sum(cell != "" for cell in rows[0]) > 1
+    rows = _table_of(sheet, MOST_TITLES + 2).rows
+    return len(rows) > 1 and _n_filled(rows[0]) > 1
 
 
 def _members(content: Content) -> dict[str, zipfile.ZipInfo]:
@@ -91,21 +103,23 @@ def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     try:
         with translating_errors(*DAMAGED, beside=OF_ZIP), content.open() as file:
             book = CalamineWorkbook.from_filelike(file)
-            name, rows = _chosen(book, content.sheet, kind, limits)
+            name, table = _chosen(book, content.sheet, kind, limits)
     except CalamineError as error:
         raise UploadError(Problem(DAMAGED[0], "file", f"{DAMAGED[1]} ({error})", DAMAGED[2])) from error
-    if not rows:
+    if not table.rows:
         finding = f"the sheet '{name}' is empty"
         raise UploadError(Problem("no-rows", "file", finding, "Upload a table with a header and rows."))
-    table = _as_table(rows)
-    notices: tuple[Problem, ...] = ()
+    notices = _titles_left_out(table.titles)
     if content.sheet is None and len(book.sheet_names) > 1:
         finding = f"read from the sheet '{name}', one of {len(book.sheet_names)}: {listed(book.sheet_names)}"
         fix = "Choose another sheet if this is wrong: recdash evaluate takes FILE.xlsx#SHEET."
-        notices = (Problem("sheet", "file", finding, fix),)
-    raw = table_of_arrow(table, "Excel", where=lambda row: f"row {row + 2} of sheet '{name}'")
+        notices.append(Problem("sheet", "file", finding, fix))
+    body = table.numbers[1:]
+    raw = table_of_arrow(
+        _as_table(table.rows), "Excel", where=lambda row: f"row {body[row]} of sheet '{name}'"
+    )
     return replace(
-        raw, notices=notices, sheets=tuple(book.sheet_names), sheet=name, unpacked_bytes=unpacked_bytes
+        raw, notices=tuple(notices), sheets=tuple(book.sheet_names), sheet=name, unpacked_bytes=unpacked_bytes
     )
 
 
@@ -170,8 +184,8 @@ def _column_number(letters: bytes) -> int:
 
 def _chosen(
     book: CalamineWorkbook, sheet: str | None, kind: TableKind, limits: Limits
-) -> tuple[str, list[Row]]:
-    """Returns the name and the rows of the sheet to read."""
+) -> tuple[str, SheetTable]:
+    """Returns the name and the table of the sheet to read."""
     names = book.sheet_names
     if not names:
         fix = "Upload a workbook with a table."
@@ -184,20 +198,50 @@ def _chosen(
         fits = [other for other in names if _fits(book.get_sheet_by_name(other), kind)]
         known = [other for other in names if _knows_names(book.get_sheet_by_name(other))]
         name = next(iter([*fits, *known, name]))
-    rows = list(_rows_of(book.get_sheet_by_name(name)))
-    keep_within(limits, "rows", len(rows) - 1)
-    return name, rows
+    table = _table_of(book.get_sheet_by_name(name))
+    keep_within(limits, "rows", len(table.rows) - 1)
+    return name, table
 
 
-def _rows_of(sheet: CalamineSheet) -> Iterator[Row]:
-    """Yields the sheet's rows that are not empty."""
-    for row in sheet.iter_rows() if sheet.height else ():
+def _table_of(sheet: CalamineSheet, n_rows: int | None = None) -> SheetTable:
+    """Returns the table of the sheet, of whose rows only the first ``n_rows`` are read.
+
+    Rows of one cell above a row of several are titles. If only their names are those of roles, they are the
+    header. Empty rows are left out.
+    """
+    filled = list(itertools.islice(_rows_of(sheet), n_rows))
+    numbers, rows = [number for number, _ in filled], [row for _, row in filled]
+    header = next((n for n, row in enumerate(rows[: MOST_TITLES + 1]) if _n_filled(row) > 1), 0)
+    titles = [str(cell) for row in rows[:header] for cell in row if cell != ""]
+    if any(map(is_known, titles)) and not any(is_known(str(cell)) for cell in rows[header]):
+        return SheetTable((), numbers, rows)
+    return SheetTable(titles, numbers[header:], rows[header:])
+
+
+def _rows_of(sheet: CalamineSheet) -> Iterator[tuple[int, Row]]:
+    """Yields the number and the cells of each row of the sheet that is not empty."""
+    for number, row in enumerate(sheet.iter_rows() if sheet.height else (), start=1):
         if any(cell != "" for cell in row):
-            yield row
+            yield number, row
+
+
+def _n_filled(row: Row) -> int:
+    return sum(cell != "" for cell in row)
+
+
+def _titles_left_out(titles: Sequence[str]) -> list[Problem]:
+    """Returns a notice of the lines above the table, which are not read; empty without any."""
+    if not titles:
+        return []
+    example, count = f"'{cut(titles[0], LONGEST_TITLE)}'", len(titles)
+    finding = f"{many(count, 'line')} above the table, such as {example}"
+    fix = "They are not read. If they are rows, put the header line above them."
+    return [Problem("comments", "file", finding, fix, count, example)]
 
 
 def _header(sheet: CalamineSheet) -> list[str]:
-    return [str(cell) for cell in next(_rows_of(sheet), ())]
+    rows = _table_of(sheet, MOST_TITLES + 1).rows
+    return [str(cell) for cell in rows[0]] if rows else []
 
 
 def _fits(sheet: CalamineSheet, kind: TableKind) -> bool:

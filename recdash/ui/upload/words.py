@@ -62,8 +62,6 @@ FIRST = (SPLIT_BROKEN, NAME_TAKEN, "metrics-proposed")
 """Codes of notices that a person must see before the files are stored."""
 FROM_ZERO = "ranks-from-zero"
 """The code of the notice that the first position of a list is 0."""
-BY_VALUES = "score-by-values"
-"""The code of the notice that only its values tell the column of scores."""
 GZIP = b"\x1f\x8b"
 BLOCK = 1 << 20
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
@@ -100,7 +98,6 @@ def columns_in_words(file: PlannedFile) -> str:
     preview = file.preview
     if preview is None or file.left_out:
         return ""
-    is_by_values = any(notice.code == BY_VALUES for notice in file.notices)
     is_from_zero = any(notice.code == FROM_ZERO for notice in file.notices)
     known = []
     for role, column in file.mapping.items():
@@ -111,7 +108,6 @@ def columns_in_words(file: PlannedFile) -> str:
         )
         name = name or cut_inside(column, LONGEST_COLUMN)
         words = name if name == role_name(role) else f"{name} → {role_name(role)}"
-        words += " (highest first, by its values)" if role == "score" and is_by_values else ""
         known.append(f"{words} (from 0, read as from 1)" if role == "rank" and is_from_zero else words)
     return " · ".join([*known, *_further(file)])
 
