@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.forest import shows_margin
+from recdash.charts.marks import short_names
 from recdash.comparison import headlines
 from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 TILES = 4
 MOST_NOTES = 6
+LONGEST_BESIDE_TRACK = 20
+"""The most characters of a name for which a row of the forest has room."""
 ALL_ITEMS = 1 - 1e-9
 """The mean share of common items from which all lists have the same."""
 FINDING_PRIORITY = ("worse", "not settled", "tie", "better")
@@ -245,7 +248,7 @@ def show_forest(view: View, verdict: Recommendation) -> None:
     note = view.with_short_names(note_of_forest(view, verdict, rows))
     widgets.section(view.with_short_names(title), note)
     label = f"Paired difference in {metric_at(view.metric, view.k)}"
-    st.html(forest.forest_html(rows, view.marks, {run: view.short(run) for run in rows["run_id"]}, label))
+    st.html(forest.forest_html(rows, view.marks, short_names(view.marks, LONGEST_BESIDE_TRACK), label))
     if comparison.apart:
         reasons = " ".join(f"{reason}." for reason in comparison.apart.values())
         st.html(html('<p class="rd-muted">{reasons}</p>', reasons=reasons))
