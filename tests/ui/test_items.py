@@ -71,6 +71,15 @@ def test_the_title_says_how_many_items_nobody_finds_or_shows(shown: Open) -> Non
     assert "new hits 1 item that the other run misses." in text
 
 
+def test_of_several_runs_the_one_with_most_items_of_its_own_is_named(
+    workspace: Workspace, shown: Open
+) -> None:
+    """Only the wide run hits c and d; its hits of a are not its own."""
+    wide = ranked({"u1": "ax", "u2": "ca", "u3": "da"})
+    stored(workspace, {"base": BASE, "new": NEW, "wide": wide}, CATALOGUE)
+    assert "wide has the most items that no other run hits: 2." in seen(shown())
+
+
 @pytest.mark.usefixtures("films")
 def test_each_run_says_what_it_finds_alone_and_at_all_and_shows(shown: Open) -> None:
     """base finds a and shows b in vain; new finds a and b, b alone."""

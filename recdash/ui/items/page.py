@@ -99,7 +99,7 @@ def subtitle(view: View, items: Items) -> str:
         if len(items.run_ids) == 2:
             text += f" {view.short(most)} hits {hit_alone} that the other run misses."
         else:
-            text += f" {view.short(most)} has the most unique hits: {hit_alone}."
+            text += f" {view.short(most)} has the most items that no other run hits: {numbers.count(alone)}."
     return text
 
 
