@@ -16,8 +16,8 @@ from recdash.service.validation import Progress
 
 Scored = TypeVar("Scored")
 
-OF_COLUMNS = ("columns-guessed", "columns-left-out")
-"""Codes of notices about the columns of a table, which the plan shows with the file."""
+COLUMNS_GUESSED = "columns-guessed"
+"""The code of the notice about the columns of a table, which the plan shows with the file."""
 
 
 @dataclass(frozen=True)
@@ -60,4 +60,4 @@ def prepare(runs: Runs, where: str | Setup, candidate: Candidate, tell: Progress
 
 
 def _but_columns(prepared: PreparedRun) -> tuple[Problem, ...]:
-    return tuple(notice for notice in prepared.scored.notices if notice.code not in OF_COLUMNS)
+    return tuple(notice for notice in prepared.scored.notices if notice.code != COLUMNS_GUESSED)

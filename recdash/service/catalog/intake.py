@@ -23,7 +23,7 @@ from recdash.ingest.parts import names_shown
 from recdash.ingest.spool import Spooled
 from recdash.online.analysis.health import is_control_guessed
 from recdash.service.catalog.additions import Addition, Additions
-from recdash.service.catalog.candidate_scoring import OF_COLUMNS, Candidate, prepare, score_each
+from recdash.service.catalog.candidate_scoring import COLUMNS_GUESSED, Candidate, prepare, score_each
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     KINDS,
@@ -206,7 +206,7 @@ class Intake:
             users=settings.users,
             duplicates=settings.duplicates,
         )
-        notices = [notice for notice in setup.settings["notices"] if notice["code"] not in OF_COLUMNS]
+        notices = [notice for notice in setup.settings["notices"] if notice["code"] != COLUMNS_GUESSED]
         return replace(setup, settings={**setup.settings, "notices": notices})
 
     @contextmanager
