@@ -37,7 +37,7 @@ TIME = _map("timestamp=NAME (day first), or timestamp= to read no times")
 ZONE = "Name the time zone: --zone, zone= of the rules in Python, or Time zone on the page Add data."
 REPEATED = "Let each row count: --duplicates keep, duplicates= in Python, or Advanced on the page Add data."
 IDS = "Write the ids as they are meant, as text."
-ACCEPTED = "Correct one of the tables."
+CORRECT_TABLES = "Correct one of the tables."
 
 MISSING = NoticeRule("The rows are not read; recdash inspect --rejects lists them.", ITEMS)
 GAP = NoticeRule("The rows are read without it.", "Fill the cells.")
@@ -150,19 +150,19 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "duplicate-users": NoticeRule("The first row of each counts.", "Keep one row per user."),
     "self-pairs": NoticeRule("The rows are not read.", "Give pairs of two items."),
     # several tables
-    "users-without-truth": NoticeRule("These lists count for the catalogue only.", ACCEPTED),
+    "users-without-truth": NoticeRule("These lists count for the catalogue only.", CORRECT_TABLES),
     "seen-in-training": NoticeRule("The items stay in the lists.", "Remove them from the lists."),
     "train-leaks-truth": NoticeRule("The pairs stay in both tables.", "Split the data again."),
-    "unknown-items": NoticeRule("The items count for accuracy only.", ACCEPTED),
-    "nothing-in-train": NoticeRule("Novelty and popularity are computed without them.", ACCEPTED),
-    "items-without-row": NoticeRule("These items have no attributes.", ACCEPTED),
-    "users-without-row": NoticeRule("These users have no attributes.", ACCEPTED),
-    "some-ids-spelled-otherwise": NoticeRule("The ids are read as written.", ACCEPTED),
-    "hardly-known-ids": NoticeRule("The run is scored.", ACCEPTED),
-    "truth-as-run": NoticeRule("The run is scored.", ACCEPTED),
-    "table-spelled-otherwise": NoticeRule("Metrics of this table are left out.", ACCEPTED),
-    "table-not-met": NoticeRule("Metrics of this table are left out.", ACCEPTED),
-    "predictions-apart": NoticeRule("Only rows of the test set count.", ACCEPTED),
+    "unknown-items": NoticeRule("The items count for accuracy only.", CORRECT_TABLES),
+    "nothing-in-train": NoticeRule("Novelty and popularity are computed without them.", CORRECT_TABLES),
+    "items-without-row": NoticeRule("These items have no attributes.", CORRECT_TABLES),
+    "users-without-row": NoticeRule("These users have no attributes.", CORRECT_TABLES),
+    "some-ids-spelled-otherwise": NoticeRule("The ids are read as written.", CORRECT_TABLES),
+    "hardly-known-ids": NoticeRule("The run is scored.", CORRECT_TABLES),
+    "truth-as-run": NoticeRule("The run is scored.", CORRECT_TABLES),
+    "table-spelled-otherwise": NoticeRule("Metrics of this table are left out.", CORRECT_TABLES),
+    "table-not-met": NoticeRule("Metrics of this table are left out.", CORRECT_TABLES),
+    "predictions-apart": NoticeRule("Only rows of the test set count.", CORRECT_TABLES),
 }
 """What is done for each code, and how to choose otherwise."""
 
@@ -209,7 +209,7 @@ def check_refused(notices: Iterable[Problem], refuse: Sequence[str]) -> None:
         raise InputError(problems)
 
 
-OF_COLUMNS = FORMATS | READINGS | {"held-out-column", "ranks-run-down"}
+OF_EVERY_ROW = FORMATS | READINGS | {"held-out-column", "ranks-run-down"}
 """Codes of notices that are true of each row or value, so that the first one is an example."""
 
 
@@ -217,7 +217,7 @@ def with_example(notice: Problem, rows: Sequence[Mapping[str, str]]) -> Problem:
     """Returns a notice of how a file is read with an example: its own, else the first value of its column,
     else the first of ``rows``. A notice about values keeps its own, as the first row may show nothing of it.
     """
-    if notice.example or notice.code not in OF_COLUMNS or not rows:
+    if notice.example or notice.code not in OF_EVERY_ROW or not rows:
         return notice
     own = {column: value for column, value in rows[0].items() if f"'{column}'" in notice.place}
     return replace(
