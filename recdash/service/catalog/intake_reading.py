@@ -180,7 +180,8 @@ class Planner:
             is_sorted = by_number.get(number, SortedFile(None, "unsure"))
             suggested = is_sorted.kind if is_sorted.confidence != "unsure" else None
             drafts.append(Draft(file, choice, look, is_sorted, choice.kind or suggested))
-        return _without_other_sheets(drafts)
+        _leave_out_other_sheets(drafts)
+        return drafts
 
     def _context_of(self, kinds: Mapping[int, TableKind], set_up: str | None) -> Context:
         """Returns what is known besides the files: the chosen kinds, and the users and items of the test set
@@ -612,16 +613,15 @@ def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]
     return {kind: draft.mapping for kind, draft in tables.items() if draft.mapping is not None}
 
 
-def _without_other_sheets(drafts: Sequence[Draft]) -> list[Draft]:
-    """Returns the drafts; a sheet that nothing is known of, beside sheets that are recognised, is left out
-    unless its kind was chosen.
+def _leave_out_other_sheets(drafts: Sequence[Draft]) -> None:
+    """Chooses to leave out each sheet of which nothing is known, beside sheets that are recognised, unless
+    its kind was chosen.
     """
     known = {draft.file.given for draft in drafts if draft.kind is not None}
     for draft in drafts:
         is_sheet = isinstance(draft.file.source, ingest.Sheet) and draft.file.given in known
         if is_sheet and draft.kind is None and draft.sorted.kind is None:
             draft.choice = replace(draft.choice, left_out=True)
-    return list(drafts)
 
 
 def _sheet_notices(draft: Draft) -> list[Problem]:
