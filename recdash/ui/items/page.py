@@ -95,9 +95,8 @@ def subtitle(view: View, items: Items) -> str:
         none = "none of their lists" if len(items.run_ids) < len(view.runs) else "no list"
         text += f" {numbers.counted(items.n_never_shown, 'test item')} {verb} in {none}."
     if len(items.run_ids) > 1 and alone:
-        hit_alone = numbers.counted(alone, "item")
         if len(items.run_ids) == 2:
-            text += f" {view.short(most)} hits {hit_alone} that the other run misses."
+            text += f" {view.short(most)} hits {numbers.counted(alone, 'item')} that the other run misses."
         else:
             text += f" {view.short(most)} has the most items that no other run hits: {numbers.count(alone)}."
     return text
