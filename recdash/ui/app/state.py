@@ -433,11 +433,12 @@ def _scope(experiment: Experiment) -> tuple[Scope, list[str]]:
         threshold = float(params().get("th", ""))
     except ValueError:
         threshold = None
-    possible = (*workspace().scopes.thresholds(experiment.id), experiment.settings.get("relevance_threshold"))
-    if "th" in params() and (threshold is None or threshold not in possible):
+    own = experiment.settings.get("relevance_threshold")
+    is_known = threshold is not None and threshold in (own, *workspace().scopes.thresholds(experiment.id))
+    if "th" in params() and not is_known:
         missing.append(unavailable("relevance threshold", params()["th"], "the usual one"))
         threshold = None
-    if threshold is not None and threshold == experiment.settings.get("relevance_threshold"):
+    if threshold == own:
         threshold = None  # the experiment's own is the usual view
     part = params().get("s", "")
     if part and part not in workspace().scopes.of(experiment.id, threshold):
