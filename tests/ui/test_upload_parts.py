@@ -18,26 +18,10 @@ from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.runs.table import ledger_names, ledger_row, parameter_names, parameter_row
 from recdash.ui.upload import page
 from recdash.ui.upload.rows import rows_as_html
-from recdash.ui.upload.words import stem
 
 
 def run(name: str, **facts: object) -> Run:
     return Run(name, "e", name, datetime(2026, 11, 1, tzinfo=UTC), 0, None, {}, **{"ledger": {}, **facts})
-
-
-@pytest.mark.parametrize(
-    ("file_name", "name"),
-    [
-        ("als.csv", "als"),
-        ("als.top20.jsonl.gz", "als.top20"),
-        ("EASE λ=250.parquet", "EASE λ=250"),
-        ("model.v3", "model.v3"),
-        (".csv", ".csv"),
-        ("<img src=x onerror=window.recdash_xss=1>.csv", "<img src=x onerror=window.recdash_xss=1>"),
-    ],
-)
-def test_a_candidate_is_called_as_its_file_without_known_endings(file_name: str, name: str) -> None:
-    assert stem(file_name) == name
 
 
 def test_parameters_are_read_line_by_line() -> None:

@@ -239,7 +239,7 @@ class Planner:
 
     def _name_runs(self, used: Sequence[Draft]) -> None:
         runs = [draft for draft in used if draft.kind in LISTS]
-        stems = [_stem(draft) for draft in runs]
+        stems = [plain_name(draft.file.name) for draft in runs]
         together = shared_name(stems) if self._settings.replicates and len(runs) > 1 else ""
         for draft, stem in zip(runs, stems, strict=True):
             draft.run = (draft.choice.run or together or stem).strip() or draft.file.name
@@ -411,7 +411,7 @@ class Planner:
         if self._settings.name:
             return self._settings.name
         first = [draft for draft in used if draft.kind == "truth"] or [d for d in used if d.kind in OF_A_TEST]
-        name = _stem(first[0]) if first else ""
+        name = plain_name(first[0].file.name) if first else ""
         if name.lower() in PLAIN_NAMES:  # such a name does not identify the experiment
             name = f"Experiment of {self._services.context.now():%-d %b %Y}"
         taken = {experiment.name for experiment in self._services.experiments.all(archived=True)}
@@ -509,7 +509,7 @@ class Planner:
         kind, problems = _kind_of_test(cast("Any", tables))
         files = {table: draft.file.key for table, draft in tables.items()}
         first = next(iter(tables.values()))
-        name = self._settings.test_name or _stem(first)
+        name = self._settings.test_name or plain_name(first.file.name)
         plan = TestPlan(name, kind, files, problems=tuple(problems))
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
@@ -650,11 +650,6 @@ def _swapped(mapping: Mapping[str, str]) -> Problem:
 def _no_items(column: str) -> Problem:
     finding = f"no item column: none of the values of '{column}' is an item of the test set"
     return Problem("missing-column", "columns", finding, "Map item_id to the column of the items.")
-
-
-def _stem(draft: Draft) -> str:
-    """Returns the name of the draft's file without folders and suffixes."""
-    return plain_name(draft.file.name)
 
 
 def _ids_unknown(first: FirstIds) -> bool:

@@ -16,6 +16,7 @@ from recdash.evaluation.uploads import shared_name
 from recdash.formatting.html import as_label, markdown
 from recdash.formatting.names import same_names
 from recdash.formatting.wording import many
+from recdash.ingest.file_names import plain_name
 from recdash.service.catalog.intake import IntakePlan, RelevancePlan, TestPlan
 from recdash.ui.app import state
 from recdash.ui.app.state import workspace
@@ -245,7 +246,7 @@ def _choose_meaning(upload: UploadState, plan: IntakePlan) -> None:
         meaning = "folds" if plan.settings.replicates == "folds" else "seeds"
 
     def choose(chosen: Meaning) -> None:
-        names = [plan.choice(file.key).run or words.stem(file.file_name) for file in files]
+        names = [plan.choice(file.key).run or plain_name(file.file_name) for file in files]
         together = None if chosen == "each" else shared_name(names) or names[0]
         for file in files:
             upload.choose(file.key, run=together)

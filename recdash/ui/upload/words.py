@@ -13,7 +13,6 @@ from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many
-from recdash.ingest.file_names import plain_name
 from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.notice_rules import NOTICE_RULES
 from recdash.online.agreement.join import SPLIT_BROKEN
@@ -324,10 +323,3 @@ def outcome(result: IntakeResult) -> str:
 def archived(result: IntakeResult) -> Sequence[str]:
     """Returns the names of candidates that were stored already and are archived."""
     return [added.run.name for added in result.runs if added.is_archived]
-
-
-def stem(file_name: str) -> str:
-    """Returns the name without folders and known suffixes, such as ``als.top20`` for
-    ``als.top20.jsonl.gz``.
-    """
-    return plain_name(file_name)
