@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 from recdash.comparison.candidate_case import CASES
 from recdash.comparison.cells import metric_values
@@ -43,14 +44,19 @@ DEFINITIONS: dict[str, str] = {
 """Alternative definitions of metrics with which the recommendation is tried, and their names in words."""
 
 
+Kind = Literal["cutoff", "metric", "definition", "users", "relevance", "guardrails", "segment"]
+
+
 @dataclass(frozen=True)
 class WhatIf:
     """A question about another query, its answer in a few words, and URL parameters of the view that shows
     it.
 
-    ``matters``: whether the recommendation would change. ``is_open``: there is too little data to know.
+    ``kind`` is what the other query changes. ``matters``: whether the recommendation would change.
+    ``is_open``: there is too little data to know.
     """
 
+    kind: Kind
     question: str
     answer: str
     matters: bool
@@ -59,8 +65,6 @@ class WhatIf:
 
 
 TITLE = "What would change it"
-NO_OFFLINE_GUARDRAILS = "Without offline guardrails"
-"""The guardrails of A/B tests stay: see ``_no_guardrails``."""
 
 
 def summary_of(what_ifs: Sequence[WhatIf]) -> str:
@@ -108,9 +112,9 @@ def changes(
     as with the baseline would not change the recommendation, *Same result* with another threshold does not
     say whose gain is gone there, and a segment may have the same users as the answer on other users.
     ``named=False`` keeps the questions in one order, and does not name to what a slice changes the
-    recommendation, as in reports of wording 9 and older. ``opened=False`` does not write *Open*, and calls
-    each other case with other users open, nor uses A/B tests against another run than the baseline, as in
-    reports of wording 10 and older.
+    recommendation, as in reports of wording 9 and older. ``opened=False`` writes neither *Open* nor that
+    guardrails are *offline* ones, calls each other case with other users open, and does not use A/B tests
+    against another run than the baseline, as in reports of wording 10 and older.
     """
     if not today.evidence.comparison.pairs:
         return []
@@ -125,7 +129,7 @@ def changes(
         if same_users
         else _other_rule(source, today, users),
         *(_other_relevance(again, today, *other, former=former) for other in (thresholds or {}).items()),
-        _no_guardrails(again, today),
+        _no_guardrails(again, today, opened=opened),
         _most_unlike_slice(today, [pair for pair in same if pair], former=former, named=named, opened=opened),
     ]
     known = [what_if for what_if in what_ifs if what_if is not None]
@@ -173,9 +177,12 @@ def _is_same(today: Recommendation, other: Recommendation) -> bool:
     return today.action == other.action and same_run
 
 
-def _what_if(question: str, today: Recommendation, other: Recommendation, *params: tuple[str, str]) -> WhatIf:
+def _what_if(
+    kind: Kind, question: str, today: Recommendation, other: Recommendation, *params: tuple[str, str]
+) -> WhatIf:
     is_same = _is_same(today, other)
-    return WhatIf(question, "Same result" if is_same else f"Changes: {brief(other)}", not is_same, params)
+    answer = "Same result" if is_same else f"Changes: {brief(other)}"
+    return WhatIf(kind, question, answer, not is_same, params)
 
 
 def _other_cutoffs(again: Recommend, today: Recommendation, depth: int) -> WhatIf | None:
@@ -189,9 +196,9 @@ def _other_cutoffs(again: Recommend, today: Recommendation, depth: int) -> WhatI
     question = f"Other k than {query.k}"
     differ = {k: other for k, other in others.items() if not _is_same(today, other)}
     if not differ:
-        return WhatIf(question, f"Same result at k = {listed([*map(str, others)])}", matters=False)
+        return WhatIf("cutoff", question, f"Same result at k = {listed([*map(str, others)])}", matters=False)
     answer = "; ".join(f"{brief(other)} at k = {k}" for k, other in differ.items())
-    return WhatIf(question, f"Changes: {answer}", matters=True, params=(("k", str(min(differ))),))
+    return WhatIf("cutoff", question, f"Changes: {answer}", matters=True, params=(("k", str(min(differ))),))
 
 
 def _other_metric(again: Recommend, today: Recommendation) -> WhatIf | None:
@@ -199,7 +206,7 @@ def _other_metric(again: Recommend, today: Recommendation) -> WhatIf | None:
     for metric in metrics_beside(query.metric):
         if other := _if_any(again, replace(query, metric=metric)):
             question = f"{metric_title(metric)} instead of {metric_title(query.metric)}"
-            return _what_if(question, today, other, ("m", metric))
+            return _what_if("metric", question, today, other, ("m", metric))
     return None
 
 
@@ -216,7 +223,7 @@ def _other_definition(again: Recommend, today: Recommendation) -> WhatIf | None:
     other = _if_any(again, replace(query, metric=metric))
     if other is None:
         return None
-    return _what_if(question, today, other, ("m", metric))
+    return _what_if("definition", question, today, other, ("m", metric))
 
 
 @dataclass(frozen=True)
@@ -271,7 +278,7 @@ def _other_users(
     """
     if other_users is None:
         return None
-    answer = _what_if(other_users.question, today, other_users.other, *other_users.params)
+    answer = _what_if("users", other_users.question, today, other_users.other, *other_users.params)
     is_unsure = opened and _is_unsure(other_users.other)
     joint = " has " if is_unsure else ": "
     differs = "" if answer.matters else _other_case(today, other_users.other, joint, former=former)
@@ -296,7 +303,7 @@ def _other_relevance(
     other = _if_any(again, replace(query, scope=replace(query.scope, threshold=threshold)))
     if other is None:
         return None
-    answer = _what_if(question, today, other, ("th", f"{threshold:g}"))
+    answer = _what_if("relevance", question, today, other, ("th", f"{threshold:g}"))
     lost = [] if answer.matters or former else _no_longer_better(today, other)
     if not lost:
         return answer
@@ -323,7 +330,7 @@ def _other_rule(source: Source, today: Recommendation, users: Users) -> WhatIf |
         return None
     rule, question = OTHER_USERS[users]
     other = _if_any(partial(_recommend, source.under(rule), same_users=False, tells_control=False), query)
-    return _what_if(question, today, other) if other else None
+    return _what_if("users", question, today, other) if other else None
 
 
 def _other_case(today: Recommendation, other: Recommendation, joint: str, *, former: bool) -> str:
@@ -344,13 +351,16 @@ def _other_case(today: Recommendation, other: Recommendation, joint: str, *, for
     return f"{words} ({value} vs {base}, n = {n_users})"
 
 
-def _no_guardrails(again: Recommend, today: Recommendation) -> WhatIf | None:
-    """Returns what would change without guardrails; None if no guardrail is broken."""
+def _no_guardrails(again: Recommend, today: Recommendation, *, opened: bool) -> WhatIf | None:
+    """Returns what would change without offline guardrails; None if none is broken. The guardrails of A/B
+    tests stay.
+    """
     if not any(rail.is_broken for case in today.cases for rail in case.evidence.guardrails):
         return None
     query = today.evidence.comparison.query
     other = _if_any(again, replace(query, terms=replace(query.terms, guard=())))
-    return _what_if(NO_OFFLINE_GUARDRAILS, today, other) if other else None
+    question = "Without offline guardrails" if opened else "Without guardrails"
+    return _what_if("guardrails", question, today, other) if other else None
 
 
 _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
@@ -382,13 +392,13 @@ def _most_unlike_slice(
     question, params = f"Only {slice_words(part)}", (("s", f"{part.by}={part.value}"),)
     if named and not is_open:
         answer, matters = _within_slice(today, part.pair, opened=opened)
-        return WhatIf(question, answer, matters, params)
+        return WhatIf("segment", question, answer, matters, params)
     finding = f"Open: {shown(word)}" if is_open and opened else capital(shown(word))
     if part.pair.is_identical:
         finding = f"No difference: equal to {today.evidence.base} for every user"
     answer = f"{finding}{_users_needed(part.pair, former=former)} (n = {n_users})"
     matters = word != "not settled" or (part.pair.is_identical and not former)
-    return WhatIf(question, answer, matters, params, is_open)
+    return WhatIf("segment", question, answer, matters, params, is_open)
 
 
 def _within_slice(today: Recommendation, pair: Pair, *, opened: bool) -> tuple[str, bool]:

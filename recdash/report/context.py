@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -179,19 +179,6 @@ class ReportContext:
     @cached_property
     def answers(self) -> list[WhatIf]:
         """Returns what would change the recommendation; empty if no runs are compared."""
-        from recdash.comparison.sensitivity import NO_OFFLINE_GUARDRAILS
-
-        answers = self._answers()
-        if self.wording > RISKS_WORDING:
-            return answers
-        return [
-            replace(what_if, question="Without guardrails")
-            if what_if.question == NO_OFFLINE_GUARDRAILS
-            else what_if
-            for what_if in answers
-        ]
-
-    def _answers(self) -> list[WhatIf]:
         former, named = self.former_answers, self.tells_equal_users
         if self.wording > THRESHOLD_WORDING:
             opened = self.wording > RISKS_WORDING

@@ -24,8 +24,8 @@ def recommendation(als: np.ndarray, lifts: list[OnlineLift]) -> Recommendation:
 
 
 def test_candidates_without_a_test_and_open_questions_are_named() -> None:
-    open_ = WhatIf("Only new users", "Open: inconclusive (n = 50)", matters=False, is_open=True)
-    known = WhatIf("Other k than 10", "Same result", matters=False)
+    open_ = WhatIf("segment", "Only new users", "Open: inconclusive (n = 50)", matters=False, is_open=True)
+    known = WhatIf("cutoff", "Other k than 10", "Same result", matters=False)
     points = open_points(recommendation(CLEAR, []), [known, open_], untested=UNTESTED)
     assert points == [UNTESTED, TRAINED_ONCE, "Inconclusive with the users there are: new users."]
 

@@ -818,7 +818,7 @@ def test_what_older_reports_say_would_change_it_uses_no_tests_against_another_ru
     query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
     former = recommend(table, compare(table, query), tells_control=False)
     answers = changes(table, former, 10, "truth", opened=False)
-    assert {what_if.question: what_if.answer for what_if in answers}["Without offline guardrails"] == (
+    assert {what_if.question: what_if.answer for what_if in answers}["Without guardrails"] == (
         "Changes: ship Tower"
     )
     shown = {what_if.answer for what_if in answers} - {"Changes: ship Tower"}

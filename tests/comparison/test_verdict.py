@@ -577,9 +577,9 @@ def today(source: Table) -> Recommendation:
     return recommend(source, compare(source, ComparisonQuery(runs, "Popular", "ndcg", 10)))
 
 
-UNCHANGED = WhatIf("With exponential gain", "Same result", matters=False)
-CHANGED = WhatIf("Other k than 10", "Changes: keep Popular at k = 20", matters=True)
-UNSETTLED = WhatIf("Only new users", "Inconclusive (n = 110)", matters=False, is_open=True)
+UNCHANGED = WhatIf("definition", "With exponential gain", "Same result", matters=False)
+CHANGED = WhatIf("cutoff", "Other k than 10", "Changes: keep Popular at k = 20", matters=True)
+UNSETTLED = WhatIf("segment", "Only new users", "Inconclusive (n = 110)", matters=False, is_open=True)
 
 
 def questions(found: Sequence[WhatIf]) -> dict[str, str]:

@@ -59,7 +59,11 @@ def test_it_would_change_the_recommendation(workspace: Workspace) -> None:
     """*popular* has the item of every eighth user, and only these give a 5; *als* has all others."""
     (answer,) = about_relevance(workspace, graded(5, *[1] * 3, *[2] * 4))
     assert answer == WhatIf(
-        "Only relevance of 5 or more", "Changes: keep popular", matters=True, params=(("th", "5"),)
+        "relevance",
+        "Only relevance of 5 or more",
+        "Changes: keep popular",
+        matters=True,
+        params=(("th", "5"),),
     )
 
 

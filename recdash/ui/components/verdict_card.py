@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from recdash.comparison import open_points
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
-from recdash.comparison.sensitivity import NO_OFFLINE_GUARDRAILS, TITLE, summary_of
+from recdash.comparison.sensitivity import TITLE, summary_of
 from recdash.domain.results import WHOLE
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.signs import sign_of
@@ -22,7 +22,7 @@ from recdash.ui.components.widgets import NO_LINK
 
 if TYPE_CHECKING:
     from recdash.comparison.recommendation import Recommendation
-    from recdash.comparison.sensitivity import WhatIf
+    from recdash.comparison.sensitivity import Kind, WhatIf
     from recdash.comparison.wording import RichText
     from recdash.decisions.standing import DecisionStanding
     from recdash.domain.records import OnlineTest
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 
 CHANCE = " Each question is tested by itself: a change for one of many may be chance."
+WITHOUT_VIEW: Mapping[Kind, tuple[str, str]] = {
+    "cutoff": ("metric-vs-k", ""),
+    "guardrails": ("settings", "Guardrails are changed in Settings"),
+}
+"""Kind of a question without parameters of a view → the page that it leads to, and a tooltip."""
 
 
 def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
@@ -182,19 +187,14 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         return Html("")
     cells = []
     for change in what_ifs:
-        params = dict(change.params)
-        page, hint = "overview" if params else "", ""
-        if not params and change.question.startswith("Other k"):
-            page = "metric-vs-k"
-        if change.question == NO_OFFLINE_GUARDRAILS:
-            page, hint = "settings", "Guardrails are changed in Settings"
-        question = links.link(view, change.question, page, params, hint)
+        page, hint = ("overview", "") if change.params else WITHOUT_VIEW.get(change.kind, ("", ""))
+        question = links.link(view, change.question, page, dict(change.params), hint)
         answer = view.with_short_names(change.answer)
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))
     head, summary = '<h2>{title}</h2><p class="rd-muted">{summary}.{chance}</p>', summary_of(what_ifs)
-    by_chance = any(what_if.matters and "s" not in dict(what_if.params) for what_if in what_ifs)
+    by_chance = any(what_if.matters and what_if.kind != "segment" for what_if in what_ifs)
     return html(
         f'<div class="rd-cells">{head}{{cells}}</div>',
         title=TITLE,
