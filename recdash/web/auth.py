@@ -14,8 +14,8 @@ from starlette.requests import HTTPConnection
 from recdash.domain.access import Person
 from recdash.service.context import local_person
 from recdash.settings import Auth, Settings, listed
-from recdash.web.error_pages import Refused
 from recdash.web.hosts import address_of, parts_of
+from recdash.web.plain_pages import Refused
 from recdash.web.roles import role_of
 from recdash.web.sessions import session_in, session_of
 from recdash.web.visitor import Visitor, key_holder

@@ -14,11 +14,11 @@ from recdash.settings import PREFIX
 from recdash.web import access_log, upload_quota
 from recdash.web import visitor as identity
 from recdash.web.auth import AuthConfig, signed_in, visitor_of
-from recdash.web.error_pages import Refused
 from recdash.web.headers import security_headers, with_headers, with_secure_cookies
 from recdash.web.hosts import is_loopback, parts_of
 from recdash.web.login_redirect import return_cookie, wanted, way_back
 from recdash.web.offered_files import OfferedFiles
+from recdash.web.plain_pages import Refused
 from recdash.web.route_policy import SIGN_OUT, SIGNED_IN, AddressClass, address_class_of
 from recdash.web.socket_limits import Sockets, run_with_inbox
 from recdash.web.visitor import Visitor

@@ -14,7 +14,7 @@ from secrets import token_hex
 
 from recdash.settings import Settings
 from recdash.store import uploads_folder
-from recdash.web.error_pages import Refused
+from recdash.web.plain_pages import Refused
 from recdash.web.process_folder import ProcessFolder
 
 SPARE_BYTES = 2**28

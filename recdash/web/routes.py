@@ -18,10 +18,10 @@ from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
 from recdash.web import access_log
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
-from recdash.web.error_pages import Refused, button_page
 from recdash.web.headers import report_policy, security_headers
 from recdash.web.hosts import address_of
 from recdash.web.middleware import closed_link, end_session
+from recdash.web.plain_pages import Refused, button_page
 from recdash.web.received_files import received_files
 from recdash.web.report_queue import AGAIN_AFTER, ReportTurns
 from recdash.web.sessions import SECONDS, new_session

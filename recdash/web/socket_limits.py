@@ -11,9 +11,9 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Send
 
 from recdash.settings import Settings
-from recdash.web.error_pages import Refused
 from recdash.web.hosts import address_of
 from recdash.web.message_queue import Inbox
+from recdash.web.plain_pages import Refused
 from recdash.web.visitor import Visitor
 
 MOST_OF_STRANGERS = 20

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive
 
 from recdash.domain.access import Person
 from recdash.settings import Settings
-from recdash.web.error_pages import Refused
+from recdash.web.plain_pages import Refused
 
 _PATH = re.compile(r"/uploads/([^/]+)(?:/[^/]+)?")
 MOST_SESSIONS = 10_000

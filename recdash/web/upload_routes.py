@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from recdash.settings import Settings
-from recdash.web.error_pages import Refused
+from recdash.web.plain_pages import Refused
 from recdash.web.received_files import ReceivedFile, ReceivedFiles
 from recdash.web.upload_quota import UploadQuota
 from recdash.web.visitor import VISITOR, read_visitor

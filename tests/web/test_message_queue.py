@@ -14,8 +14,8 @@ from web_requests import rules
 from recdash.ui.shell.browser_messages import MOST_FILES, is_needed
 from recdash.web import message_queue as inboxes
 from recdash.web import socket_limits
-from recdash.web.error_pages import Refused
 from recdash.web.message_queue import MOST_BYTES, MOST_WAITING, NOT_BINARY, TOO_MUCH, Inbox
+from recdash.web.plain_pages import Refused
 from recdash.web.visitor import Visitor
 
 END = {"type": "websocket.disconnect", "code": 1005}

@@ -16,7 +16,7 @@ import pytest
 from web_requests import rules
 
 from recdash.web import received_files as module
-from recdash.web.error_pages import Refused
+from recdash.web.plain_pages import Refused
 from recdash.web.process_folder import ProcessFolder
 from recdash.web.received_files import ReceivedFile, ReceivedFiles
 
