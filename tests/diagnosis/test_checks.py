@@ -315,11 +315,15 @@ def test_users_are_ruled_out_where_half_of_the_gain_is_left() -> None:
     assert ask("users", audience=replace(OTHERS, cold_online=0.05, cold=None)).verdict == "rules out"
 
 
+def mostly_new_online(n_evaluated: int) -> AudienceEvidence:
+    """Returns an audience of 97 % new users, of whom so many were evaluated, with a clear gain."""
+    cold = replace(gain(0.03, 0.02, 0.04), n=n_evaluated)
+    return replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=cold)
+
+
 def test_users_who_are_mostly_new_online_need_enough_new_ones_evaluated() -> None:
     """120 new users cannot stand for the 97 % of new ones online, however clear their gain is."""
-    cold = replace(gain(0.03, 0.02, 0.04), n=120)
-    audience = replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=cold)
-    result = ask("users", audience=audience)
+    result = ask("users", audience=mostly_new_online(n_evaluated=120))
     assert result.verdict == "can't tell"
     assert "97.0 % of the users online are new, but only 5.00 % of those evaluated (120)" in result.sentence
     assert "The offline gain says little of them" in result.sentence
@@ -329,9 +333,7 @@ def test_users_who_are_mostly_new_online_need_enough_new_ones_evaluated() -> Non
 
 
 def test_users_who_are_mostly_new_online_are_ruled_out_where_enough_new_ones_were_evaluated() -> None:
-    cold = replace(gain(0.03, 0.02, 0.04), n=1_000)
-    audience = replace(OTHERS, cold_offline=0.05, cold_online=0.97, cold=cold)
-    result = ask("users", audience=audience)
+    result = ask("users", audience=mostly_new_online(n_evaluated=1_000))
     assert result.verdict == "rules out"
     assert "1,000 new users who were evaluated, whose gain is +0.03" in result.sentence
 

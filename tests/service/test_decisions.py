@@ -705,6 +705,14 @@ def shop(tmp_path: Path) -> tuple[Workspace, OnlineTest]:
     )
 
 
+def run_served_by_b(space: Workspace, test: OnlineTest) -> str:
+    """Adds a test set and the runs that the variants served, and returns the id of that of variant B."""
+    space.experiments.add_test_set(test.experiment, TRUTH)
+    pop, als = (space.runs.add(test.experiment, lists(hit), name=f"r{hit}")[0].run.id for hit in (2, 1))
+    space.online_tests.link_variants(test.id, {"A": pop, "B": als})
+    return als
+
+
 def test_a_decision_is_about_a_variant_where_no_run_is_stored(shop: tuple[Workspace, OnlineTest]) -> None:
     space, test = shop
     made = space.decisions.decide(test.experiment, "ship", variant="B", text="More watch time.")
@@ -747,9 +755,7 @@ def test_a_later_decision_on_the_run_of_a_decided_variant_stands_on_top(
 ) -> None:
     space, test = shop
     made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
-    space.experiments.add_test_set(test.experiment, TRUTH)
-    pop, als = (space.runs.add(test.experiment, lists(hit), name=f"r{hit}")[0].run.id for hit in (2, 1))
-    space.online_tests.link_variants(test.id, {"A": pop, "B": als})
+    als = run_served_by_b(space, test)
     found = space.overview.standing(test.experiment)
     assert found is not None
     assert (found.decision.id, found.agrees) != (made.id, None), found.because
@@ -896,9 +902,7 @@ def test_a_decision_on_a_variant_is_replaced_by_one_on_the_run_that_it_serves_no
 ) -> None:
     space, test = shop
     made = space.decisions.decide(test.experiment, "ship", variant="B", text="More.")
-    space.experiments.add_test_set(test.experiment, TRUTH)
-    pop, als = (space.runs.add(test.experiment, lists(hit), name=f"r{hit}")[0].run.id for hit in (2, 1))
-    space.online_tests.link_variants(test.id, {"A": pop, "B": als})
+    run_served_by_b(space, test)
     later = space.decisions.decide(test.experiment, "do not ship", text="No.", supersedes=made.id)
     assert (later.about, later.subject.variant, later.supersedes) == ("r1", None, made.id)
 
