@@ -165,11 +165,16 @@ def _lift(evidence: Evidence) -> ChecklistItem:
     """Returns the item on the goals of a variant; its reason begins with the first goal."""
     goals = evidence.of_role("goal")
     if not goals:
-        return ChecklistItem("Lift", UNKNOWN, "The A/B test has no goal." if evidence.online else NO_TEST)
+        return ChecklistItem("Lift", UNKNOWN, _lacks(evidence, "goal"))
     state, text = _goals(goals)
     first = f"{lift_text(goals[0])}."
     reason = first if len(goals) == 1 else f"{first} {capital(text)}"
     return ChecklistItem("Lift", state, reason, tuple(map(lift_text, goals)))
+
+
+def _lacks(evidence: Evidence, what: str) -> str:
+    """Returns why there is nothing to judge: no such metric, or no A/B test."""
+    return f"The A/B test has no {what}." if evidence.online else NO_TEST
 
 
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────
@@ -178,28 +183,32 @@ def _lift(evidence: Evidence) -> ChecklistItem:
 def _guardrails(evidence: Evidence) -> ChecklistItem:
     offline, online = evidence
     rails, lifts = offline.guardrails if offline else (), evidence.of_role("guardrail")
-    lines = (*map(rail_text, rails), *map(lift_text, lifts))
-    if broken := _broken(rails, lifts):
-        return ChecklistItem("Guardrails", FAILS, broken, lines)
-    if unknown := _why_rails_unknown(offline, online, lifts):
-        return ChecklistItem("Guardrails", UNKNOWN, unknown, lines)
-    if not rails and not lifts:
-        return ChecklistItem("Guardrails", HOLDS, "The experiment's rules have no guardrails.", lines)
-    every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
-    return ChecklistItem("Guardrails", HOLDS, f"Within the guardrail: {every}.", lines)
+    within = "The experiment's rules have no guardrails."
+    if rails or lifts:
+        every = listed([many(len(rails), "guardrail") + " offline", f"{len(lifts)} online"])
+        within = f"Within the guardrail: {every}."
+    return _rails_item("Guardrails", rails, lifts, _why_rails_unknown(offline, online, lifts), within)
 
 
 def _online_guardrails(evidence: Evidence) -> ChecklistItem:
-    name, rails = "Online guardrails", evidence.of_role("guardrail")
-    lines = tuple(map(lift_text, rails))
-    if not rails:
-        reason = "The A/B test has no guardrail metric." if evidence.online else NO_TEST
-        return ChecklistItem(name, UNKNOWN, reason)
-    if broken := _broken((), rails):
+    name, lifts = "Online guardrails", evidence.of_role("guardrail")
+    if not lifts:
+        return ChecklistItem(name, UNKNOWN, _lacks(evidence, "guardrail metric"))
+    inconclusive = _inconclusive(lifts)
+    unknown = f"{capital(inconclusive)}." if inconclusive else ""
+    return _rails_item(name, (), lifts, unknown, f"Within the guardrail: {some(_titles(lifts))}.")
+
+
+def _rails_item(
+    name: str, rails: Sequence[Guardrail], lifts: Sequence[Lift], unknown: str, within: str
+) -> ChecklistItem:
+    """Returns the item on guardrails. ``unknown`` says why it is not known whether they hold, empty if it is
+    known; ``within`` that they hold.
+    """
+    lines = (*map(rail_text, rails), *map(lift_text, lifts))
+    if broken := _broken(rails, lifts):
         return ChecklistItem(name, FAILS, broken, lines)
-    if inconclusive := _inconclusive(rails):
-        return ChecklistItem(name, UNKNOWN, f"{capital(inconclusive)}.", lines)
-    return ChecklistItem(name, HOLDS, f"Within the guardrail: {some(_titles(rails))}.", lines)
+    return ChecklistItem(name, UNKNOWN if unknown else HOLDS, unknown or within, lines)
 
 
 def _titles(lifts: Sequence[Lift]) -> list[str]:
@@ -275,8 +284,8 @@ def _sample_size(evidence: Evidence) -> ChecklistItem:
     confirms all that is significant.
     """
     name, goals = "Sample size", evidence.of_role("goal")
-    if not evidence.online or not goals:
-        return ChecklistItem(name, UNKNOWN, "The A/B test has no goal." if evidence.online else NO_TEST)
+    if not goals:
+        return ChecklistItem(name, UNKNOWN, _lacks(evidence, "goal"))
     n, planned = goals[0].n + goals[0].control_n, evidence.online[0].rules.get("planned_users")
     if planned and n >= planned:
         reason = f"{numbers.users(n)}; {numbers.count(planned)} were planned."
