@@ -3,8 +3,8 @@ the server, which other people's pages need.
 
 The process reads the files as the server does (each in a reading process with limits), scores them, and
 writes the files to store into a folder that it is given. It sends its progress, and at the end the rows to
-store, which the server stores with the files. What it sends is unpickled: unlike a reading process it parses
-no upload itself, so it is as trusted as the server.
+store, which the server stores with the files. What it sends is unpickled, as the process is trusted like the
+server: it parses an upload itself only where the server would, without limits.
 """
 
 from __future__ import annotations
@@ -149,9 +149,7 @@ def main() -> None:
         request = pickle.load(file)  # noqa: S301 written by the server
     try:
         outcome: Outcome | RecdashError = outcome_of(request, lambda *progress: channel.send(progress))
-    except InputError as error:
-        outcome = StoreError("\n".join(map(str, error.placed())))
-    except RecdashError as error:
+    except RecdashError as error:  # as text: an error with several arguments cannot be unpickled
         outcome = StoreError(str(error))
     channel.send(outcome)
 
