@@ -81,9 +81,6 @@ class Evidence(NamedTuple):
         return [lift for test in self.online for lift in test.of_role(role)]
 
 
-Check = Callable[[Evidence], ChecklistItem]
-
-
 def checklist(
     offline: Offline | None, online: Sequence[Online], kind: SubjectKind = "run"
 ) -> tuple[ChecklistItem, ...]:
@@ -379,7 +376,7 @@ def _agreement(evidence: Evidence) -> ChecklistItem:
     return ChecklistItem("Agreement", UNKNOWN, "No metric is significant both offline and online.", lines)
 
 
-CHECKS: Mapping[SubjectKind, tuple[Check, ...]] = {
+CHECKS: Mapping[SubjectKind, tuple[Callable[[Evidence], ChecklistItem], ...]] = {
     "run": (_gain, _guardrails, _split, _slices, _agreement),
     "variant": (_lift, _online_guardrails, _split, _sample_size, _novelty),
 }
