@@ -57,7 +57,7 @@ class Subjects:
         ``test_id`` is by default the newest test. Raises NotFound for an unknown test, UnknownName for an
         unknown variant, and InputError for the control and for a variant that served a run.
         """
-        test = self._test_of(experiment_id, test_id)
+        test = self._test_wanted(experiment_id, test_id)
         if name not in test.variants:
             raise UnknownName("variant", name, test.variants)
         if name == test.control:
@@ -92,13 +92,18 @@ class Subjects:
         it.
         """
         if subject.variant is not None:
-            with suppress(NotFound):
-                return [self._store.online_tests.get(subject.variant.test.id)]
-            return []
+            test = self._test_of_variant(subject.variant)
+            return [test] if test is not None else []
         run, tests = subject.run, self._online_tests.all(experiment_id)
         return [test for test in tests if run is not None and run.id in test.served]
 
-    def _test_of(self, experiment_id: str, test_id: str | None) -> OnlineTest:
+    def _test_of_variant(self, variant: Variant) -> OnlineTest | None:
+        """Returns the A/B test of a variant; None if it was deleted."""
+        with suppress(NotFound):
+            return self._store.online_tests.get(variant.test.id)
+        return None
+
+    def _test_wanted(self, experiment_id: str, test_id: str | None) -> OnlineTest:
         """Returns the experiment's A/B test with this id, by default the newest."""
         if test_id is None:
             return self._online_tests.named(experiment_id)
@@ -141,7 +146,7 @@ class Subjects:
         names = self.names(subject)
         runs = [named for named in (subject.run, subject.baseline) if named and named.id not in names]
         places = [f"run '{run.name}'" for run in runs]
-        if subject.variant is not None and not self.tests_of("", subject):
+        if subject.variant is not None and self._test_of_variant(subject.variant) is None:
             places.append(f"test '{subject.variant.test.name}'")
         return places
 
