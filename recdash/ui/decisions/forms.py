@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.comparison import ComparisonQuery
-from recdash.decisions import LABELS, OUTCOMES, Decision, Review, Subject, not_holding, shortcomings
+from recdash.decisions import LABELS, OUTCOMES, Decision, Review, not_holding, shortcomings
+from recdash.decisions.snapshot import SubjectKind
 from recdash.decisions.standing import RunOfVariant, outcome_for, run_of, runs_of_variants
 from recdash.domain.journal import Outcome
 from recdash.domain.records import OnlineTest
@@ -72,12 +73,12 @@ def _links(view: View) -> RunOfVariant:
     return runs_of_variants(workspace().online_tests.all(view.experiment.id))
 
 
-def _outcomes(subject: Subject) -> dict[str, str]:
-    """Returns the outcomes of a decision on the subject; a variant is in an A/B test already."""
+def _outcomes(kind: SubjectKind) -> dict[str, str]:
+    """Returns the outcomes of a decision on such a subject; a variant is in an A/B test already."""
     return {
         outcome: label
         for outcome, label in OUTCOME_NAMES.items()
-        if outcome != "needs A/B" or subject.variant is None
+        if outcome != "needs A/B" or kind != "variant"
     }
 
 
@@ -263,7 +264,7 @@ def _decide_on_variant(
     if two_people:
         st.caption(NEEDS_REVIEW)
     form = f"decide-{view.experiment.id}"
-    outcomes = {outcome: label for outcome, label in OUTCOME_NAMES.items() if outcome != "needs A/B"}
+    outcomes = _outcomes("variant")
     outcomes["do not ship"] += f" (keep {tests[0].control})" if len(tests) == 1 else " (keep the control)"
     advised = OUTCOME_BY_STEP.get(leading.action) if leading else None
     if advised == "ship" and two_people:  # then it would be refused
@@ -382,7 +383,7 @@ def _answer(view: View, review: Review) -> None:
         )
     with st.form(form, border=False):
         outcome = idempotent_form.outcome(
-            form, _outcomes(review.subject) | APPROVALS, outcome_for(about, recommendation(view))
+            form, _outcomes(review.subject.kind) | APPROVALS, outcome_for(about, recommendation(view))
         )
         text = idempotent_form.text_area(form, "Why?")
         although = _although(form, review)
@@ -423,7 +424,7 @@ def supersede(view: View, old: Decision) -> None:
     form = f"supersede-{old.id}"
     with st.expander("Replace this decision"), st.form(form, border=False):
         st.caption("It stays where it is, marked; the new one takes its place.")
-        outcome = idempotent_form.outcome(form, _outcomes(old.subject))
+        outcome = idempotent_form.outcome(form, _outcomes(old.subject.kind))
         text = idempotent_form.text_area(form, "What changed?")
         review = workspace().journal.review(old.review) if old.review else None
         although = _although(form, review) if review else ""
