@@ -29,12 +29,17 @@ class Turns:
         with self._changed:
             self._order.append(mine)
         try:
-            with self._changed:
-                while (n_before := self._order.index(mine) + 1 - self._at_once) > 0:
-                    waiting(n_before)
-                    self._changed.wait(LOOK_SECONDS)
+            while (n_before := self._n_before(mine)) > 0:
+                waiting(n_before)  # without the lock, which others need to end their turns
+                with self._changed:
+                    self._changed.wait_for(lambda: self._n_before(mine) <= 0, LOOK_SECONDS)
             yield
         finally:
             with self._changed:
                 self._order.remove(mine)
                 self._changed.notify_all()
+
+    def _n_before(self, turn: object) -> int:
+        """Returns the number of turns that end before this one begins; not above 0 if it has begun."""
+        with self._changed:
+            return self._order.index(turn) + 1 - self._at_once
