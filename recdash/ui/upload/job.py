@@ -7,12 +7,11 @@ from pathlib import Path
 from threading import Event, Thread
 
 from recdash.errors import InputError, Problem, RecdashError
-from recdash.formatting.numbers import counted
 from recdash.service.catalog.intake import Intake, IntakeCancelled, IntakePlan, IntakeResult
-from recdash.ui.upload.turns import Turns
+from recdash.ui.upload.turns import Turns, waits_for
 
 FIRST_STEP = "Reading the files"
-TURNS = Turns(2)
+JOBS = Turns(2)
 """The jobs that run at a time, on all pages: each takes memory and the processor for every file it reads."""
 CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
 
@@ -46,7 +45,7 @@ class IntakeJob:
         scratch: Path | None,
     ) -> None:
         try:
-            with files_in_use, TURNS.taken(self._wait):
+            with files_in_use, JOBS.taken(self._wait):
                 self.text = FIRST_STEP
                 self._result = intake.commit(
                     plan,
@@ -62,7 +61,7 @@ class IntakeJob:
         """Says how many jobs end before this one begins. Raises IntakeCancelled if it was cancelled."""
         if self._cancelled.is_set():
             raise IntakeCancelled("Cancelled. Nothing was stored.")
-        self.text = f"Waiting for {counted(n_before, 'other upload')}"
+        self.text = waits_for(n_before)
 
     def _report_progress(self, fraction: float, text: str) -> None:
         self.fraction, self.text = min(max(fraction, 0.0), 1.0), text

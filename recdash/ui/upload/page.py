@@ -11,7 +11,6 @@ import streamlit as st
 from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import Problem
 from recdash.formatting.html import markdown
-from recdash.formatting.numbers import counted
 from recdash.ingest import get_ready
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
 from recdash.settings import settings as limits
@@ -21,7 +20,7 @@ from recdash.ui.components import file_zone, widgets
 from recdash.ui.upload import examples, rows, settings, words
 from recdash.ui.upload.job import IntakeJob
 from recdash.ui.upload.state import UploadState
-from recdash.ui.upload.turns import Turns
+from recdash.ui.upload.turns import Turns, waits_for
 from recdash.web.received_files import ReceivedFile, received_files
 
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
@@ -114,7 +113,7 @@ def _plan_again(upload: UploadState, files: list[ReceivedFile]) -> None:
     place = st.empty()
 
     def wait(n_before: int) -> None:
-        place.caption(f"Waiting for {counted(n_before, 'other upload')}")
+        place.caption(waits_for(n_before))
 
     with LOOKS.taken(wait), st.spinner("Looking at the files"):
         place.empty()

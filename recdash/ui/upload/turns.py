@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Condition
 
+from recdash.formatting.numbers import counted
+
 LOOK_SECONDS = 0.2
 
 
@@ -43,3 +45,8 @@ class Turns:
         """Returns the number of turns that end before this one begins; not above 0 if it has begun."""
         with self._changed:
             return self._order.index(turn) + 1 - self._at_once
+
+
+def waits_for(n_before: int) -> str:
+    """Returns in words that an upload waits for ``n_before`` others."""
+    return f"Waiting for {counted(n_before, 'other upload')}"
