@@ -99,7 +99,7 @@ def _plan_of(upload: UploadState, files: list[ReceivedFile]) -> IntakePlan | Non
     known = upload.plan.given_keys if upload.plan else []
     if [file.id for file in files] != known:
         _plan_again(upload, files)
-    elif upload.plan is not None:  # a choice may have shown which variants there are
+    if upload.plan is not None:  # files, or a choice, may have shown which variants there are
         upload.plan = settings.with_links(upload.plan)
     return upload.plan
 
@@ -129,7 +129,7 @@ def _plan_again(upload: UploadState, files: list[ReceivedFile]) -> None:
             )
         if (target or None) != plan.experiment_id:
             plan = plan.with_experiment(target or None)
-    upload.plan = settings.with_links(plan)
+    upload.plan = plan
     upload.opened = next((file.key for file in plan.files if words.state_of(file) == "bad"), None)
 
 

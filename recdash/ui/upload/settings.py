@@ -118,7 +118,7 @@ def _choose_experiment(upload: UploadState, plan: IntakePlan) -> None:
 
     def choose(experiment_id: str) -> None:
         upload.target = experiment_id
-        upload.change_plan(lambda plan: with_links(plan.with_experiment(experiment_id or None)))
+        upload.change_plan(lambda plan: plan.with_experiment(experiment_id or None))
 
     if experiments:
         titles = {NEW: "New experiment", **experiments}
