@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,8 +29,16 @@ from recdash.domain.defaults import default_k
 from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem
 
-TABLES = ("train", "catalogue", "user_attributes", "item_vectors", "item_similarity")
-"""The names of the options for tables beside the test set."""
+if TYPE_CHECKING:
+    from recdash.evaluation.columns_by_values import GivenFile
+    from recdash.ingest import Sheet
+
+TABLES = ("truth", "train", "catalogue", "user_attributes", "item_vectors", "item_similarity")
+"""The names of the options for tables beside those of candidates."""
+OF_VALUES: Mapping[TableKind, str] = {
+    "truth": "truth", "train": "train", "catalogue": "catalogue", "users": "user_attributes",
+}  # fmt: skip
+"""The options whose tables may have columns that are known by their values."""
 
 
 @click.command()
@@ -78,7 +86,6 @@ TABLES = ("train", "catalogue", "user_attributes", "item_vectors", "item_similar
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
 def evaluate(
-    truth: Path,
     runs: Sequence[tuple[str, Path]],
     predictions: Sequence[tuple[str, Path]],
     *,
@@ -102,17 +109,22 @@ def evaluate(
         fix = "Use --format table or json."
         raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
     check_names("--predictions", predictions)
-    lists = uploads([(name, table_in(file)) for name, file in runs])
+    lists = [(name, table_in(file)) for name, file in runs]
     ratings = {name: table_in(file) for name, file in predictions}
-    tables = {name: table_in(question[name]) for name in TABLES if question[name] is not None}
-    score_files = partial(score, lists, table_in(truth), predictions=ratings)
-    question = {**question, **tables}
+    question |= {name: table_in(question[name]) for name in TABLES if question[name] is not None}
+    score_files = partial(score, uploads(lists), predictions=ratings)
     try:
         evaluation = score_files(**question)
     except InputError as error:
         if not {"missing-column", "unread-scores"} & {problem.code for problem in error.problems}:
             raise
-        question["columns"] = _columns_by_values(error, truth, runs, predictions, question)
+        from recdash.evaluation.columns_by_values import columns_by_values
+
+        files = _given_files(question, dict(lists), ratings)
+        question["columns"], notices = columns_by_values(files, question["columns"])
+        if not notices:
+            raise
+        tell(notices)
         evaluation = score_files(**question)
     tell(evaluation.notices())
     bands = list(evaluation.tie_bands()) if tie_band else None
@@ -121,30 +133,17 @@ def evaluate(
     print_scores(evaluation, form, bands, shown)
 
 
-def _columns_by_values(
-    error: InputError,
-    truth: Path,
-    runs: Sequence[tuple[str, Path]],
-    predictions: Sequence[tuple[str, Path]],
+def _given_files(
     question: Mapping[str, Any],
-) -> Mapping[str, Any]:
-    """Returns the columns that are known by the values of the files given together, and prints them.
+    lists: Mapping[str, Path | Sheet],
+    ratings: Mapping[str, Path | Sheet],
+) -> list[GivenFile]:
+    """Returns the files whose columns may be known by their values."""
+    from recdash.evaluation.columns_by_values import GivenFile
 
-    Raises ``error`` if no further column is known.
-    """
-    from recdash.evaluation.columns_by_values import GivenFile, columns_by_values
-
-    tables: dict[TableKind, Any] = {
-        "truth": table_in(truth),
-        "train": question["train"],
-        "catalogue": question["catalogue"],
-        "users": question["user_attributes"],
-    }
-    files = [GivenFile(kind, table) for kind, table in tables.items() if table is not None]
-    files += [GivenFile("run", table_in(file), name) for name, file in dict(runs).items()]
-    files += [GivenFile("predictions", table_in(file), name) for name, file in dict(predictions).items()]
-    columns, notices = columns_by_values(files, question["columns"])
-    if not notices:
-        raise error
-    tell(notices)
-    return columns
+    files = [
+        GivenFile(kind, question[name]) for kind, name in OF_VALUES.items() if question[name] is not None
+    ]
+    files += [GivenFile("run", file, name) for name, file in lists.items()]
+    files += [GivenFile("predictions", file, name) for name, file in ratings.items()]
+    return files
