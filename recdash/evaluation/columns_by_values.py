@@ -58,11 +58,16 @@ def columns_by_values(
         by_values = {role: column for role, column in suggested[number].items() if role not in stated}
         if by_values and _occur_elsewhere(number, looks, suggested):
             columns[file.table] = {**by_values, **said}
-            pairs = ", ".join(f"{role} = '{column}'" for role, column in by_values.items())
-            finding = f"read as {pairs}, by the values of these columns"
-            fix = "Choose others by --columns if this is wrong."
-            notices.append(Problem("columns-by-values", file.table, finding, fix))
+            notices.append(
+                by_values_notice(file.table, by_values, "Choose others by --columns if this is wrong.")
+            )
     return columns, notices
+
+
+def by_values_notice(place: str, mapping: Mapping[str, str], fix: str) -> Problem:
+    """Returns the notice that columns, {role: column}, were recognised by their values."""
+    pairs = ", ".join(f"{role} = '{column}'" for role, column in mapping.items())
+    return Problem("columns-by-values", place, f"read as {pairs}, by the values of these columns", fix)
 
 
 def _occur_elsewhere(number: int, looks: Sequence[Look], suggested: Sequence[Mapping[str, str]]) -> bool:

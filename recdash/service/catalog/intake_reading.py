@@ -13,6 +13,7 @@ from recdash.domain.kinds import DEFAULT_DEPTH, OnlineKind, TableKind
 from recdash.domain.records import Experiment, Run
 from recdash.errors import InputError, Problem
 from recdash.evaluation import relevance
+from recdash.evaluation.columns_by_values import by_values_notice
 from recdash.evaluation.known_ids import stopping
 from recdash.evaluation.uploads import read_uploads, shared_name
 from recdash.formatting.names import same_names
@@ -637,9 +638,7 @@ def _columns_by_values(mapping: Mapping[str, str]) -> Problem:
     names = {role: plain(column) for role, column in mapping.items()}
     if names.get("user_id") in ITEM_NAMES and names.get("item_id") in USER_NAMES:
         return _swapped(mapping)
-    pairs = ", ".join(f"{role} = '{column}'" for role, column in mapping.items())
-    finding = f"read as {pairs}, by the values of these columns"
-    return Problem("columns-by-values", "columns", finding, "Change it if wrong.")
+    return by_values_notice("columns", mapping, "Change it if wrong.")
 
 
 def _swapped(mapping: Mapping[str, str]) -> Problem:
