@@ -62,12 +62,12 @@ def now_in_utc() -> datetime:
 
 @dataclass
 class ChangesSeen:
-    """How many users had been removed at the last call (None before the first), and the time until which
-    caches are cleared. ``n_deletions`` is the same number of deletions. ``last_look`` is when the files of
-    the store were compared.
+    """How many users and records had been removed when that was last counted (``n_purges`` is None before),
+    the time until which caches are cleared after a user was removed, and when the files of the store were
+    compared.
     """
 
-    count: int | None = None
+    n_purges: int | None = None
     clear_until: float = 0.0
     n_deletions: int = 0
     last_look: float = 0.0
@@ -172,10 +172,10 @@ class ServiceContext:
         """
         if self.person.is_guest:
             return
-        now, count, seen = monotonic(), self.store.audit.n_purges(), self._changes
-        if seen.count is not None and seen.count != count:
+        now, n_purges, seen = monotonic(), self.store.audit.n_purges(), self._changes
+        if seen.n_purges is not None and seen.n_purges != n_purges:
             seen.clear_until = now + CLEAR_SECONDS
-        seen.count = count
+        seen.n_purges = n_purges
         if now < seen.clear_until:
             self.clear_caches()
 
@@ -189,6 +189,14 @@ class ServiceContext:
         seen.last_look = now
         if self.store.has_altered_files():
             self.clear_caches()
+
+    def clear_caches_after_deletion(self) -> bool:
+        """Clears all caches if anything was deleted since the last call, and returns whether."""
+        before, self._changes.n_deletions = self._changes.n_deletions, self.store.audit.n_deletions()
+        is_changed = before != self._changes.n_deletions
+        if is_changed:
+            self.clear_caches()
+        return is_changed
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
         """Returns the settings that were stored with the experiment's test set.
@@ -208,14 +216,6 @@ class ServiceContext:
         audit log.
         """
         return "" if self.person.is_guest else self.store.audit.last()
-
-    def clear_caches_after_deletion(self) -> bool:
-        """Clears all caches if anything was deleted since the last call, and returns whether."""
-        before, self._changes.n_deletions = self._changes.n_deletions, self.store.audit.n_deletions()
-        is_changed = before != self._changes.n_deletions
-        if is_changed:
-            self.clear_caches()
-        return is_changed
 
     def runs_of(self, run_ids: Sequence[str]) -> list[Run]:
         """Returns the runs in the order of ``run_ids``, normally with two queries in all. Raises NotFound."""
