@@ -388,7 +388,8 @@ class Store(Protocol):
 
     def has_altered_files(self) -> bool:
         """Returns whether files of the store were changed since the last call by anything other than a
-        writer of the store, so that what was read from them may be damaged. It reads no file.
+        writer of the store, so that what was read from them may be damaged. It reads only stored tables
+        that changed.
         """
 
     @property
