@@ -106,8 +106,9 @@ class Additions:
             runs = self._runs.stage(where, addition.runs, addition.facts, tell)
             completed = self._runs.stage_completed(where, addition.completed, addition.runs, runs, tell)
         if addition.staged_files is not None:
-            runs = [*self._runs.store_files(addition.staged, addition.staged_files), *runs]
-        return Staged(self._experiments.store_tables(setup) if setup else {}, runs, tests, completed)
+            self._runs.store_files(addition.staged, addition.staged_files)
+        tables = self._experiments.store_tables(setup) if setup else {}
+        return Staged(tables, [*addition.staged, *runs], tests, completed)
 
     def store_staged(self, addition: Addition, staged: Staged) -> Added:
         """Stores the rows of a staged addition, within the caller's transaction."""

@@ -300,12 +300,11 @@ class Runs:
             staged.append(self._staged(where, scored, upload, of_run))
         return staged
 
-    def store_files(self, staged: Sequence[StagedRun], files: Artifacts) -> Sequence[StagedRun]:
-        """Stores the files of runs that another process staged in ``files``, and returns the runs."""
+    def store_files(self, staged: Sequence[StagedRun], files: Artifacts) -> None:
+        """Stores the files of runs that another process staged in ``files``."""
         artifacts = self._context.writable_store().artifacts
         for sha256 in sorted(frozenset().union(*(run.needs for run in staged))):
             artifacts.put_file(files.path(sha256))
-        return staged
 
     def store_staged(self, experiment_id: str, staged: Sequence[StagedRun]) -> list[AddedRun]:
         """Stores the rows of staged runs, within the caller's transaction.
