@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
 from math import inf
@@ -273,8 +273,7 @@ class Comparisons:
         """
         return [
             replace(lift, control=control.name if control else "", control_run=control.id if control else "")
-            for test in self._tests_without(baseline_id)
-            for control in [self._run_of_control(test)]
+            for test, control in self._tests_without(baseline_id)
             for lift in _lifts_of(test, run_id)
         ]
 
@@ -290,16 +289,19 @@ class Comparisons:
                 is_control=control is not None and control.id == run_id,
                 is_valid=not split_is_broken(test.notices),
             )
-            for test in self._tests_without(baseline_id)
-            for control in [self._run_of_control(test)]
+            for test, control in self._tests_without(baseline_id)
             if run_id in test.served or (test.served and control is not None and control.id == run_id)
         ]
 
-    def _tests_without(self, baseline_id: str) -> list[OnlineTest]:
-        """Returns the experiment's A/B tests in which control served another run than the baseline."""
+    def _tests_without(self, baseline_id: str) -> Iterator[tuple[OnlineTest, Run | None]]:
+        """Yields the experiment's A/B tests in which control served another run than the baseline, with that
+        run; None if it is unknown.
+        """
         against = {test.id for test in self._tests_against(baseline_id)}
         experiment = self._context.experiment_of(baseline_id).id
-        return [test for test in self._store.online_tests.of_experiment(experiment) if test.id not in against]
+        for test in self._store.online_tests.of_experiment(experiment):
+            if test.id not in against:
+                yield test, self._run_of_control(test)
 
     def _run_of_control(self, test: OnlineTest) -> Run | None:
         run_id = self._context.run_of_control(test)
