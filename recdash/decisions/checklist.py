@@ -71,7 +71,7 @@ CHECKLIST = TypeAdapter(tuple[ChecklistItem, ...])
 
 
 class Evidence(NamedTuple):
-    """The evidence that the checks judge."""
+    """The evidence that the checks judge; that of a variant is from one A/B test at most."""
 
     offline: Offline | None
     online: Sequence[Online]
