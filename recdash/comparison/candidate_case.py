@@ -178,7 +178,7 @@ class CandidateCase:
         result = self._result_elsewhere
         if not result:
             return CASES[self.case]
-        other_risks = len(self.risks) > len([lift for lift in self.lifts_elsewhere if lift.is_lost])
+        other_risks = len(self.risks) > len(self.evidence.lost_elsewhere)
         return f"Better offline, {result}{', with a risk' if other_risks else ''}"
 
     @property
@@ -280,10 +280,7 @@ class CandidateCase:
             if rail.is_broken
         ]
         elsewhere = [
-            _Risk(
-                f"lost elsewhere {_code(lift)}",
-                self._against_elsewhere(lift),
-            )
+            _Risk(f"lost elsewhere {_code(lift)}", self._against_elsewhere(lift))
             for lift in evidence.lost_elsewhere
         ]
         unknown = [
@@ -302,11 +299,11 @@ class CandidateCase:
     def loss_to(self, run_id: str) -> RichText:
         """Returns what it lost in an A/B test to a run that was the control, as the end of a sentence."""
         lost = next(lift for lift in self.evidence.lost_elsewhere if lift.control_run == run_id)
-        return self._against_elsewhere(lift=lost)
+        return against_control(lost)
 
     def _against_elsewhere(self, lift: OnlineLift) -> RichText:
         if self.tells_control:
-            return against_online(lift, f" {lift.test} against {control_of(lift)}")
+            return against_control(lift)
         end = f" {lift.test}, against another run than {self.evidence.base}"
         return (*against_online(lift), Piece(end))
 
@@ -391,6 +388,11 @@ def against_online(lift: OnlineLift, which: str = "") -> RichText:
         Piece(amount, "offline-online", metric_of(lift)),
         Piece(f" in the A/B test{which}{limit}"),
     )
+
+
+def against_control(lift: OnlineLift) -> RichText:
+    """Returns a loss in an A/B test, with the names of test and control: see ``against_online``."""
+    return against_online(lift, f" {lift.test} against {control_of(lift)}")
 
 
 def metric_of(lift: OnlineLift) -> dict[str, str]:

@@ -16,7 +16,7 @@ from recdash.comparison import relative
 from recdash.comparison.candidate_case import (
     CandidateCase,
     Case,
-    against_online,
+    against_control,
     control_of,
     correction_note,
     interval_of,
@@ -457,9 +457,7 @@ def _with_losses_of_baseline(kept: Recommendation, lifts: Sequence[OnlineLift]) 
     """
     base = kept.evidence.base
     losses = tuple(
-        (Piece(f"But {base} "), *against_online(lift, f" {lift.test} against {control_of(lift)}"), Piece("."))
-        for lift in lifts
-        if lift.is_lost
+        (Piece(f"But {base} "), *against_control(lift), Piece(".")) for lift in lifts if lift.is_lost
     )
     return replace(kept, risks=losses or kept.risks)
 
