@@ -102,19 +102,16 @@ def _lift(case: CandidateCase, decimals: int) -> Cell:
     the control of a test, or that there was none.
     """
     evidence = case.evidence
-    telling = [*evidence.lost_online, *evidence.won_online] or [
-        lift for lift in evidence.lifts if lift.is_goal
-    ]
-    if not telling and not evidence.invalid_tests and case.lifts_elsewhere:
-        elsewhere = case.telling_elsewhere
-        results = [f"{_lift_text(lift, decimals)} vs {control_of(lift)}" for lift in elsewhere]
-        text = capital(", ".join(results))
-        return text if elsewhere[0].is_lost or elsewhere[0].is_won else muted(text)
+    goals = [lift for lift in evidence.lifts if lift.is_goal]
+    telling = (*evidence.lost_online, *evidence.won_online) or goals[:1]
+    texts = [_lift_text(lift, decimals) for lift in telling]
+    if not telling and not evidence.invalid_tests:
+        telling = case.telling_elsewhere
+        texts = [f"{_lift_text(lift, decimals)} vs {control_of(lift)}" for lift in telling]
     if not telling:
         return muted(_without_lift(case))
-    shown = telling if telling[0].is_lost or telling[0].is_won else telling[:1]
-    text = capital(", ".join(_lift_text(lift, decimals) for lift in shown))
-    return text if shown is telling and (evidence.lost_online or evidence.won_online) else muted(text)
+    text = capital(", ".join(texts))
+    return text if telling[0].is_lost or telling[0].is_won else muted(text)
 
 
 def _without_lift(case: CandidateCase) -> str:
