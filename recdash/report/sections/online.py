@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 MOST_EXPLAINED, MOST_ROWS = 2, 45
 SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
-NO_DISAGREEMENT = "No significant disagreement"
 NOT_JUDGED = "not judged (SRM)"
 OFFLINE_APART = "Offline numbers of this section have the experiment's relevance threshold."
 QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
@@ -206,21 +205,26 @@ def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None)
     titles = axis_titles(context.query.where, _base(context, sides.test), sides.title)
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
-    heading = disagreements(rows, judged=judged)
-    if context.wording > RISKS_WORDING and heading == NO_DISAGREEMENT:
-        heading = f"{heading} in {small(sides.title)}{_but_in_others(context, sides)}"
+    heading = _disagreements(context, sides)
     table = _table(context, sides)
     return Figure("quadrants", heading, QUADRANTS, f"{listed(outcomes)}.", data, table)
 
 
-def disagreements(rows: pd.DataFrame, *, judged: bool) -> str:
+def _disagreements(context: ReportContext, sides: OfflineOnlineResults) -> str:
     """Returns the runs whose offline and online results disagree, such as ``ALS won offline, lost online``.
 
-    If there are none, it says so.
+    If there are none, it says so, with the other online metrics in which there are some.
     """
-    odd = [f"{row['run']} {row['quadrant']}" for row in records(rows) if row["quadrant"] in DISAGREE]
-    none = NO_DISAGREEMENT if judged else "No metric is judged (SRM)"
-    return "; ".join(odd[:MOST_EXPLAINED]) or none
+    odd = [f"{row['run']} {row['quadrant']}" for row in records(sides.rows) if row["quadrant"] in DISAGREE]
+    if odd:
+        return "; ".join(odd[:MOST_EXPLAINED])
+    if not sides.is_judged:
+        return "No metric is judged (SRM)"
+    if context.wording <= RISKS_WORDING:
+        return "No significant disagreement"
+    others = _disagreeing_others(context, sides)
+    but = f", but in {listed(others)}" if others else ""
+    return f"No significant disagreement in {small(sides.title)}{but}"
 
 
 def axis_titles(where: str, base: str, online_title: str) -> list[str]:
@@ -272,11 +276,6 @@ def _other_disagreements(context: ReportContext, sides: OfflineOnlineResults) ->
     """
     others = _disagreeing_others(context, sides)
     return [Paragraph(f"Offline and online disagree in {listed(others)}.")] if others else []
-
-
-def _but_in_others(context: ReportContext, sides: OfflineOnlineResults) -> str:
-    others = _disagreeing_others(context, sides)
-    return f", but in {listed(others)}" if others else ""
 
 
 def _disagreeing_others(context: ReportContext, sides: OfflineOnlineResults) -> list[str]:
