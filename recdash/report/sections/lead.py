@@ -115,20 +115,19 @@ def _with_decision(opening: Lead, context: ReportContext) -> Lead:
     today = standing(decision, context.recommendation, context.links)
     moment = decision.created.isoformat()
     why = () if today.agrees is False else opening.sentences  # they explain another outcome
-    is_told = bool(decision.although) and context.wording > ANSWERS_WORDING
-    is_risk = is_told and context.wording <= RISKS_WORDING
-    accepted = (f"Approved despite risks: {decision.although}",) if is_risk else ()
-    although = f" {decision.although_text(decision.although)}" if is_told and not is_risk else ""
-    is_told = bool(decision.compared) and context.wording > RISKS_WORDING
-    compared = f" The decision compared {decision.compared}." if is_told else ""
-    evidence = f"{today.text}{although}{compared}"
+    risks, evidence = opening.risks, today.text
+    if context.wording > RISKS_WORDING:
+        evidence += f" {decision.although_text(decision.although)}" if decision.although else ""
+        evidence += f" The decision compared {decision.compared}." if decision.compared else ""
+    elif context.wording > ANSWERS_WORDING and decision.although:
+        risks = (*risks, f"Approved despite risks: {decision.although}")
     decided = Decided(decision.author, moment, decision.text, evidence, today.agrees)
     return replace(
         opening,
         headline=decision.headline,
         decision=decided,
         sentences=why,
-        risks=(*opening.risks, *accepted),
+        risks=risks,
     )
 
 
