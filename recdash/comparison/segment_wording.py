@@ -253,7 +253,7 @@ def _overall(comparison: SegmentComparison, run: str) -> str:
         "tie": f"is equal to {base}",
         "not settled": f"is not significantly different from {base}",
     }[whole.word or "not settled"]
-    amount = numbers.signed(whole.difference, numbers.places([whole.difference]))
+    amount = numbers.change(whole.difference)
     return f"{_name(comparison, run)} {relation} over all users ({amount})"
 
 

@@ -123,7 +123,7 @@ def change(share: float | None) -> str:
     """Returns a signed share in %: ``+4.21 %`` for 0.0421; a dash for None."""
     if not share:
         return numbers.NONE if share is None else "0 %"
-    return f"{numbers.signed(100 * share, numbers.places([100 * share]))} %"
+    return numbers.change(100 * share, " %")
 
 
 def amounts(*gains: Gain) -> list[str]:

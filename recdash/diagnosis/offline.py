@@ -219,7 +219,7 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
     half_cold = audience.cold_online * ((cold.high - cold.low) / 2)
     half = math.hypot(half_warm, half_cold)
     mixed = Gain(mean, mean - half, mean + half, gain.base, warm.n + cold.n)
-    amount, usual = (numbers.signed(value, numbers.places([value])) for value in (mean, gain.mean))
+    amount, usual = map(numbers.change, (mean, gain.mean))
     sentence = f"With the share of new users online the gain is {amount} instead of {usual}"
     remaining = left(gain, mixed)
     if remaining == "can't tell":
@@ -232,8 +232,7 @@ def _mixed(result: Result, audience: AudienceEvidence, gain: Gain, warm: Gain, c
         return result.supports(2, f"the users differ (new ones {new})", sentence)
     if audience.cold_online - audience.cold_offline < MOSTLY_NEW:
         return result.rules_out(f"{sentence}: different users are not the reason.")
-    own = numbers.signed(cold.mean, numbers.places([cold.mean]))
-    n_new = numbers.count(cold.n)
+    own, n_new = numbers.change(cold.mean), numbers.count(cold.n)
     if cold.n < ENOUGH_NEW:
         of_new = (
             f"{percent(audience.cold_online)} of the users online are new, but only "
