@@ -73,14 +73,14 @@ def sort_files(looks: Sequence[Look], context: Context = Context()) -> list[Sort
     ]
     alone = [sort_alone(file) for file in facts]
     sure = {number: s.kind for number, s in enumerate(alone) if s.confidence != "unsure"}
-    taken: set[TableKind | None] = {*{**sure, **context.chosen}.values()}
+    kinds = dict(sorted({**sure, **context.chosen}.items()))
+    taken: set[TableKind | None] = {*kinds.values()}
     taken |= {"truth"} if context.has_truth or context.is_set_up else set()
     places = [number for number, s in enumerate(alone) if s is OPEN and number not in context.chosen]
-    kinds = {number: context.chosen.get(number, sure.get(number)) for number in range(len(facts))}
     candidates = Candidates(
-        [file.look for number, file in enumerate(facts) if kinds[number] == "run"],
-        [file.look for number, file in enumerate(facts) if kinds[number] == "truth"],
-        frozenset().union(*(variants_of(f) for number, f in enumerate(facts) if kinds[number] in OF_A_TEST)),
+        [looks[number] for number, kind in kinds.items() if kind == "run"],
+        [looks[number] for number, kind in kinds.items() if kind == "truth"],
+        frozenset().union(*(variants_of(facts[n]) for n, kind in kinds.items() if kind in OF_A_TEST)),
     )
     interactions = _interactions(
         [facts[number] for number in places], taken, candidates, are_runs_only=context.is_set_up
