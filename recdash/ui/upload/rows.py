@@ -202,8 +202,7 @@ def read_as(file: PlannedFile) -> dict[str, str]:
     further = words.FURTHER.get(preview.kind, "")
     read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
     for role, column in file.mapping.items():
-        name = column[1:] if column in preview.reversible else column  # -distance is the column distance
-        read[name] = words.role_name(role)
+        read[words.column_read(column, preview.reversible)] = words.role_name(role)
     return read
 
 

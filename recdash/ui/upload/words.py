@@ -13,6 +13,7 @@ from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many
+from recdash.ingest import Preview
 from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.notice_rules import NOTICE_RULES
 from recdash.online.agreement.join import SPLIT_BROKEN
@@ -100,12 +101,8 @@ def columns_in_words(file: PlannedFile) -> str:
     is_from_zero = any(notice.code == FROM_ZERO for notice in file.notices)
     known = []
     for role, column in file.mapping.items():
-        name = (
-            f"{cut_inside(column[1:], LONGEST_COLUMN)} (least is best)"
-            if column in preview.reversible
-            else ""
-        )
-        name = name or cut_inside(column, LONGEST_COLUMN)
+        name = cut_inside(column_read(column, preview.reversible), LONGEST_COLUMN)
+        name += " (least is best)" if column in preview.reversible else ""
         words = name if name == role_name(role) else f"{name} → {role_name(role)}"
         known.append(f"{words} (from 0, read as from 1)" if role == "rank" and is_from_zero else words)
     return " · ".join([*known, *_further(file)])
@@ -114,13 +111,10 @@ def columns_in_words(file: PlannedFile) -> str:
 def _further(file: PlannedFile) -> list[str]:
     """Returns the columns without a role in words: as what they are read, or that they are not used."""
     noun = FURTHER.get(file.kind or "run")
-    if file.preview is None or (noun is None and _has_ranges(file)):
+    if file.preview is None or (noun is None and _has_ranges(file.preview)):
         return []
     left_out = {notice.place for notice in file.notices if notice.code == "column-left-out"}
-    taken = {
-        column.removeprefix("-") if column in file.preview.reversible else column
-        for column in file.mapping.values()
-    }
+    taken = {column_read(column, file.preview.reversible) for column in file.mapping.values()}
     others = [
         cut_inside(column, LONGEST_COLUMN)
         for column in file.preview.columns
@@ -134,12 +128,15 @@ def _further(file: PlannedFile) -> list[str]:
     return [f"{columns}: {listed(others, MOST_COLUMNS)}"]
 
 
-def _has_ranges(file: PlannedFile) -> bool:
+def _has_ranges(preview: Preview) -> bool:
     """Returns whether a role is read from several columns, such as rec_1 … rec_9."""
-    preview = file.preview
-    rows = preview.rows if preview else ()
-    known = {*(rows[0] if rows else ()), *(preview.reversible if preview else ())}
-    return not known.issuperset(column for column in file.mapping.values() if column)
+    known = {*(preview.rows[0] if preview.rows else ()), *preview.reversible}
+    return not known.issuperset(filter(None, (preview.mapping or {}).values()))
+
+
+def column_read(column: str, reversible: Sequence[str]) -> str:
+    """Returns the column of the file that a role reads: of ``-distance`` (least is best) it is distance."""
+    return column.removeprefix("-") if column in reversible else column
 
 
 def about(file: PlannedFile, n_lines: int | None = None) -> str:
