@@ -71,3 +71,12 @@ def test_repairs_name_options_and_not_the_words_of_the_page(run: Recdash) -> Non
     assert "'A/B test" not in refused.stderr
     alone = run("add", "--experiment", "Shop", "als.csv")
     assert "Add it (what users actually chose later), or name the file by --truth FILE." in alone.stderr
+
+
+def test_one_option_refuses_files_with_several_notices(run: Recdash) -> None:
+    refused = run("add", "--experiment", "Shop", "--refuse", "ties, columns-guessed", *SHOP)
+    assert refused.exit_code == 2
+    assert "Files with the notice 'columns-guessed' are refused, as you chose." in refused.stderr
+    unknown = run("add", "--experiment", "Shop", "--refuse", "ties,tie", *SHOP)
+    assert "No notice is called 'tie'" in unknown.stderr
+    assert as_json(run, "list")["experiments"] == []
