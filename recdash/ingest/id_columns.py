@@ -163,7 +163,7 @@ def _first_two(look: Look) -> tuple[str | None, str | None]:
 
 def _by_shared_ids(look: Look, own: IdColumns, known: Mapping[str, frozenset[str]]) -> IdColumns:
     """Returns ``own`` completed by columns whose ids are users or items in other files."""
-    if not look.has_header or look.roles is not None or is_attributes(look, own):
+    if not look.has_header or look.roles is not None:
         return own
     for role, other in (("user_id", "item_id"), ("item_id", "user_id")):
         if own.of(role) is not None or is_attributes(look, own):  # a row per user holds no single item
