@@ -95,10 +95,11 @@ class Intake:
 
         def tables_of(file: IntakeFile) -> list[IntakeFile]:
             """Returns the file, or the tables of a zip archive or a workbook of several."""
-            file = file if isinstance(file.source, Member | Sheet) else spooled(file)
+            if isinstance(file.source, Member | Sheet):
+                return [file]
             key = ("tables", file.key)
             if key not in read:
-                read[key] = _members(file, self._context.limits)
+                read[key] = _tables_in(spooled(file), self._context.limits)
             return read[key]
 
         def make(inputs: PlanInputs) -> IntakePlan:
@@ -248,12 +249,10 @@ class Intake:
         return ScoringRequest(candidates, setup, experiment, artifacts, person, limits)
 
 
-def _members(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
+def _tables_in(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
     """Returns the tables of a zip archive of several, or the sheets of a workbook of several, each as a file;
     any other file as it is.
     """
-    if isinstance(file.source, Member | Sheet):
-        return [file]
     try:
         names = members(file.source, limits=limits)
         names_of_sheets = () if names else sheets(file.source, limits=limits)
