@@ -194,7 +194,7 @@ def _without_plan(
 
 
 def is_always_valid(row: OnlineRow) -> bool:
-    """Returns True if the always-valid interval confirms the row's finding."""
+    """Returns True if the always-valid interval confirms the row's finding, which is then significant."""
     if row.sequence_low is None or row.sequence_high is None:
         return False
     low, high = row.sequence_low, row.sequence_high
@@ -202,7 +202,9 @@ def is_always_valid(row: OnlineRow) -> bool:
         low, high = -high, -low
     if row.word == "better":
         return low > 0
-    return high < (0.0 if row.word == "worse" else -(row.margin or 0.0))
+    if row.word == "worse":
+        return high < 0
+    return row.word == "broken" and high < -(row.margin or 0.0)
 
 
 def days_for(users: int, sample: SampleSummary | None, control: str, variant: str) -> int | None:

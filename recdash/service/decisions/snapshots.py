@@ -145,7 +145,7 @@ class Snapshots:
             sides=tuple(self._offline_online(test, subject, variant, own_rows, explained=explained)),
             definitions=tuple(self._online_definitions(test, own_rows)),
             rules=dict(test.rules),
-            novelty=self._novelty(test, subject.variant.name, results) if subject.variant else None,
+            novelty=self._novelty(test, variant, results) if subject.variant else None,
         )
 
     def _novelty(self, test: OnlineTest, variant: str, results: OnlineResults) -> Novelty:
@@ -252,7 +252,7 @@ def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:
         control_n=control.n_users if control else 0, n=row.n_users, numerator=row.numerator,
         denominator=row.denominator, lift=row.lift, low=low, high=high, p=row.p,
         p_corrected=row.p_corrected, word=row.word, note=row.note,
-        is_always_valid=row.word in ("better", "worse", "broken") and is_always_valid(row),
+        is_always_valid=is_always_valid(row),
     )  # fmt: skip
 
 
