@@ -19,7 +19,7 @@ def show(ab_test: AbTest) -> None:
     """Draws the directions with a form to change them; nothing for a test with standard metrics only, whose
     directions are known.
     """
-    own = {metric.name: metric for metric in state.workspace().online_analysis.own_metrics(ab_test.test.id)}
+    own = ab_test.own_metrics
     if not own:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

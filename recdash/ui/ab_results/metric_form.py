@@ -28,7 +28,7 @@ def show(ab_test: AbTest, save: Save) -> None:
     if ab_test.sample is None:
         st.caption("Aggregated data has no sums from which to compute other metrics.")
         return
-    own = {metric.name: metric for metric in state.workspace().online_analysis.own_metrics(ab_test.test.id)}
+    own = ab_test.own_metrics
     names = {NEW: "New metric", **{name: metric.title for name, metric in ab_test.metrics.items()}}
     key = f"ab-own-{ab_test.test.id}"
     chosen: str = st.selectbox("Metric", **widgets.titled(names), key=key, width=420)

@@ -64,6 +64,12 @@ class AbTest:
         return tuple(variant for variant in self.results.variants if variant != self.control)
 
     @property
+    def own_metrics(self) -> dict[str, OnlineMetric]:
+        """Returns {name: definition} of the test's own metrics: proposed from its columns, or custom."""
+        own = state.workspace().online_analysis.own_metrics(self.test.id)
+        return {metric.name: metric for metric in own}
+
+    @property
     def blocked(self) -> bool:
         return self.results.health.blocked
 
