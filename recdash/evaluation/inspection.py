@@ -140,11 +140,9 @@ def inspect(
 
     named = None if isinstance(source, str | Path) else file_name
     file = ingest.inspect_file(kind, source, name=named, mapping=mapping, limits=limits)
-    inspection = _of_file(file_name, kind, file, taken_for)
+    inspection = _with_refused(_of_file(file_name, kind, file, taken_for), refused_codes)
     if inspection.problems:
         return inspection
-    if refused := refused_by(inspection.notices, refused_codes):
-        return _refused(inspection, refused)
     tables = read_tables(
         {table: given for table, given in _given(truth, train, catalogue).items() if table != kind},
         limits=limits,
@@ -160,14 +158,16 @@ def inspect(
     examples = {**file.examples, **{notice.code: notice.example for notice in more if notice.example}}
     more = [replace(notice, example=examples.get(notice.code, "")) for notice in more]
     inspection = replace(inspection, notices=tuple(dict.fromkeys([*inspection.notices, *more])))
-    return _refused(inspection, refused_by(inspection.notices, refused_codes))
+    return _with_refused(inspection, refused_codes)
 
 
-def _refused(inspection: Inspection, problems: tuple[Problem, ...]) -> Inspection:
-    """Returns the inspection with notices that became ``problems``; unchanged without any."""
-    if not problems:
+def _with_refused(inspection: Inspection, codes: Sequence[str]) -> Inspection:
+    """Returns the inspection with its notices of these codes as problems; unchanged without any, and with
+    other problems.
+    """
+    problems = refused_by(inspection.notices, codes)
+    if inspection.problems or not problems:
         return inspection
-    codes = {problem.code for problem in problems}
     others = tuple(notice for notice in inspection.notices if notice.code not in codes)
     return replace(inspection, problems=problems, notices=others, rows=None)
 
