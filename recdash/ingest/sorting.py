@@ -160,10 +160,10 @@ def _interactions(
     truths = [files[n].look for n, is_sorted in sorted_files.items() if is_sorted.kind == "truth"]
     candidates = replace(candidates, truths=[*candidates.truths, *truths])
     unnamed = {number: file for number, file in enumerate(files) if number not in sorted_files}
-    for number, file in enumerate(files):
-        if number not in sorted_files and not file.others and file.are_lists_alike:
+    for number, file in unnamed.items():
+        if not file.others and file.are_lists_alike:
             sorted_files[number] = _of_one_length("truth" in taken or len(files) > 1)
-        elif number in unnamed and (reason := _like_candidates(file, [*unnamed.values()], candidates)):
+        elif reason := _like_candidates(file, [*unnamed.values()], candidates):
             sorted_files[number] = _taken("run", "likely", reason)
     left = [number for number in range(len(files)) if number not in sorted_files]
     if are_runs_only:

@@ -244,11 +244,14 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
     apart = {facts.user, variant, session, *moments}
     free = [facts.look.by_name[column] for column in facts.look.columns if column not in apart]
     numbers = [column.name for column in free if column.is_number and not column.is_time]
-    # a column called group, or values a and b, may be an attribute of users too
-    is_clear = values.has_sure_variants or (is_named and plain(variant) != "group")
-    is_clear = is_clear or facts.holds_variants(variant)
     has_results_only = is_named and len(numbers) == len(free) and any(plain(n) in RESULTS for n in numbers)
-    is_clear = is_clear or has_results_only
+    # a column called group, or values a and b, may be an attribute of users too
+    is_clear = (
+        values.has_sure_variants
+        or (is_named and plain(variant) != "group")
+        or facts.holds_variants(variant)
+        or has_results_only
+    )
     if not is_clear and facts.look.by_name[str(facts.user)].is_unique and not moments - {None}:
         reason = f"'{variant}' may hold variants, or an attribute of users."
         return SortedFile("sessions", "unsure", (reason,), ("users", "exposures"), mapping)
