@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from decision_worlds import films, home_page, sessions
+from decision_worlds import checkout, films, home_page
 from terminal import Fill, Recdash, as_json
 
 from recdash.service import Workspace
@@ -163,8 +163,7 @@ def test_two_people_propose_and_decide_if_the_settings_say_so(output: Any, run: 
 def test_a_variant_is_decided_on_where_no_run_is_stored(run: Recdash, filled: Fill) -> None:
     def fill() -> None:
         space = Workspace.open()
-        shop = space.experiments.create("shop")
-        space.online_tests.add(shop.id, "checkout", {"sessions": sessions({"A": 60, "B": 120})}, control="A")
+        checkout(space)
         space.store.close()
 
     filled(fill)
@@ -191,11 +190,8 @@ def test_a_variant_is_decided_on_where_no_run_is_stored(run: Recdash, filled: Fi
 def test_a_decision_on_a_variant_of_a_deleted_test_is_replaced(run: Recdash, filled: Fill) -> None:
     def fill() -> None:
         space = Workspace.open()
-        shop = space.experiments.create("shop")
-        test = space.online_tests.add(
-            shop.id, "checkout", {"sessions": sessions({"A": 60, "B": 120})}, control="A"
-        )
-        space.decisions.decide(shop.id, "ship", variant="B", text="More watch time.")
+        test = checkout(space)
+        space.decisions.decide(test.experiment, "ship", variant="B", text="More watch time.")
         space.online_tests.delete(test.id, "checkout")
         space.store.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from decision_worlds import sessions
+from decision_worlds import checkout, sessions
 
 from recdash.cli import main
 from recdash.service import Workspace
@@ -106,11 +106,10 @@ def test_an_ab_test_without_runs_and_the_decision_on_it_are_as_stored(
     monkeypatch.setenv("RECDASH_DATABASE_URL", f"sqlite:///{tmp_path / 'recdash.db'}")
     monkeypatch.setenv("RECDASH_ARTIFACTS", str(tmp_path / "artifacts"))
     space = Workspace.open()
-    experiment = space.experiments.create("shop")
-    tables = {"sessions": sessions({"A": 60, "B": 120})}
-    space.online_tests.add(experiment.id, "checkout", tables, control="A")
-    space.decisions.decide(experiment.id, "ship", variant="B", text="More watch time.")
-    space.online_tests.delete(space.online_tests.add(experiment.id, "again", tables).id, "again")
+    test = checkout(space)
+    space.decisions.decide(test.experiment, "ship", variant="B", text="More watch time.")
+    again = space.online_tests.add(test.experiment, "again", {"sessions": sessions({"A": 60, "B": 120})})
+    space.online_tests.delete(again.id, "again")
     space.store.close()
     result = verified("--all", "--head", head_of(tmp_path / "recdash.db"), "--format", "json")
     facts = json.loads(result.stdout)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from app_pages import TRUTH, lists
-from decision_worlds import RUNS, films, home_page, sessions
+from decision_worlds import RUNS, checkout, films, home_page, sessions
 
 from recdash.comparison.wording import plain
 from recdash.decisions import Decision
@@ -699,10 +699,7 @@ def test_the_log_says_who_asked_for_two_people(space: Workspace, ids: dict[str, 
 @pytest.fixture
 def shop(tmp_path: Path) -> tuple[Workspace, OnlineTest]:
     space = open_at(tmp_path, MARY, Clock())
-    experiment = space.experiments.create("shop")
-    return space, space.online_tests.add(
-        experiment.id, "checkout", {"sessions": sessions({"A": 60, "B": 120})}, control="A"
-    )
+    return space, checkout(space)
 
 
 def run_served_by_b(space: Workspace, test: OnlineTest) -> str:

@@ -67,3 +67,10 @@ def home_page(
     links = {"control": ids["popular"], "new": ids["als"]}
     table = sessions({"control": 80, "new": new})
     return workspace.online_tests.add(ids["films"], name, {"sessions": table}, links=links)
+
+
+def checkout(workspace: Workspace) -> OnlineTest:
+    """60 of 200 users engaged in control A, 120 of 200 in B; in an experiment *shop* without runs."""
+    table = sessions({"A": 60, "B": 120})
+    experiment = workspace.experiments.create("shop")
+    return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table}, control="A")
