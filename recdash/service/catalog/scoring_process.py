@@ -64,7 +64,7 @@ class ScoringRequest:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScoringOutcome:
     """The scored runs, whose files are in the folder of the request, and the refused candidates."""
 
     runs: tuple[StagedRun, ...]
@@ -80,7 +80,7 @@ def is_worth_a_process(candidates: Sequence[Candidate]) -> bool:
 # ── the server ───────────────────────────────────────────────────────────────────────────────
 
 
-def score_apart(request: ScoringRequest, tell: Progress) -> Outcome:
+def score_apart(request: ScoringRequest, tell: Progress) -> ScoringOutcome:
     """Returns the outcome of a new process, which is killed if ``tell`` raises. ``tell`` is called several
     times per second.
 
@@ -113,7 +113,7 @@ def _start(request: ScoringRequest, channel: Connection) -> subprocess.Popen[byt
     )
 
 
-def _received(channel: Connection, process: subprocess.Popen[bytes], tell: Progress) -> Outcome:
+def _received(channel: Connection, process: subprocess.Popen[bytes], tell: Progress) -> ScoringOutcome:
     progress = 0.0, "Starting"
     while True:
         tell(*progress)
@@ -123,9 +123,9 @@ def _received(channel: Connection, process: subprocess.Popen[bytes], tell: Progr
             message = channel.recv()
         except (EOFError, OSError):  # OSError if the process ended within a message
             raise InputError(_died(process.wait())) from None
-        if isinstance(message, Outcome):
+        if isinstance(message, ScoringOutcome):
             return message
-        if isinstance(message, RecdashError):
+        if isinstance(message, StoreError):
             raise message
         progress = message
 
@@ -148,7 +148,7 @@ def main() -> None:
     with Path(path).open("rb") as file:
         request = pickle.load(file)  # noqa: S301 written by the server
     try:
-        outcome: Outcome | RecdashError = outcome_of(request, lambda *progress: channel.send(progress))
+        outcome: ScoringOutcome | StoreError = outcome_of(request, lambda *progress: channel.send(progress))
     except RecdashError as error:  # as text: an error with several arguments cannot be unpickled
         outcome = StoreError(str(error))
     channel.send(outcome)
@@ -162,7 +162,7 @@ def _end_with_server(channel: Connection) -> None:
         os._exit(1)
 
 
-def outcome_of(request: ScoringRequest, tell: Progress) -> Outcome:
+def outcome_of(request: ScoringRequest, tell: Progress) -> ScoringOutcome:
     """Scores the candidates of a request, and writes their files to its folder."""
     context = ServiceContext(FilesOnly(request.artifacts), request.person, request.limits)
     data = RunData(context)
@@ -179,4 +179,4 @@ def outcome_of(request: ScoringRequest, tell: Progress) -> Outcome:
         return [replace(run, files=files) for run in stored]
 
     scored, refused = score_each(request.candidates, staged, tell)
-    return Outcome(tuple(scored), tuple(refused))
+    return ScoringOutcome(tuple(scored), tuple(refused))
