@@ -53,10 +53,11 @@ NO_LIFT = "Tower wins offline, but its A/B test ended without a significant lift
 CUT_TIME = "cut session watch time by 12 % in the A/B test."
 
 
-def recommendation(source: Table, terms: Terms | None = None) -> Recommendation:
+def recommendation(source: Table, terms: Terms | None = None, **wording: bool) -> Recommendation:
+    """Returns the recommendation on all runs of the table; ``wording`` are flags of older reports."""
     runs = tuple(name for name in source.of if name != "Popular")
     query = ComparisonQuery(runs, "Popular", "ndcg", 10, terms=terms or Terms())
-    return recommend(source, compare(source, query))
+    return recommend(source, compare(source, query), **wording)
 
 
 def only(values: np.ndarray, **table: object) -> Table:
@@ -466,21 +467,17 @@ def test_of_equal_values_it_is_said_why_and_not_that_more_users_would_help(
     values: np.ndarray, served: int, why: str
 ) -> None:
     source = Table({"Popular": values, "ALS": values}, served={"ALS": served})
-    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
-    result = recommend(source, compare(source, query))
-    assert told(result) == [f"ALS does not beat Popular: {why}."]
-    former = recommend(source, compare(source, query), repeats=True)
+    assert told(recommendation(source)) == [f"ALS does not beat Popular: {why}."]
+    former = recommendation(source, repeats=True)
     assert told(former)[0].startswith("ALS does not beat Popular: its nDCG@10 is equal to Popular")
 
 
 def test_that_candidates_do_not_beat_the_baseline_is_said_once() -> None:
-    source = Table({"Popular": BASE, "ALS": BASE - 0.01 + UNSURE - BASE, "BPR": LOSS, "SVD": LOSS - 0.02})
-    query = ComparisonQuery(("ALS", "BPR", "SVD"), "Popular", "ndcg", 10)
-    comparison = compare(source, query)
-    first, second = told(recommend(source, comparison))
+    source = Table({"Popular": BASE, "ALS": UNSURE - 0.01, "BPR": LOSS, "SVD": LOSS - 0.02})
+    first, second = told(recommendation(source))
     assert first == "None of the three candidates beats Popular."
     assert second.startswith("ALS comes closest: its nDCG@10 is ")
-    _, former = told(recommend(source, comparison, repeats=True))
+    _, former = told(recommendation(source, repeats=True))
     assert former.startswith("ALS does not beat Popular: its nDCG@10 is ")
 
 
@@ -693,9 +690,7 @@ def test_a_baseline_that_lost_to_another_run_is_kept_with_that_risk() -> None:
     assert told(result)[-1] == f"But Popular {CUT_AGAINST_TOWER}"
     ended = recommendation(only(CLEAR, lifts={"ALS": [ENDED]}, elsewhere=lost))
     assert plain(ended.sentences[-1]) == f"But Popular {CUT_AGAINST_TOWER}"
-    source = only(LOSS, elsewhere=lost)
-    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
-    assert recommend(source, compare(source, query), tells_control=False).risks == ()
+    assert recommendation(only(LOSS, elsewhere=lost), tells_control=False).risks == ()
 
 
 AGAINST_ALS = {"control": "ALS", "control_run": "ALS"}
@@ -774,8 +769,7 @@ def test_a_control_to_which_the_baseline_lost_as_a_variant_is_shipped() -> None:
     assert result.headline == "Ship ALS"
     assert told(result)[0].startswith("It won online: session watch time rose by 14 % in the A/B test; ")
     assert "But ALS lowers catalogue coverage by 40 %" in told(result)[-1]
-    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
-    former = recommend(table, compare(table, query), tells_control=False)
+    former = recommendation(table, tells_control=False)
     assert former.action == "collect data"
 
 
@@ -806,8 +800,7 @@ def test_a_risk_is_named_beside_a_win_against_another_run() -> None:
 def test_older_reports_say_nothing_of_tests_against_another_run_but_losses() -> None:
     tests = {"ALS": [replace(HOMEPAGE, is_valid=False)], "Tower": [replace(HOMEPAGE, is_control=True)]}
     table = two(BEST, CLEAR, tests_against_others=tests, catalogue=without_coverage("Tower"), **LOST_TO_TOWER)
-    query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
-    former = recommend(table, compare(table, query), tells_control=False)
+    former = recommendation(table, tells_control=False)
     assert former.headline == "Run an A/B test of ALS"
     assert [case.words for case in former.cases] == ["Better offline, with a risk"] * 2
     assert "control" not in str(case_table(former).rows)
@@ -815,8 +808,7 @@ def test_older_reports_say_nothing_of_tests_against_another_run_but_losses() -> 
 
 def test_what_older_reports_say_would_change_it_uses_no_tests_against_another_run() -> None:
     table = two(BEST, CLEAR, catalogue=without_coverage("Tower"), **LOST_TO_TOWER)
-    query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
-    former = recommend(table, compare(table, query), tells_control=False)
+    former = recommendation(table, tells_control=False)
     answers = changes(table, former, 10, "truth", opened=False)
     assert {what_if.question: what_if.answer for what_if in answers}["Without guardrails"] == (
         "Changes: ship Tower"
@@ -827,7 +819,6 @@ def test_what_older_reports_say_would_change_it_uses_no_tests_against_another_ru
 
 def test_older_reports_tell_only_losses_against_another_run() -> None:
     table = only(CLEAR, elsewhere={"ALS": [replace(WIN, **AGAINST_TOWER)]})
-    query = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
-    former = recommend(table, compare(table, query), tells_control=False)
+    former = recommendation(table, tells_control=False)
     assert told(former)[-1] == "But no A/B test has confirmed it yet."
     assert former.cases[0].words == "Better offline, not tested online"

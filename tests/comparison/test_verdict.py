@@ -772,9 +772,9 @@ def test_a_slice_answers_for_the_candidate_in_question_where_there_are_several()
     source = Table({"Popular": BASE, "ALS": same, "Tower": CLEAR}, cuts=[part("New users", np.r_[:50])])
     query = ComparisonQuery(("ALS", "Tower"), "Popular", "ndcg", 10)
     decided = recommend(source, compare(source, query))
-    of_als = replace(
-        decided, evidence=decided.cases[[case.name for case in decided.cases].index("ALS")].evidence
-    )
+    als = decided.case_of("ALS")
+    assert als is not None
+    of_als = replace(decided, evidence=als.evidence)
     answers = {
         opened: questions(changes(source, of_als, depth=10, users="truth", opened=opened))["Only new users"]
         for opened in (True, False)
