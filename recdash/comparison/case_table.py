@@ -101,11 +101,9 @@ def _lift(case: CandidateCase, decimals: int) -> Cell:
     other runs, with their names. Without a lift it says that the test is invalid, that the candidate was
     the control of a test, or that there was none.
     """
-    evidence = case.evidence
-    goals = [lift for lift in evidence.lifts if lift.is_goal]
-    telling = (*evidence.lost_online, *evidence.won_online) or goals[:1]
+    telling = case.evidence.telling_online
     texts = [_lift_text(lift, decimals) for lift in telling]
-    if not telling and not evidence.invalid_tests:
+    if not telling and not case.evidence.invalid_tests:
         telling = case.telling_elsewhere
         texts = [f"{_lift_text(lift, decimals)} vs {control_of(lift)}" for lift in telling]
     if not telling:

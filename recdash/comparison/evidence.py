@@ -87,6 +87,12 @@ class VerdictEvidence:
         return tuple(lift for lift in self.lifts if lift.is_lost)
 
     @property
+    def telling_online(self) -> tuple[OnlineLift, ...]:
+        """Returns the leader's significant results in A/B tests, losses first; without one its first goal."""
+        goals = tuple(lift for lift in self.lifts if lift.is_goal)
+        return (*self.lost_online, *self.won_online) or goals[:1]
+
+    @property
     def won_elsewhere(self) -> tuple[OnlineLift, ...]:
         """Returns the leader's significant gains in goals of A/B tests against another run."""
         return tuple(lift for lift in self.lifts_elsewhere if lift.is_won)

@@ -83,13 +83,11 @@ def measured_numbers(
     n = n_tested(evidence.comparison.against)
     first = _of_pair(evidence, f"{metric_at(primary, k)}, offline", primary, pair, n, former=former)
     chosen = [MeasuredNumber(first, "offline", primary)]
-    goals = [lift for lift in evidence.lifts if lift.is_goal]
-    telling = [*evidence.lost_online, *evidence.won_online, *goals]
     chosen += [
         MeasuredNumber(_of_lift(lift, lift_level, former=former), "online", lift.metric)
-        for lift in telling[:1]
+        for lift in evidence.telling_online[:1]
     ]
-    if not telling:
+    if not evidence.telling_online:
         n_others = len(evidence.metrics)
         chosen += [
             MeasuredNumber(
