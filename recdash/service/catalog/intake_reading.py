@@ -104,6 +104,11 @@ class Draft:
         return ingest.sheet_of(self.file.source, self.look.sheet)
 
     @property
+    def columns_read(self) -> Mapping[str, str]:
+        """Returns {role: column} as the file is read; empty before it is previewed, and if it cannot be."""
+        return (self.preview.mapping if self.preview else None) or {}
+
+    @property
     def reads_well(self) -> bool:
         return self.preview is not None and not self.preview.problems
 
@@ -323,7 +328,7 @@ class Planner:
 
     def _try_swapped(self, draft: Draft, where: str | Setup) -> None:
         """Swaps the columns of users and items of a run if only then its ids are in the test set."""
-        read = (draft.preview.mapping if draft.preview else None) or {}
+        read = draft.columns_read
         if not {"user_id", "item_id"} <= set(read):
             return
         ids = {"user_id": read["item_id"], "item_id": read["user_id"]}
@@ -422,7 +427,7 @@ class Planner:
     def _relevance(self, used: Sequence[Draft], setup: Setup | None) -> RelevancePlan | None:
         """Returns from which grade a row counts as relevant; None if the test set leaves no choice."""
         truth = next((draft for draft in used if draft.kind == "truth" and draft.preview), None)
-        column = ((truth.preview.mapping if truth and truth.preview else None) or {}).get("relevance")
+        column = truth.columns_read.get("relevance") if truth else None
         if setup is None or setup.reference is None or column is None or self._settings.relevance:
             return None
         rows = setup.reference.truth
@@ -465,9 +470,8 @@ class Planner:
         """Returns the length of a run's longest list; None if its first rows do not show it and it is too
         large to be read twice.
         """
-        mapping = (draft.preview and draft.preview.mapping) or {}
-        shown = longest_list(draft.look, mapping)
-        if shown or "replicate" in mapping or draft.look.n_bytes > MOST_BYTES:
+        shown = longest_list(draft.look, draft.columns_read)
+        if shown or "replicate" in draft.columns_read or draft.look.n_bytes > MOST_BYTES:
             return shown
         return self._remember(("longest", *draft.reading), lambda: self._counted_list(draft))
 
@@ -479,7 +483,7 @@ class Planner:
             return None
 
     def _baseline(self, used: Sequence[Draft]) -> str:
-        """Returns the name of the baseline: the chosen run, else one whose name suggests it.
+        """Returns the name of the baseline: the chosen run, else one whose name or lists suggest it.
 
         "" for none, and if the experiment has a baseline already.
         """
@@ -493,11 +497,7 @@ class Planner:
     def _popular_run(self, used: Sequence[Draft]) -> str:
         """Returns the only candidate whose lists hold the same few items for all users; "" without one."""
         runs = [draft for draft in used if draft.kind == "run" and draft.reads_well]
-        popular = {
-            draft.run
-            for draft in runs
-            if has_same_items(draft.look, (draft.preview and draft.preview.mapping) or {})
-        }
+        popular = {draft.run for draft in runs if has_same_items(draft.look, draft.columns_read)}
         has_others = len({draft.run for draft in runs}) > 1
         return popular.pop() if len(popular) == 1 and has_others else ""
 
