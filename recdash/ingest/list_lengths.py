@@ -23,9 +23,9 @@ def longest_list(look: Look, mapping: Mapping[str, str]) -> int | None:
     about the file.
     """
     item = mapping.get("item_id", "").removesuffix("[]")
-    family = next((f for f in wide_families(look.columns) if item.startswith(f"{f[0]} …")), None)
-    if family:
-        return len(family)
+    columns = item_columns(look, item)
+    if len(columns) > 1:
+        return len(columns)
     if item in look.lists:
         return int(np.nanmax(look.by_name[item].numbers, initial=0)) or None
     user, rank = mapping.get("user_id"), mapping.get("rank")
@@ -39,6 +39,12 @@ def longest_list(look: Look, mapping: Mapping[str, str]) -> int | None:
         separator = separator_of(cells)
         return max(len(list_in(cell, separator)) for cell in cells)
     return _longest_group(look, [column for role, column in mapping.items() if role in OF_A_LIST])
+
+
+def item_columns(look: Look, item: str) -> tuple[str, ...]:
+    """Returns the columns that ``item`` of a preview names: several for a range, ``rec_1 … rec_9``."""
+    families = wide_families(look.columns)
+    return next((family for family in families if item.startswith(f"{family[0]} …")), (item,))
 
 
 def longest_of(runs: Iterable[Recommendations]) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from recdash.ingest.columns import wide_families
-from recdash.ingest.list_lengths import longest_list
+from recdash.ingest.list_lengths import item_columns, longest_list
 from recdash.ingest.looks import Look
 
 FEWEST_USERS = 20
@@ -25,10 +24,10 @@ def has_same_items(look: Look, mapping: Mapping[str, str]) -> bool:
     user, item, length = mapping.get("user_id"), mapping.get("item_id", ""), longest_list(look, mapping)
     if user not in look.by_name or not length or "run" in mapping:
         return False
-    family = next((own for own in wide_families(look.columns) if item.startswith(f"{own[0]} …")), (item,))
-    if len(look.by_name[user].distinct) < FEWEST_USERS or not look.lists.isdisjoint(family):
+    columns = item_columns(look, item)
+    if len(look.by_name[user].distinct) < FEWEST_USERS or not look.lists.isdisjoint(columns):
         return False
     shown = Counter(
-        value for column in family if column in look.by_name for value in look.by_name[column].filled
+        value for column in columns if column in look.by_name for value in look.by_name[column].filled
     )
     return sum(n for _, n in shown.most_common(length)) >= SAME * shown.total() > 0
