@@ -100,7 +100,6 @@ def _fix(problem: Problem, file: PlannedFile | None = None) -> str:
 
 
 def _plan(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakePlan:
-    from recdash.ingest.notice_rules import read_codes
     from recdash.service.catalog.intake import LISTS, IntakeFile
 
     plan = workspace.intake.plan([IntakeFile(str(file), file.name, file) for file in files])
@@ -115,7 +114,7 @@ def _plan(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any
         replicates=options["replicates"],
         control=options["control"],
         links=links,
-        refuse=read_codes(options["refuse"]),
+        refuse=options["refuse"],
         **rules,
     )
     stored = {experiment.name: experiment for experiment in workspace.experiments.all()}

@@ -223,7 +223,17 @@ REFUSE_HELP = (
 
 def refuse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the command with the option ``--refuse``, for commands that read files."""
-    return click.option("--refuse", multiple=True, metavar="CODE", help=REFUSE_HELP)(command)
+    option = click.option("--refuse", multiple=True, metavar="CODE", help=REFUSE_HELP, callback=_known_codes)
+    return option(command)
+
+
+def _known_codes(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> Sequence[str]:
+    """Returns the codes of notices. Raises UnknownName for one that no notice has, before a file is read."""
+    if not given:
+        return ()
+    from recdash.ingest.notice_rules import read_codes
+
+    return read_codes(given)
 
 
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:

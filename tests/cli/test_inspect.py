@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from terminal import Recdash, as_json
 
@@ -68,6 +69,27 @@ def test_every_command_that_scores_files_can_refuse_a_notice(run: Recdash, folde
         refused = run(*command, *files, "--refuse", "duplicate-pairs")
         assert refused.exit_code == 2
         assert "Files with the notice 'duplicate-pairs' are refused, as you chose" in refused.output, command
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect", "none.csv"),
+        ("evaluate", "--truth", "none.csv", "--run", "als=none.csv"),
+        ("add", "--experiment", "Films", "--truth", "none.csv", "--run", "als=none.csv"),
+        ("add", "--experiment", "Films", "none.csv"),
+        ("online", "--sessions", "none.csv"),
+        ("ope", "--log", "none.csv"),
+    ],
+)
+def test_a_code_that_no_notice_has_is_said_before_any_file_is_read(
+    run: Recdash, folder: Path, words: tuple[str, ...]
+) -> None:
+    (folder / "none.csv").write_text("nothing\n")
+    refused = run(*words, "--refuse", "tis")
+    assert refused.exit_code == 2
+    assert "tis" in refused.output
+    assert "none.csv" not in refused.output
 
 
 def test_stored_runs_have_no_notices_to_refuse(run: Recdash) -> None:
