@@ -171,18 +171,20 @@ def evidence_of_each(
     Other metrics and slices are compared only for candidates that are better offline or won an A/B test. All
     other candidates are not shipped anyway, so their possible harm does not matter.
     """
-    shared_evidence, each = _shared_by_candidates(source, comparison), []
     base, names = comparison.query.baseline, comparison.names
-    runs = [base, *(pair.candidate for pair in comparison.against)] if of_controls else []
-    results = {run: source.lifts_elsewhere(run, base) for run in runs}
-    for pair in comparison.against:
-        evidence = _of_candidate(source, shared_evidence, pair)
-        reverse = {run: _reversed(lifts, pair.candidate, run, names[run]) for run, lifts in results.items()}
-        elsewhere = (lift for run, lifts in reverse.items() if run != base for lift in lifts)
+    shared_evidence = _shared_by_candidates(source, comparison)
+    known = {pair.candidate: _of_candidate(source, shared_evidence, pair) for pair in comparison.against}
+    results = {run: evidence.lifts_elsewhere for run, evidence in known.items()} if of_controls else {}
+    of_base = source.lifts_elsewhere(base, base) if of_controls else ()
+    each = []
+    for own, alone in known.items():
+        elsewhere = (
+            lift for run, lifts in results.items() for lift in _reversed(lifts, own, run, names[run])
+        )
         evidence = replace(
-            evidence,
-            lifts=(*evidence.lifts, *reverse.get(base, ())),
-            lifts_elsewhere=(*evidence.lifts_elsewhere, *elsewhere),
+            alone,
+            lifts=(*alone.lifts, *_reversed(of_base, own, base, names[base])),
+            lifts_elsewhere=(*alone.lifts_elsewhere, *elsewhere),
         )
         examined = is_examined(evidence)
         each.append(with_harm(source, evidence, same_users=same_users) if examined else evidence)
