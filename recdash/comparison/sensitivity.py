@@ -20,7 +20,7 @@ from recdash.domain.kinds import Users
 from recdash.errors import InputError
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, many, shown, small
-from recdash.metrics import Definition, define
+from recdash.metrics import define
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.metrics.populations import POPULATION
 from recdash.stats.sparse import TIE
@@ -249,25 +249,18 @@ def _under_other_rule(
         return None  # predicted ratings have no lists that a user may lack
     own = known.own_rule
     rule, question = OTHER_USERS[own or users]
-    params: tuple[tuple[str, str], ...] = ()
-    if own:  # the metric names its users, whatever the source counts
-        metric = _counting(known, rule)
-        other = _if_any(partial(_recommend, source, tells_control=opened), replace(query, metric=metric))
-        params = (("m", metric),)
+    spec = str(replace(known, parameters={**known.parameters, POPULATION.name: rule}))
+    params = (("m", spec),) if spec != str(known) else ()  # only some metrics name the users who count
+    if own:  # whatever the source counts
+        query = replace(query, metric=spec)
     else:
-        other = _if_any(partial(_recommend, source.under(rule), tells_control=opened), query)
-        spec = _counting(known, rule)
-        params = (("m", spec),) if spec != str(known) else ()  # only some metrics name the users who count
+        source = source.under(rule)
+    other = _if_any(partial(_recommend, source, tells_control=opened), query)
     if other is None:
         return None
     leader = today.evidence.leader
     case = other.case_of(leader.candidate) if leader else None
     return _OtherUsers(question, other, params, case.pair if case else None)
-
-
-def _counting(metric: Definition, rule: str) -> str:
-    """Returns the spec of a metric in which this rule decides which users count."""
-    return str(replace(metric, parameters={**metric.parameters, POPULATION.name: rule}))
 
 
 def _other_users(
