@@ -71,7 +71,6 @@ def decide(
     by_name = run_ids(workspace, stored.id, archived=True)
     run_id = None if run is None else run_named(by_name, run)
     query = query_wanted(workspace, stored.id, run_id, baseline, metric)
-    test_id = workspace.online_tests.named(stored.id, test).id if test is not None else None
     decision = workspace.decisions.decide(
         stored.id,
         OUTCOMES[outcome],
@@ -83,7 +82,7 @@ def decide(
         supersedes=_last(workspace, stored.id) if supersedes == "last" else supersedes,
         author=author,
         variant=variant,
-        test=test_id,
+        test=test_id_wanted(workspace, stored.id, test),
     )
     say(f"{decision.label}{f': {decision.about}' if decision.about else ''} ({decision.id})")
     for line in unmet(decision.checklist):
@@ -167,6 +166,11 @@ def query_wanted(
     if run_id is not None and run_id not in query.runs:  # the run is one of the candidates compared
         query = replace(query, runs=query.runs[: FIRST_CANDIDATES - 1])
     return query
+
+
+def test_id_wanted(workspace: Workspace, experiment_id: str, name: str | None) -> str | None:
+    """Returns the id of the A/B test with this name; None without a name."""
+    return None if name is None else workspace.online_tests.named(experiment_id, name).id
 
 
 def review_wanted(workspace: Workspace, experiment_id: str, wanted: str | None) -> Review:

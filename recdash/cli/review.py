@@ -18,6 +18,7 @@ from recdash.cli.decide import (
     refuse_unused,
     review_option,
     review_wanted,
+    test_id_wanted,
     test_option,
 )
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
@@ -63,7 +64,7 @@ def propose(
     workspace, stored = open_experiment(experiment)
     run_id = None if run is None else run_named(run_ids(workspace, stored.id, archived=True), run)
     query = query_wanted(workspace, stored.id, run_id, baseline, metric)
-    test_id = None if test is None else workspace.online_tests.named(stored.id, test).id
+    test_id = test_id_wanted(workspace, stored.id, test)
     _say_state(
         workspace.reviews.propose(
             stored.id, run_id, query, text=text, author=author, variant=variant, test=test_id
