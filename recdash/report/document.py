@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 11
+WORDING = 12
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -93,6 +93,12 @@ RISKS_WORDING = 10
   needed, and after *None of the candidates beats* again that the best of them does not.
 - Guardrails: a broken one is *below* or *above* its guardrail.
 - Other metrics: a change from a doubling on is in %, one from nearly 0 too.
+"""
+
+TIES_WORDING = 11
+"""The last wording of these differences:
+
+- Intervals: of differences with the same p-value each has an interval at another level.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wordings 7 to 10, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 11, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -33,11 +33,30 @@ OPEN_GUARDRAIL = pd.concat(
     ignore_index=True,
 )
 """Two of five users have a second session, so that the guardrail sessions per user is inconclusive."""
+SERVED = lists(lambda number: number % 7 and 1 + number % 2).loc[
+    lambda table: table["user_id"].isin(USERS[:30])
+]
+TIED = {
+    "popular": lists(lambda number: 3 * (number % 2)),
+    "als": SERVED,
+    "ease": SERVED.assign(item_id=SERVED["item_id"].replace({"x3": "x4", "x4": "x3"})),
+}
+"""als and ease find the same items, so that their differences have the same p-value, and serve no new
+user.
+"""
+TIED_SESSIONS = SESSIONS.assign(
+    watch_s=[600 + 10 * (number // 3 % 7) + (300 if number % 3 else 0) for number in range(len(SESSIONS))],
+    clicks=[number // 3 % 5 for number in range(len(SESSIONS))],
+)
+"""B and C are watched equally long."""
 
 
 @pytest.mark.parametrize(
     ("name", "candidates", "sessions"),
     [
+        ("wording-11", HIDDEN, SESSIONS),
+        ("wording-11-guardrail", SPREAD, OPEN_GUARDRAIL),
+        ("wording-11-ties", TIED, TIED_SESSIONS),
         ("wording-10", HIDDEN, SESSIONS),
         ("wording-10-guardrail", SPREAD, OPEN_GUARDRAIL),
         ("wording-9", HIDDEN, SESSIONS),
@@ -69,7 +88,7 @@ UNSERVED = {
 the interval of its loss is wider than the value of popular."""
 
 
-@pytest.mark.parametrize("name", ["wording-10-unserved", "wording-9-unserved", "wording-8-unserved"])
+@pytest.mark.parametrize("name", [f"wording-{number}-unserved" for number in (11, 10, 9, 8)])
 def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Path, name: str) -> None:
     space, file = opened(tmp_path), OLDER / f"{name}.json"
     with_runs(space, UNSERVED)
