@@ -12,6 +12,7 @@ from typing import Any
 from recdash.comparison.query import GUARD, Terms, read_margin
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.formatting.sanitize import check_name
+from recdash.formatting.wording import listed
 from recdash.metrics import check_k, define
 from recdash.metrics.naming import GUARDRAILS, metric_row
 
@@ -95,7 +96,7 @@ def checked(rules: DecisionRules, depth: int) -> DecisionRules:
     checks: list[Callable[[], object]] = [
         lambda: read_margin(margin),
         *(partial(_check_guardrail, *guardrail) for guardrail in rules.guardrails.items()),
-        lambda: define(rules.metric) if rules.metric else None,
+        lambda: _check_metric(rules.metric) if rules.metric else None,
         lambda: check_k(rules.k, depth) if rules.k is not None else None,
         lambda: _check_owner(owner),
     ]
@@ -103,6 +104,13 @@ def checked(rules: DecisionRules, depth: int) -> DecisionRules:
     guardrails = {name: float(rules.guardrails[name]) for name in GUARDRAILS if name in rules.guardrails}
     metric = str(define(rules.metric)) if rules.metric else None
     return DecisionRules(margin, guardrails, metric, rules.k, owner, rules.two_people)
+
+
+def _check_metric(metric: str) -> None:
+    if not define(metric).is_paired:
+        fix = f"Name an accuracy metric, such as ndcg. Guardrails limit {listed(list(GUARDRAILS))}."
+        why = "it is a catalogue-level metric and cannot decide: differences in it are not tested"
+        raise InputError(Problem("undecided-metric", f"primary metric '{metric}'", why, fix))
 
 
 def _check_guardrail(metric: str, share: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recdash.comparison.recommendation import Action, Recommendation, against
@@ -92,25 +92,24 @@ def _tested(decision: Decision) -> str | None:
 
 
 def standing(
-    decision: Decision, today: Recommendation | None, links: RunOfVariant = NO_LINKS
+    decision: Decision,
+    today: Recommendation | None,
+    links: RunOfVariant = NO_LINKS,
+    *,
+    stored: Collection[str] | None = None,
 ) -> DecisionStanding:
     """Returns whether a decision agrees with the current recommendation; ``today`` is None if no runs can be
     compared.
 
-    ``links`` are the runs that variants of A/B tests served.
+    ``links`` are the runs that variants of A/B tests served. ``stored`` are the ids of all runs of the
+    experiment, archived ones included; without them a deleted run is only said to be no candidate.
     """
     run = run_of(decision, links)
-    if decision.subject.variant is not None and run is None:
-        return DecisionStanding(decision, None, "offline evidence says nothing of a variant without a run")
-    if today is None:
-        return DecisionStanding(decision, None, "there is nothing to compare")
-    if today.action == "not comparable":
-        return DecisionStanding(
-            decision, None, f"the runs {small(today.headline.replace('Cannot', 'cannot'))}"
-        )
-    known = {today.evidence.comparison.query.baseline, *(case.pair.candidate for case in today.cases)}
-    if run is not None and run not in known:
-        return DecisionStanding(decision, None, f"{decision.about} is not among the candidates")
+    if run is not None and stored is not None and run not in stored:
+        return DecisionStanding(decision, None, f"{decision.about} was deleted")
+    why = _why_unknown(decision, run, today)
+    if today is None or why:
+        return DecisionStanding(decision, None, why)
     if _agrees(decision, run, today):
         return DecisionStanding(decision, agrees=True)
     was_against, is_unchanged = _compared_with_then(decision, today)
@@ -127,6 +126,18 @@ def outcome_for(run: str | None, today: Recommendation | None) -> Outcome | None
     if today is None or leader is None or leader.candidate != run:
         return None
     return OUTCOMES_OF.get(today.action)
+
+
+def _why_unknown(decision: Decision, run: str | None, today: Recommendation | None) -> str:
+    """Returns why the decision cannot be compared with the recommendation; empty if it can."""
+    if decision.subject.variant is not None and run is None:
+        return "offline evidence says nothing of a variant without a run"
+    if today is None:
+        return "there is nothing to compare"
+    if today.action == "not comparable":
+        return f"the runs {small(today.headline.replace('Cannot', 'cannot'))}"
+    known = {today.evidence.comparison.query.baseline, *(case.pair.candidate for case in today.cases)}
+    return "" if run is None or run in known else f"{decision.about} is not among the candidates"
 
 
 def _compared_with_then(decision: Decision, today: Recommendation) -> tuple[bool, bool]:

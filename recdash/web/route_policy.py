@@ -15,9 +15,12 @@ AddressClass = Literal["open", "page", "upload", "private", "hidden"]
 SIGN_OUT, SIGNED_IN = "/auth/logout", "/oauth2callback"
 """Streamlit's addresses of ``auth = oidc``: to sign out, and to which the provider sends people back."""
 _SIGNING_IN = ("/auth/login", SIGN_OUT, SIGNED_IN)
+_PAGE_PARTS = (
+    "/_stcore/host-config", "/_stcore/stream", "/_stcore/bidi-components/", "/component/", "/static/",
+)  # fmt: skip
 _CLASSES: Sequence[tuple[AddressClass, tuple[str, ...]]] = (
     ("open", ("/_stcore/health", "/s/", "/key/")),
-    ("page", ("/_stcore/host-config", "/_stcore/stream", "/_stcore/bidi-components/")),
+    ("page", _PAGE_PARTS),
     ("upload", ("/uploads/",)),
     ("private", ("/media/", "/reports/")),
     ("hidden", ("/_stcore",)),  # metrics, the programming interface, uploads into memory, what comes later
@@ -25,15 +28,17 @@ _CLASSES: Sequence[tuple[AddressClass, tuple[str, ...]]] = (
 
 
 def address_class_of(path: str, auth: Auth) -> AddressClass:
-    """Returns what an address serves: the first match in ``_CLASSES``, else "page".
+    """Returns what an address serves: the first match in ``_CLASSES``, else "page" for an address of one
+    segment.
 
-    A name in ``_CLASSES`` that ends in / includes everything below it.
+    A name in ``_CLASSES`` that ends in / includes everything below it. Below a page there is nothing:
+    Streamlit would answer with its first page, whose scripts a browser cannot load from there.
     """
     if path in _SIGNING_IN:
         return "open" if auth == "oidc" else "hidden"
     return next(
         (address_class for address_class, names in _CLASSES if any(_fits(path, name) for name in names)),
-        "page",
+        "hidden" if "/" in path.strip("/") else "page",
     )
 
 

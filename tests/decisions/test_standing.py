@@ -80,6 +80,14 @@ def test_a_decision_agrees_with_today_or_says_why_not(
     assert (result.agrees, result.because) == (agrees, because)
 
 
+def test_a_run_that_was_deleted_is_called_so() -> None:
+    decision = Decision(entry(1, "ship", "BPR"))
+    assert standing(decision, today(SHIP), stored={"ALS", "Popular"}).because == "BPR was deleted"
+    assert standing(decision, None, stored=set()).because == "BPR was deleted"
+    is_left_out = standing(decision, today(SHIP), stored={"ALS", "BPR", "Popular"})
+    assert is_left_out.because == "BPR is not among the candidates"
+
+
 def test_the_words() -> None:
     decision = Decision(entry(1, "ship", "ALS"))
     assert standing(decision, today(SHIP)).text == "Evidence today: agrees."

@@ -63,6 +63,17 @@ def test_a_metric_that_no_run_has_gives_way_to_the_default(space: Workspace, fil
     assert space.queries.of(films["films"]).metric == "ndcg"
 
 
+@pytest.mark.parametrize("metric", ["gini", "coverage", "novelty", "gini(users=both)"])
+def test_a_metric_that_decides_nothing_is_refused(
+    space: Workspace, films: dict[str, str], metric: str
+) -> None:
+    """Catalogue-level metrics have no value per user, so no difference in them is tested."""
+    with pytest.raises(InputError, match="it is a catalogue-level metric and cannot decide") as refused:
+        space.rules.change(films["films"], lambda rules: replace(rules, metric=metric))
+    assert [problem.code for problem in refused.value.problems] == ["undecided-metric"]
+    assert space.rules.of(films["films"]) == USUAL
+
+
 def test_the_best_of_many_runs_are_compared_by_default(space: Workspace) -> None:
     """Run n hits at rank 1 for n of 20 users (nDCG n / 20), late at rank 2 for all (0.63; 0 at k = 1)."""
     tables = {f"run {n}": lists(1, USERS[:n]) for n in range(1, 13)}

@@ -296,7 +296,7 @@ def test_what_a_link_names_and_is_not_here_is_told(shown: Open) -> None:
     told = warned(shown(**dict.fromkeys([*names, "t"], "moon"))).replace("\\", "")
     for noun in names.values():
         assert f'{noun} "moon" isn\'t available here; showing another.' in told
-    assert 'A/B test "moon" isn\'t available here; showing the newest.' in told
+    assert 'A/B test "moon" isn\'t available here; showing the newest. It may be deleted, ' in told
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1", "0", "501", "moon"])
@@ -510,6 +510,16 @@ def test_without_a_test_the_page_leads_to_the_upload_and_the_demo(workspace: Wor
     assert "No A/B test yet" in said(app)
     assert [button.label for button in app.button] == ["Upload an A/B test", "Load the demo"]
     assert "Ship ALS v3; roll back Two-tower 2026-10" in said(press(app, "Load the demo"))
+
+
+@pytest.mark.parametrize("page", ["ab-results", "offline-online", "why"])
+def test_a_link_to_a_test_that_is_gone_says_so_where_no_other_is_left(
+    workspace: Workspace, open_page: Open, page: str
+) -> None:
+    store(workspace, {"popular": lists(9), "als": lists(2)})
+    told = warned(open_page(page, t="moon"))
+    assert 'A/B test "moon" isn\'t available here. It may be deleted, archived or of another ' in told
+    assert not warned(open_page(page))
 
 
 def test_a_linked_variant_wears_its_runs_colour_and_others_are_grey(

@@ -31,6 +31,13 @@ def test_an_offer_says_how_many_users_are_left_out() -> None:
     assert offered == "1,100 users with a relevant item get no recommendations from ItemKNN."
 
 
+def test_a_single_run_is_the_suggested_baseline_as_on_the_other_tabs(
+    workspace: Workspace, open_page: Open
+) -> None:
+    store(workspace, {"als": lists(1)})
+    assert "als (suggested baseline)" in said(open_page("runs"))
+
+
 def test_a_run_is_completed_by_one_click(workspace: Workspace, open_page: Open) -> None:
     ids = store(workspace, {"als": lists(1, USERS[:5]), "popular": lists(2)}, train=TRAIN)
     app = open_page("runs")

@@ -84,6 +84,18 @@ def test_what_is_for_nobody_is_not_there(path: str) -> None:
     assert (asked.status, asked.passed) == (404, False)
 
 
+@pytest.mark.parametrize("path", ["/nowhere/at/all", "/leaderboard/x", "/leaderboard//x", "/a/static/b"])
+def test_below_a_page_there_is_nothing(path: str) -> None:
+    asked = ask(door(), path, headers={"accept": "text/html"})
+    assert (asked.status, asked.passed) == (404, False)
+    assert "This page does not exist." in asked.messages[1]["body"].decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/leaderboard/", "/static/js/index.js", "/icon.png"])
+def test_pages_and_their_files_are_let_in(path: str) -> None:
+    assert ask(door(), path).status == 200
+
+
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE"])
 def test_metrics_are_off_whatever_the_method(method: str) -> None:
     assert ask(door(), "/_stcore/metrics", method=method).status == 404

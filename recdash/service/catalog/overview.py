@@ -204,7 +204,8 @@ class ExperimentCards:
         state = None
         if (decision := card.decision) is not None:
             is_of_run = decision.subject.variant is None or run_of(decision, card.links) is not None
-            state = standing(decision, verdict.verdict, card.links) if is_of_run else None
+            if is_of_run:
+                state = standing(decision, verdict.verdict, card.links, stored=card.names)
         return Today(verdict, state, tuple(self._status(test, card.names) for test in card.tests))
 
     def _current_verdict(self, experiment_id: str) -> CardVerdict:
@@ -246,7 +247,9 @@ class ExperimentCards:
         decision = decision_on_top(self._store.journal.of_experiment(experiment_id), links=links)
         if decision is None:
             return None
-        return standing(decision, self._current_verdict(experiment_id).verdict, links)
+        runs = self._store.runs.of_experiment(experiment_id, archived=True)
+        today = self._current_verdict(experiment_id).verdict
+        return standing(decision, today, links, stored={run.id for run in runs})
 
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id

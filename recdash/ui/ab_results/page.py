@@ -91,6 +91,7 @@ class AbTest:
 
 
 def no_test() -> None:
+    online_tests.tell_gone(())
     widgets.empty(
         "No A/B test yet",
         "Upload a table with a row per user (variant, and a column for each number such as orders), the "

@@ -20,7 +20,7 @@ from recdash.online.agreement.join import split_is_broken
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
-from recdash.ui.components.online_tests import choose_test, online_metrics
+from recdash.ui.components.online_tests import choose_test, online_metrics, tell_gone
 from recdash.ui.components.variant_links import link_form
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ REASONS = "recdash then checks why offline and online results disagree."
 
 def no_test(view: View, then: str) -> None:
     """Says, in place of the page, what to upload; ``then`` is what the page shows then."""
+    tell_gone(())
     second = " It takes a second run to compare with." if len(view.runs) < 2 else ""
     widgets.empty(
         "No A/B test yet",

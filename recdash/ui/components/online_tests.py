@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import streamlit as st
@@ -50,6 +51,14 @@ def notices_of_tests(view: View) -> tuple[list[Problem], list[Problem]]:
     return broken, [notice for notice in notices if notice.code != SPLIT_BROKEN]
 
 
+def tell_gone(known: Collection[str], showing: str = "") -> None:
+    """Warns if the A/B test of the link (``t``) is not among the ``known`` ids."""
+    wanted = state.params().get("t")
+    if wanted is not None and wanted not in known:
+        gone = unavailable("A/B test", markdown(wanted), showing)
+        st.warning(f"{gone}. It may be deleted, archived or of another experiment.")
+
+
 def choose_test(tests: list[OnlineTest]) -> OnlineTest:
     """Draws the choice of a test and returns the chosen one, at first the one in the URL (``t``), else the
     newest, which is the first of the ``tests``.
@@ -57,8 +66,7 @@ def choose_test(tests: list[OnlineTest]) -> OnlineTest:
     by_id = {test.id: test for test in tests}
     newest = tests[0].id
     wanted = state.params().get("t", newest)
-    if wanted not in by_id:
-        st.warning(f"{unavailable('A/B test', markdown(wanted), 'the newest')}.")
+    tell_gone(by_id, "the newest")
     value = wanted if wanted in by_id else newest
     names = {test.id: test.name for test in tests}
     return by_id[widgets.select("A/B test", "t", names, value, "online-test", reset=("v", "seg"))]

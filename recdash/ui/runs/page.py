@@ -100,10 +100,10 @@ def show_table(experiment: Experiment, runs: Sequence[Run]) -> None:
 
 def _baseline(experiment: Experiment, runs: Sequence[Run]) -> str:
     """Returns the id of the run that the pages compare with: the chosen baseline or the suggested one; empty
-    for a single run.
+    if all runs are archived.
     """
     active = [run for run in runs if run.archived is None]
-    return state.workspace().queries.baseline(experiment, active).id if len(active) > 1 else ""
+    return state.workspace().queries.baseline(experiment, active).id if active else ""
 
 
 def _marks(baseline: str, runs: Sequence[Run]) -> Marks:

@@ -13,6 +13,7 @@ from recdash.comparison.rules import CUSTOM, LONGEST_OWNER, PRESETS, DecisionRul
 from recdash.domain.defaults import default_k, default_metric
 from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import capital
+from recdash.metrics import define
 from recdash.metrics.naming import GUARDRAILS, less_is_wanted, metric_row, metric_title
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
@@ -44,8 +45,9 @@ def comparison(view: View, rules: DecisionRules, key: str, suggested: str) -> Ch
     chosen so far.
     """
     baselines = {run.id: run.name for run in view.runs}
-    metrics = {metric: metric_title(metric) for metric in view.metrics}
-    metric = default_metric(view.metrics, rules.metric)
+    deciding = [metric for metric in view.metrics if define(metric).is_paired] or list(view.metrics)
+    metrics = {metric: metric_title(metric) for metric in deciding}
+    metric = default_metric(deciding, rules.metric)
     stored_k = default_k(view.depth, rules.k)
     with st.container(horizontal=True, vertical_alignment="top"):
         baseline = st.selectbox(
