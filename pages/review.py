@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from recdash.ui.app import state
 from recdash.ui.decisions import page
 from recdash.ui.shell import frame
 
-page.show(frame.show(without_runs=True))
+# For people who decide nothing the choices of the frame would change nothing here.
+page.show(frame.show(without_runs=True, parts=frame.PARTS if state.person().may("editor") else ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.components import actions, fallback_offer, reference_offer, widgets
 from recdash.ui.runs import forms, page
 from recdash.ui.shell import first_run
@@ -25,8 +25,9 @@ with heading:
         widgets.title(page.finding(experiment, runs), page.SUBTITLE)
     else:
         has_archived = bool(workspace.runs.all(experiment.id, archived=True))
-        hint = f"Add candidates under Add data{', or show the archived ones' * has_archived}."
+        hint = f"Add candidates{', or show the archived ones' * has_archived}."
         widgets.empty("This experiment has no runs", hint)
+        links.page_button("Add data", "upload")
 forms.experiment_panel(workspace, experiment)
 widgets.damaged(workspace.damaged(experiment.id))
 if runs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.comparison import segment_wording
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.segments import page
 from recdash.ui.shell import frame
@@ -18,7 +18,9 @@ if chosen is None:
 with st.spinner("Comparing segment by segment"):
     comparison = page.gather(view, *chosen)
 with title:
-    widgets.title(segment_wording.finding(comparison), segment_wording.compared(comparison))
+    widgets.title(segment_wording.finding(comparison), page.compared(view, comparison))
+    if len(view.runs) == 1:
+        links.page_button("Upload a run", "upload", kind="secondary")
     comparability_banner.banner(view, view.shown_ids)
 page.banner(comparison)
 page.draw(view, comparison)

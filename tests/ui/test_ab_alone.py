@@ -94,6 +94,8 @@ def test_a_planned_size_is_among_the_rules(workspace: Workspace, shop: OnlineTes
 def test_the_review_names_no_offline_metric(shop: OnlineTest, open_page: Open) -> None:
     app = open_page("review", e=shop.experiment)
     assert "nDCG" not in said(app)
+    assert "By checkout: Ship new" in said(app)
+    assert "Candidate" not in [box.label for box in app.selectbox]
     assert [tab.label for tab in app.tabs][4:] == ["Propose for a review", "Decide without a review"]
 
 
@@ -260,8 +262,8 @@ def test_page_and_form_begin_with_the_variant_to_ship(workspace: Workspace, open
     assert "b_good against control · 1,200 users in 3 variants" in text
     app = open_page("review", e=experiment.id)
     (outcome,) = app.radio
-    (variant,) = [box for box in app.selectbox if box.label == "Variant"]
-    assert (outcome.value, variant.value) == ("ship", "0~b_good")
+    variants = [box.value for box in app.selectbox if box.label == "Variant"]
+    assert (outcome.value, variants) == ("ship", ["0~b_good", "0~b_good"])  # to propose, to decide
 
 
 def test_where_two_people_decide_no_variant_is_chosen_to_ship(

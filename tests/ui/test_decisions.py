@@ -323,7 +323,7 @@ def test_an_empty_page_tells_a_viewer_what_will_stand_here(
     shown: Open, as_viewer: Callable[[], None]
 ) -> None:
     as_viewer()
-    assert "Once an editor proposes a candidate or decides, it stands here" in said(shown())
+    assert "Proposals and decisions appear here, with their reasons and numbers." in said(shown())
 
 
 def test_a_checked_name_is_not_asked_for(

@@ -60,10 +60,10 @@ def own_films(workspace: Workspace) -> dict[str, str]:
     ("page", "shows"),
     [
         ("leaderboard", "ranks the candidates"),
-        ("metric_vs_k", "which candidate leads at which list length"),
+        ("metric_vs_k", "the metrics of each candidate at every k"),
         ("precision_recall", "precision and recall of each candidate"),
         ("offline_online", "offline results predicted the A/B test"),
-        ("ab_results", "one CSV: a row per user"),
+        ("ab_results", "one table with a row per user"),
         ("runs", "what was uploaded"),
     ],
 )

@@ -75,6 +75,13 @@ def test_gain_and_loss_that_hide_each_other_are_flagged_with_their_numbers(shown
 
 
 @pytest.mark.long
+def test_a_single_run_asks_for_a_second(workspace: Workspace, shown: Open) -> None:
+    stored(workspace, {"base": RUNS["base"]})
+    app = shown()
+    assert "A second run is needed to compare with it." in seen(app)
+    assert [button.label for button in app.button if button.key == "go-upload"] == ["Upload a run"]
+
+
 def test_a_gain_of_one_segment_only_is_flagged(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"], "some": lists(["a", "b"], ["x2", "a"])})
     text = seen(shown(m="recall", k="2"))

@@ -80,6 +80,25 @@ def test_viewers_read_the_rules(
     assert "Catalogue coverage may fall by 20 %" in text
     assert [info.value for info in app.info] == ["Only editors can change these rules."]
     assert "add the same files" not in said(app)
+    assert "With these rules: Ship als" in text
+
+
+def test_viewers_read_why_a_broken_guardrail_does_not_stop_a_launch() -> None:
+    broken = page.Today("Ship als", "nDCG@5", {"coverage": "als: −30.0 %, exceeds its guardrail"})
+    assert page._why_the_same(broken) == (
+        "A broken guardrail counts as a risk, which a won A/B test outweighs."
+    )
+    assert not page._why_the_same(replace(broken, findings={"coverage": "als: −1 %, within its guardrail"}))
+
+
+@pytest.mark.parametrize("name", ["review", "reports"])
+def test_choices_that_change_nothing_for_viewers_are_absent(
+    workspace: Workspace, open_page: Open, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    store(workspace, {"als": lists(1), "popular": lists(2)})
+    assert "frame-metric" in [box.key for box in open_page(name).selectbox]
+    monkeypatch.setattr(current_user, "reader", lambda: Person("bob", "viewer"))
+    assert "frame-metric" not in [box.key for box in open_page(name).selectbox]
 
 
 @pytest.mark.parametrize(

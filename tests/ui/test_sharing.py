@@ -367,8 +367,9 @@ def test_a_guest_has_no_other_experiment_to_choose(
     app = open_page()
     assert [tab.label for tab in app.tabs] == ["Link", "Saved views"]
     assert "frame-experiment" not in [box.key for box in app.selectbox]
-    assert "films" in said(app)
+    assert "films" not in said(app)  # the line above the page names it
     assert "Ship best" in said(app)
+    assert 'data-copied="Link copied. A reader needs your share link first."' in markup(app)
 
 
 # ── inside other pages ───────────────────────────────────────────────────────────────────────

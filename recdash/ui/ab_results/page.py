@@ -92,15 +92,19 @@ class AbTest:
 
 def no_test() -> None:
     online_tests.tell_gone(())
+    may_write = state.person().may("editor")
+    uploads, demo = "An editor uploads", ""
+    if may_write:
+        uploads, demo = "Upload", " The demo, an experiment beside yours, shows one."
     widgets.empty(
         "No A/B test yet",
-        "Upload a table with a row per user (variant, and a column for each number such as orders), the "
-        "sessions, the exposures and events, or aggregated results. Results then says which variant to ship. "
-        "The demo, an experiment beside yours, shows one.",
+        f"{uploads} a table with a row per user (variant, and a column for each number such as orders), the "
+        f"sessions, the exposures and events, or aggregated results. Results then says which variant to ship."
+        f"{demo}",
     )
     with st.container(horizontal=True):
         links.page_button("Upload an A/B test", "upload")
-        if state.person().may("editor"):
+        if may_write:
             demo_button.draw("load-demo", page="ab-results")
 
 

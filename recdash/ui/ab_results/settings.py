@@ -33,7 +33,7 @@ def show(ab_test: AbTest) -> None:
     is_wanted = CHANGE_METRICS in state.until_left()
     with st.expander("Metrics: add one, change a role or margin", expanded=is_wanted):
         metric_form.show(ab_test, save)
-    with st.expander("Counting rules"):
+    with st.expander("Counting rules", expanded=is_wanted):
         rules_form.show(ab_test, save)
 
 

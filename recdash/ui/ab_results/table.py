@@ -93,9 +93,8 @@ def steps_html(ab_test: AbTest) -> Html:
         cell, lift = variant_cell(ab_test, step.variant), lift_text(step.lift)
         fields = {"title": step.title, "variant": cell, "lift": lift, "reason": step.reason}
         rows.append(html(row, sign=sign, tone=tone, **fields))
-    return html(
-        '<ul class="rd-list rd-decisions" aria-label="Decision by variant">{rows}</ul>', rows=join(rows)
-    )
+    template = '<ul class="rd-list rd-decisions" aria-label="Decision by variant">{rows}</ul>'
+    return widgets.unbroken_html(html(template, rows=join(rows)))
 
 
 # ── the chart ────────────────────────────────────────────────────────────────────────────────

@@ -129,7 +129,7 @@ const copyLinks = () => {
     if (!button) return;
     if (!(await copied(location.href))) return void window.prompt("Copy this link:", location.href);
     const label = button.firstElementChild;
-    label.textContent = "Link copied";
+    label.textContent = button.dataset.copied;
     setTimeout(() => (label.textContent = "Copy link"), 3000);
   });
 };

@@ -100,8 +100,9 @@ def show_nothing(view: View) -> None:
     if view.experiment.catalogue is None:
         widgets.empty(
             "Add a catalogue to see what the lists show of it",
-            "A catalogue lists all items with attributes such as year, genre or author. Add it in a new "
-            "experiment with the same test set.",
+            "A catalogue lists all items with attributes such as year, genre or author. "
+            f"{'Add' if state.person().may('editor') else 'An editor adds'} it in a new experiment with the "
+            "same test set.",
         )
     elif not cached.attributes(view.experiment.id):
         widgets.empty(

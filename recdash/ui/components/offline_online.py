@@ -75,10 +75,11 @@ def no_test(view: View, then: str) -> None:
     """Says, in place of the page, what to upload; ``then`` is what the page shows then."""
     tell_gone(())
     second = " It takes a second run to compare with." if len(view.runs) < 2 else ""
+    uploads = "Upload" if state.person().may("editor") else "An editor uploads"
     widgets.empty(
         "No A/B test yet",
-        "Upload an A/B test: a table with a row per user, the sessions, the exposures and events, or "
-        f"aggregated results. Then choose the run that each variant served. {then}{second}",
+        f"{uploads} an A/B test: a table with a row per user, the sessions, the exposures and events, or "
+        f"aggregated results, and chooses the run that each variant served. {then}{second}",
     )
     links.page_button("Upload an A/B test", "upload")
 
@@ -87,12 +88,14 @@ def no_link(view: View, test: OnlineTest) -> None:
     """Says that no variant of the test is linked to a run and what this means, with the boxes that link them
     for people who may.
     """
+    workspace = state.workspace()
+    may_write = workspace.person.may("editor")
+    next_step = "Choose" if may_write else "An editor chooses"
     st.info(
         "No variant of this test is linked to a run, so the recommendation does not use the test. "
-        "Choose which run each variant served."
+        f"{next_step} which run each variant served."
     )
-    workspace = state.workspace()
-    if workspace.person.may("editor"):
+    if may_write:
         link_form(workspace, test, workspace.runs.all(view.experiment.id, archived=True))
 
 

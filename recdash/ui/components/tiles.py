@@ -15,6 +15,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.signs import sign_of
 from recdash.formatting.wording import shown, tone
+from recdash.ui.components import widgets
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def strip_range(tiles: Sequence[Tile]) -> tuple[float, float]:
 def tiles_html(tiles: Sequence[Tile], mark: Mark) -> Html:
     scale = strip_range(tiles)
     cells = join([_tile(tile, mark, scale) for tile in tiles])
-    return html('<div class="rd-tiles">{cells}</div>', cells=cells)
+    return widgets.unbroken_html(html('<div class="rd-tiles">{cells}</div>', cells=cells))
 
 
 def _tile(tile: Tile, mark: Mark, scale: tuple[float, float]) -> Html:

@@ -166,15 +166,22 @@ def figure_html(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO
     """Returns the tile of a key number; ``metric`` and ``correction`` are links to the guide beside title and
     note.
     """
-    return html(
+    tile = html(
         '<div class="rd-tile"><p>{title}{metric}</p><div class="rd-value">{value}</div>'
-        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{note}{correction}</small></div>',
+        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{explained}</small></div>',
         **vars(figure),
         metric=metric,
-        correction=correction,
+        explained=_with_link(figure.note, correction),
         tone=tone(figure.finding),
         sign=sign_of(figure.finding),
     )
+    return widgets.unbroken_html(tile)
+
+
+def _with_link(text: str, link: Html) -> Html:
+    """Returns the text with a link such as "?" on the line of its last word."""
+    start, _, last = text.rpartition(" ")
+    return html('{start} <span class="rd-nowrap">{last}{link}</span>', start=start, last=last, link=link)
 
 
 def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
@@ -189,7 +196,7 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
     for change in what_ifs:
         page, hint = ("overview", "") if change.params else WITHOUT_VIEW.get(change.kind, ("", ""))
         question = links.link(view, change.question, page, dict(change.params), hint)
-        answer = view.with_short_names(change.answer)
+        answer = widgets.unbroken(view.with_short_names(change.answer))
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))

@@ -46,18 +46,46 @@ NARROWEST_PLOT = 160
 NO_LINK = Html("")
 
 
+_NO_BREAK = re.compile(
+    r"(?<=\d) (?=%)|(?<=\d) (?=[kM]\b)|(?<=≈) (?=\d)"
+    r"|(?<=\b[knp]) (?=(?:=|<|&lt;) )|(?<=\b[knp] [=<]) (?=\d)|(?<=\b[knp] &lt;) (?=\d)"
+)
+"""Pattern of the spaces between a number and its sign, its unit, or the name of what it measures."""
+LONGEST_UNBROKEN = 16
+"""The number of characters up to which a word with hyphens stays on one line of a heading."""
+
+
 def title(finding: str, subtitle: str = "", explained: Html = NO_LINK) -> None:
     """Draws the H1 of the page, which states the finding, and the line below it: what was measured, on which
     users. ``explained`` is a link beside the heading, such as "?".
     """
     template = '<div class="rd-title"><h1>{finding}</h1>{explained}<p>{subtitle}</p></div>'
-    st.html(html(template, finding=unbroken(finding), explained=explained, subtitle=unbroken(subtitle)))
+    heading = with_whole_words(unbroken(finding))
+    st.html(html(template, finding=heading, explained=explained, subtitle=unbroken(subtitle)))
     state.show_below_title()
 
 
 def unbroken(text: str) -> str:
-    """Returns the text with spaces at which no line breaks inside ``6 %`` and ``k = 10``."""
-    return re.sub(r"(?<=\d) (?=%)|(?<=\b[kn]) (?== )|(?<=\b[kn] =) (?=\d)", "\u00a0", text)
+    """Returns the text with spaces at which no line breaks inside ``6 %``, ``k = 10`` and ``≈ 1.2 M``."""
+    return _NO_BREAK.sub("\u00a0", text)
+
+
+def unbroken_html(part: Html) -> Html:
+    """Returns the HTML with the spaces of :func:`unbroken`."""
+    return Html(unbroken(part))
+
+
+def with_whole_words(text: str) -> Html:
+    """Returns the text of a heading in which no line breaks after the hyphen of a short word, such as
+    ``Two-tower``.
+    """
+    words = [
+        html('<span class="rd-nowrap">{word}</span>', word=word)
+        if "-" in word and len(word) <= LONGEST_UNBROKEN
+        else html("{word}", word=word)
+        for word in text.split(" ")
+    ]
+    return join(words, " ")
 
 
 def section(heading: str, subtitle: str = "", explained: Html = NO_LINK) -> None:
@@ -102,7 +130,8 @@ def muted(text: object) -> Html:
 
 def two_lines(text: object, small: object) -> Html:
     """Returns a cell with two lines: ``text``, and below it ``small`` in grey."""
-    return html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
+    lines = html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
+    return unbroken_html(lines)
 
 
 def badge(text: object, tone: str = "") -> Html:
@@ -166,7 +195,7 @@ def table_html(
     """
     table = Table("", tuple(columns), tuple(map(tuple, rows)), bands=tuple(bands))
     runs, kind = run_cells(marks or {}, longest), f"rd-table {kind}".strip()
-    return tables.table_html(table, runs, kind=kind, row_head=row_head, label=label)
+    return unbroken_html(tables.table_html(table, runs, kind=kind, row_head=row_head, label=label))
 
 
 def stacked_table_html(
@@ -220,7 +249,7 @@ def folding_row(name: str, state: Html, summary: object, question: object, rest:
     """Returns a row with name, state and summary of a check, which opens to show its question and the
     ``rest``.
     """
-    return html(
+    row = html(
         "<details><summary><b>{name}</b>{state}<span>{summary}</span></summary>"
         '<div class="rd-why-body"><p class="rd-muted">{question}</p>{rest}</div></details>',
         name=name,
@@ -229,6 +258,7 @@ def folding_row(name: str, state: Html, summary: object, question: object, rest:
         question=question,
         rest=rest,
     )
+    return unbroken_html(row)
 
 
 def table(

@@ -240,7 +240,7 @@ def _propose_variant(
 ) -> None:
     form = f"propose-{view.experiment.id}"
     with st.form(form, border=False):
-        place, _, variant = idempotent_form.pick(form, "Candidate", variants, first).partition("~")
+        place, _, variant = idempotent_form.pick(form, "Variant", variants, first).partition("~")
         text = idempotent_form.text_area(form, "Why this one? (optional)")
 
         def propose(sent: idempotent_form.Sent) -> None:

@@ -54,11 +54,13 @@ def show(view: View) -> None:
 
 def _nothing(view: View) -> None:
     """Draws the page of an experiment without decisions and reviews: what it will show, and how to begin."""
-    text = "Once an editor proposes a candidate or decides, it stands here with its reasons and numbers."
-    if not view.runs and online_tests.tests(view):
-        text = "Once an editor proposes a variant or decides, it stands here with its reasons and numbers."
+    text = "Proposals and decisions appear here, with their reasons and numbers."
+    tests = online_tests.tests(view)
+    if not view.runs and tests:
+        headline, _ = workspace().online_tests.next_steps(tests[0].id)
+        text = f"By {tests[0].name}: {headline}. {text}"
     if forms.may_write() and len(view.runs) == 1:
-        text = f"{text} To propose a candidate for a review, it takes a second run to compare."
+        text = f"{text} A review needs a second run to compare."
         widgets.empty("Add a second run to compare", text)
         links.page_button("Upload a run", "upload")
         forms.begin(view)

@@ -121,6 +121,6 @@ def numbers_html(view: View, results: OnlineResults, step: NextStep, *, is_plann
         facts.append("no guardrail is set")
     return html(
         '<p class="rd-quiet">{facts}</p><div class="rd-tiles rd-figures">{figures}</div>',
-        facts=" · ".join(facts),
+        facts=widgets.unbroken(" · ".join(facts)),
         figures=join(figures),
     )

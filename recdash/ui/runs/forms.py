@@ -54,7 +54,9 @@ def _edit_run(workspace: Workspace, experiment: Experiment, run: Run, known_tags
         left, right = st.columns(2)
         name = left.text_input("Name", run.name, key=f"run-name-{run.id}", max_chars=200)
         offered, key = sorted({*known_tags, *run.tags}), f"run-tags-{run.id}"
-        tags = left.multiselect("Tags", offered, list(run.tags), accept_new_options=True, key=key)
+        tags = left.multiselect(
+            "Tags", offered, list(run.tags), accept_new_options=True, key=key, placeholder="Add tags"
+        )
         note = left.text_area("Note", run.note, key=f"run-note-{run.id}", height=90)
         params = right.text_area(
             "Parameters",
@@ -134,8 +136,8 @@ def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
 
 
 def online_panel(workspace: Workspace, experiment: Experiment) -> None:
-    widgets.section("A/B tests", "Link each variant to the run it served.")
     tests, runs = workspace.online_tests.all(experiment.id), workspace.runs.all(experiment.id, archived=True)
+    widgets.section("A/B tests", "Link each variant to the run it served." if tests and runs else "")
     if not tests:
         st.caption("No A/B test yet. Add one under Add data.")
     for test in tests:

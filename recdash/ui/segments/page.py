@@ -13,6 +13,7 @@ import streamlit as st
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
+from recdash.comparison import segment_wording
 from recdash.comparison.cells import metric_value, metric_values
 from recdash.comparison.segment_wording import looks, shared_sentences, title_parts
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
@@ -88,6 +89,13 @@ def _choose_by(experiment_id: str, known: Sequence[str]) -> str:
     widgets.select("Segments", "by", titles, chosen, "segments-by", widgets.BOX)
     state.write("by", chosen if match else wanted)
     return chosen
+
+
+def compared(view: View, comparison: SegmentComparison) -> str:
+    """Returns what is compared; of an experiment with a single run, that it takes a second."""
+    if len(view.runs) == 1:
+        return f"{comparison.query.where} in each segment. A second run is needed to compare with it."
+    return segment_wording.compared(comparison)
 
 
 def bands_first(known: Sequence[str]) -> list[str]:

@@ -74,7 +74,7 @@ def _form(view: View, rules: DecisionRules, suggested: str) -> None:
 def _read(view: View, choice: Choice) -> None:
     """Shows the stored rules as text, for people who cannot change them."""
     today = _today(view, choice)
-    widgets.title(today.headline.removeprefix(BEGIN), _subtitle(view, choice.rules, choice, today))
+    widgets.title(today.headline, _subtitle(view, choice.rules, choice, today))
     st.info(ONLY_EDITORS)
     widgets.table(text_columns("Rule", "Value"), form.in_words(view, choice))
     widgets.section("Guardrails", RAILS if today.where else f"{RAILS} {ONE_RUN}")
@@ -84,13 +84,17 @@ def _read(view: View, choice: Choice) -> None:
         for metric, title, limit in form.guardrails_in_words(choice.rules)
     ]
     widgets.table(text_columns("Metric", "Guardrail", "With these rules"), rows)
+    if why := _why_the_same(today):
+        st.caption(why)
 
 
 def _without_runs(view: View) -> None:
     """Says what decides in an experiment without runs: its newest A/B test, or nothing yet."""
     tests = state.workspace().online_tests.all(view.experiment.id)
     if view.experiment.truth is not None or not tests:
-        widgets.empty("No candidate to decide on yet", "Add candidates first; one of them is the baseline.")
+        who = "Add" if state.workspace().person.may("editor") else "An editor adds"
+        text = f"{who} candidates first; one of them is the baseline."
+        widgets.empty("No candidate to decide on yet", text)
         _about_tests(view)
         return
     newest = tests[0]
@@ -156,7 +160,7 @@ def _today(view: View, choice: Choice) -> Today:
     try:
         query = _query(view, choice)
         if query is None:
-            return Today("One run: add another to compare")
+            return Today("One run; a second is needed to compare")
         verdict = state.workspace().comparisons.verdict(query)
     except InputError as error:
         return Today(f"No recommendation by these rules: {error.problems[0].found}")
@@ -170,11 +174,10 @@ def _today(view: View, choice: Choice) -> Today:
     return Today(f"{BEGIN}{verdict.headline}", query.where, findings)
 
 
-def _why_the_same(view: View, choice: Choice) -> str:
+def _why_the_same(today: Today) -> str:
     """Returns what a broken guardrail changes; empty if the candidate in question breaks none."""
-    findings = _today(view, choice).findings.values()
-    broken = any(EXCEEDS in finding for finding in findings)
-    return " A broken guardrail counts as a risk, which a won A/B test outweighs." if broken else ""
+    broken = any(EXCEEDS in finding for finding in today.findings.values())
+    return "A broken guardrail counts as a risk, which a won A/B test outweighs." if broken else ""
 
 
 def _by_preset(view: View, choice: Choice) -> str:
@@ -184,7 +187,7 @@ def _by_preset(view: View, choice: Choice) -> str:
         for name, guardrails in PRESETS.items()
     }
     if len(set(headlines.values())) == 1:
-        return f"Each preset gives the same recommendation.{_why_the_same(view, choice)}"
+        return f"Each preset gives the same recommendation. {_why_the_same(_today(view, choice))}".strip()
     plain = {name: headline.removeprefix(BEGIN) for name, headline in headlines.items()}
     return " ".join(f"{capital(name)}: {markdown(headline)}." for name, headline in plain.items())
 

@@ -21,6 +21,7 @@ from recdash.ui.sharing import embed, share_links
 
 VIEW = "view"
 """The name of the URL parameter with the name of a saved view."""
+NEEDS_SHARE_LINK = "A reader needs your share link first."
 WIDTH, LIST_HEIGHT = 470, 240
 FEW = 5
 """The number of saved views above which the list scrolls."""
@@ -63,7 +64,7 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
 
 def _link(_: View) -> None:
     address = links.current_url()
-    guests = " A reader needs your share link first." if workspace().person.is_guest else ""
+    guests = f" {NEEDS_SHARE_LINK}" if workspace().person.is_guest else ""
     st.caption(f"For people who can open this dashboard.{guests}{links.local_only_warning(address)}")
     st.code(address, language=None, wrap_lines=True)
 

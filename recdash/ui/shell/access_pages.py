@@ -17,7 +17,7 @@ from recdash.ui.app import current_user, state
 from recdash.ui.components import widgets
 from recdash.ui.shell import header, oidc
 
-LEAVE = html('<a class="rd-leave" href="s/leave" target="_self">{words}</a>', words=LEAVE_LINK)
+LEAVE = html('<a class="rd-way" href="s/leave" target="_self">{words}</a>', words=LEAVE_LINK)
 
 
 def sign_in() -> None:
@@ -57,7 +57,9 @@ def not_for(title: str) -> Callable[[], None]:
             why = "Your role is viewer: you can read all other pages. Ask an admin for the role editor."
         widgets.empty(f"Only editors can open {title}", why)
         viewed = {name: value for name, value in state.params().items() if name == "e"}
-        st.html(html('<p><a href="./?{query}">View the decision</a></p>', query=urlencode(viewed)))
+        st.html(
+            html('<p><a class="rd-way" href="./?{query}">View the decision</a></p>', query=urlencode(viewed))
+        )
 
     return show
 

@@ -28,8 +28,11 @@ NAME_LENGTH, BASE_LENGTH = 36, 18
 the middle.
 """
 
-COPY_LINK = '<button type="button" class="rd-copy-link"><span aria-live="polite">Copy link</span></button>'
-"""A button; at a click page.js copies the address of the view."""
+COPY_LINK = (
+    '<button type="button" class="rd-copy-link" data-copied="{copied}">'
+    '<span aria-live="polite">Copy link</span></button>'
+)
+"""A button; at a click page.js copies the address of the view, and shows what is in ``data-copied``."""
 
 
 def show(
@@ -145,7 +148,9 @@ def _offer_link(view: View) -> None:
     """Draws *Copy link* and *Share* in the header."""
     # It is filled after the page is drawn, as only then all parameters of the view are known.
     place = header.place_for_link()
-    place.html(COPY_LINK, width="content")
+    is_guest = state.workspace().person.is_guest
+    copied = f"Link copied. {sharing.NEEDS_SHARE_LINK}" if is_guest else "Link copied"
+    place.html(html(COPY_LINK, copied=copied), width="content")
     share = place.popover("Share", type="tertiary", key="frame-link")
     state.at_end(lambda: sharing.show(share, view))
 
@@ -171,9 +176,8 @@ def _short(name: str, longest: int = NAME_LENGTH) -> str:
 
 def _choose_experiment(experiments: list[Experiment], experiment: Experiment | None) -> None:
     names = {known.id: known.name for known in experiments}
-    if experiment and state.workspace().person.is_guest:  # a guest has only one experiment
-        st.html(html('<b class="rd-only"><bdi>{name}</bdi></b>', name=experiment.name), width="content")
-        return
+    if experiment and state.workspace().person.is_guest:
+        return  # a guest has only one experiment, which the line above the page names
     st.session_state["frame-experiment"] = experiment.id if experiment else None
     longest = len(experiment.name) if experiment else NAME_LENGTH
     st.selectbox(

@@ -16,7 +16,7 @@ from recdash.ui.shell import navigation
 _LAST_TAB = "recdash.last-tab"
 """The key in the session state of {experiment: {place: address of the tab that was opened last}}."""
 _LINK = "recdash.link-place"
-SIGN_OUT_OF_KEY = html('<a class="rd-leave" href="key/sign-out" target="_self">Sign out</a>')
+SIGN_OUT_OF_KEY = html('<a class="rd-way" href="key/sign-out" target="_self">Sign out</a>')
 
 
 def show(person: Person) -> None:

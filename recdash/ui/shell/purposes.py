@@ -31,7 +31,7 @@ PURPOSES: Mapping[str, Purpose] = {
     "overview": Purpose("says which candidate to ship, why, and what speaks against it", ANY),
     "review": Purpose("collects the evidence on a candidate, and keeps what was decided and why", ANY),
     "leaderboard": Purpose("ranks the candidates by a metric, with intervals and shared ranks", TWO_RUNS),
-    "metric-vs-k": Purpose("shows which candidate leads at which list length k", ONE_RUN),
+    "metric-vs-k": Purpose("shows the metrics of each candidate at every k, and which one leads", ONE_RUN),
     "precision-recall": Purpose("shows the precision and recall of each candidate at every k", ONE_RUN),
     "tradeoffs": Purpose("shows what a gain in accuracy costs in diversity, novelty or coverage", TWO_RUNS),
     "segments": Purpose("shows for which users and items a candidate is better or worse", TWO_RUNS),
@@ -43,10 +43,13 @@ PURPOSES: Mapping[str, Purpose] = {
     ),
     "ab-results": Purpose(
         "shows the lift of each variant, whether to trust it, and what to do next",
-        "one CSV: a row per user with the variant and a column for each number, such as orders or revenue",
+        "an A/B test, for example one table with a row per user, the variant, and a column for each number, "
+        "such as orders",
     ),
     "offline-online": Purpose("shows whether offline results predicted the A/B test", SERVED),
-    "why": Purpose("checks why offline results and the A/B test disagree, with twelve checks", SERVED),
+    "why": Purpose(
+        "looks for the reason why offline results and the A/B test disagree, in twelve checks", SERVED
+    ),
     "reports": Purpose(
         "makes one file for readers: the decision or recommendation, its reasons and all numbers", ANY
     ),
