@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,20 @@ def test_a_large_upload_is_written_once_for_all_reading_processes(workspace: Wor
     del plan
     gc.collect()
     assert not path.parent.exists()
+
+
+def test_what_a_plan_has_read_is_freed_with_it(workspace: Workspace) -> None:
+    plan = planned(workspace, bookshop.files()).with_settings(users="both")
+    assert plan.setup is not None
+    read = weakref.ref(plan.setup.reference)
+    workspace.intake.commit(plan)
+    gc.collect()
+    gc.disable()  # the collector looks so seldom that tables of hundreds of MB stay for minutes
+    try:
+        del plan
+        assert read() is None
+    finally:
+        gc.enable()
 
 
 def test_rejected_rows_of_a_planned_file_are_listed(workspace: Workspace) -> None:

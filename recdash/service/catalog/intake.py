@@ -64,6 +64,39 @@ STORING = 0.95
 """The fraction of the progress at which scoring ends and storing begins."""
 
 
+class PlanMaker:
+    """Makes a plan and those derived from it; what it has read is kept for all of them.
+
+    Plans refer to it and it refers to no plan, so that what was read is freed with the last plan, without
+    waiting for the collector.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._read: dict[tuple[object, ...], Any] = {}
+
+    def make(self, inputs: PlanInputs) -> IntakePlan:
+        files = tuple(table for file in inputs.files for table in self._tables_of(file))
+        plan = Planner(self._services, replace(inputs, files=files), self._read).plan()
+        return replace(plan, make=self.make)
+
+    def _tables_of(self, file: IntakeFile) -> list[IntakeFile]:
+        """Returns the file, or the tables of a zip archive or a workbook of several."""
+        if isinstance(file.source, Member | Sheet):
+            return [file]
+        key = ("tables", file.key)
+        if key not in self._read:
+            self._read[key] = _tables_in(self._spooled(file), self._services.context.limits)
+        tables: list[IntakeFile] = self._read[key]
+        return tables
+
+    def _spooled(self, file: IntakeFile) -> IntakeFile:
+        key = ("spooled", file.key)
+        if key not in self._read:
+            self._read[key] = Spooled(file.source, file.name, self._services.context.limits)
+        return replace(file, source=self._read[key].source)
+
+
 class Intake:
     """The service for adding several files at once: it plans how they are stored, and stores them."""
 
@@ -84,29 +117,8 @@ class Intake:
         Bad data does not raise: its problems are in the plan. ``experiment_id`` None plans a new experiment.
         """
         self._context.must_be_editor()
-        read: dict[tuple[object, ...], Any] = {}
         services = Services(self._context, self._experiments, self._runs, self._online_tests)
-
-        def spooled(file: IntakeFile) -> IntakeFile:
-            key = ("spooled", file.key)
-            if key not in read:
-                read[key] = Spooled(file.source, file.name, self._context.limits)
-            return replace(file, source=read[key].source)
-
-        def tables_of(file: IntakeFile) -> list[IntakeFile]:
-            """Returns the file, or the tables of a zip archive or a workbook of several."""
-            if isinstance(file.source, Member | Sheet):
-                return [file]
-            key = ("tables", file.key)
-            if key not in read:
-                read[key] = _tables_in(spooled(file), self._context.limits)
-            return read[key]
-
-        def make(inputs: PlanInputs) -> IntakePlan:
-            inputs = replace(inputs, files=tuple(table for file in inputs.files for table in tables_of(file)))
-            return replace(Planner(services, inputs, read).plan(), make=make)
-
-        return make(PlanInputs(tuple(files), experiment_id=experiment_id))
+        return PlanMaker(services).make(PlanInputs(tuple(files), experiment_id=experiment_id))
 
     def rejects(self, plan: IntakePlan, key: str) -> str:
         """Returns the rejected rows of one file of a plan as CSV, read as planned; see ``rejects_csv``."""
