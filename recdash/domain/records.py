@@ -40,6 +40,11 @@ class Experiment:
         return frozenset(filter(None, self.all_tables.values()))
 
     @property
+    def kinds(self) -> frozenset[TableKind]:
+        """Returns the kinds of its tables."""
+        return frozenset(kind for kind, sha256 in self.all_tables.items() if sha256 is not None)
+
+    @property
     def all_tables(self) -> dict[TableKind, str | None]:
         """Returns {kind: sha256} of all its tables, with None for those of the first three that it lacks."""
         further = cast("Mapping[TableKind, str]", self.tables)

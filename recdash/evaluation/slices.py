@@ -150,6 +150,11 @@ def _rule(reference: Reference, by: str) -> SliceRule:
     raise UnknownName("slice", by, known_slices(reference))
 
 
+def tables_with_slices() -> frozenset[TableKind]:
+    """Returns the tables of which an experiment needs one at least: without, ``known_slices`` is empty."""
+    return frozenset([*(rule.needs for rule in SLICE_RULES), *(family.table for family in FAMILIES)])
+
+
 def _has(reference: Reference, kind: TableKind) -> bool:
     return reference.history is not None if kind == "train" else kind in reference.tables
 

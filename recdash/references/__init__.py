@@ -5,9 +5,10 @@ They are computed from the training data, the catalogue and the test set.
 
 from recdash.references.candidates import (
     REFERENCES,
+    TABLES_NEEDED,
     ReferenceCandidate,
     make_references,
     references_named,
 )
 
-__all__ = ["REFERENCES", "ReferenceCandidate", "make_references", "references_named"]
+__all__ = ["REFERENCES", "TABLES_NEEDED", "ReferenceCandidate", "make_references", "references_named"]

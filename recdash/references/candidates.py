@@ -20,6 +20,8 @@ _ROWS_PER_BATCH = 1 << 18
 _COLUMNS = ("user_id", "item_id", "rank")
 
 Tables = Mapping[TableKind, Upload]
+TABLES_NEEDED: tuple[TableKind, ...] = ("train", "catalogue")
+"""The tables at which ``missing_table`` looks."""
 
 
 @dataclass(frozen=True)

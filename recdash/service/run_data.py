@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from recdash.domain.results import Scope, Slice, Unavailable
 from recdash.engines import Reference, hits_from_tables, match
 from recdash.errors import EvidenceDamaged, InputError, NotFound, Problem, UnknownName
 from recdash.evaluation import reading, replicate_merge
-from recdash.evaluation.slices import known_slices, slices_of
+from recdash.evaluation.slices import known_slices, slices_of, tables_with_slices
 from recdash.service.context import ServiceContext, no_test_set
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ class RunData:
         return by_name[scope.slice]
 
     def _read_known_slices(self, experiment_id: str) -> tuple[str, ...]:
+        """Returns the rules of its slices; reads no table of an experiment with a test set alone."""
+        stored = self._store.experiments.get(experiment_id)
+        if stored.truth is not None and not stored.kinds & tables_with_slices():
+            return ()
         return tuple(known_slices(self.reference(experiment_id)))
 
     def _cut_into(self, experiment_id: str, by: str, threshold: float | None = None) -> tuple[Slice, ...]:
@@ -182,12 +186,16 @@ class RunData:
         """
         return self.tables_of(self._store.experiments.get(experiment_id))
 
-    def tables_of(self, experiment: Experiment) -> dict[TableKind, Upload]:
-        """Returns the tables as ``tables`` does, of an experiment whose row need not be stored."""
+    def tables_of(
+        self, experiment: Experiment, kinds: Collection[TableKind] | None = None
+    ) -> dict[TableKind, Upload]:
+        """Returns the tables as ``tables`` does, of an experiment whose row need not be stored; with
+        ``kinds`` only these.
+        """
         if experiment.truth is None:
             raise InputError(no_test_set(experiment.name))
         return {
             kind: Upload(kind, experiment.name, self._store.artifacts.table(sha), {})
             for kind, sha in experiment.all_tables.items()
-            if sha is not None
+            if sha is not None and (kinds is None or kind in kinds)
         }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import recdash
@@ -15,6 +16,7 @@ from recdash.domain.records import Experiment
 from recdash.errors import InputError, NameTaken, UnknownName, UploadError
 from recdash.service import Workspace
 from recdash.store import open_store
+from recdash.store.artifacts import Artifacts
 
 TRUTH = {"u": ["a", "b"], "v": ["a"], "w": ["c"]}
 EASE = {"u": ["b", "a"], "v": ["a", "x"], "w": ["x", "c"]}
@@ -217,3 +219,47 @@ def test_an_unreadable_further_table_names_its_file(space: Workspace) -> None:
     with pytest.raises(InputError, match="vectors"):
         space.experiments.create("Films", TRUTH, item_vectors=b"item_id,vector\na,red\n")
     assert issubclass(UploadError, InputError)
+
+
+# ── what is read ─────────────────────────────────────────────────────────────────────────────
+
+
+def tables_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Returns a list to which each table that is read from a store is added, by its sha256."""
+    read: list[str] = []
+    table = Artifacts.table
+
+    def noted(artifacts: Artifacts, sha256: str) -> pa.Table:
+        read.append(sha256)
+        return table(artifacts, sha256)
+
+    monkeypatch.setattr(Artifacts, "table", noted)
+    return read
+
+
+def test_the_choices_of_an_experiment_without_further_tables_read_no_test_set(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test set can have millions of rows."""
+    alone = space.experiments.create("Alone", TRUTH, depth=5)
+    read = tables_read(monkeypatch)
+    assert space.scopes.of(alone.id) == {}
+    assert space.scopes.thresholds(alone.id) == ()
+    lacks = {choice.name: choice.lacks for choice in space.runs.reference_choices(alone.id)}
+    assert (lacks["oracle"], lacks["popular"]) == ("", "the training data")
+    assert read == []
+
+
+def test_reference_candidates_are_offered_by_the_tables_they_need(
+    space: Workspace, films: Experiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = tables_read(monkeypatch)
+    lacks = {choice.name: choice.lacks for choice in space.runs.reference_choices(films.id)}
+    assert lacks == {
+        "popular": "",
+        "weighted_rating": "ratings in the training data",
+        "random": "",
+        "content": "",
+        "oracle": "",
+    }
+    assert sorted(read) == sorted(filter(None, (films.train, films.catalogue)))

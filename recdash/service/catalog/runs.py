@@ -28,7 +28,7 @@ from recdash.evaluation.scoring import Scored, Scoring
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.formatting.wording import cut_inside
-from recdash.references import REFERENCES, make_references
+from recdash.references import REFERENCES, TABLES_NEEDED, make_references
 from recdash.references.context import RankerInputs
 from recdash.references.fallback import completed
 from recdash.service import frames
@@ -457,7 +457,7 @@ class Runs:
 
     def _read_lacks(self, experiment_id: str) -> dict[str, str]:
         """Returns the missing table of each reference candidate: {name: table}; "" if none is missing."""
-        tables = self._data.tables(experiment_id)
+        tables = self._data.tables_of(self._store.experiments.get(experiment_id), TABLES_NEEDED)
         return {name: reference.missing_table(tables) for name, reference in REFERENCES.items()}
 
     def how_scored(self, where: str | Setup, *, accept_unknown_ids: bool = False) -> Scoring:

@@ -19,7 +19,7 @@ class Scopes:
     """The service that lists the slices and relevance thresholds that a ``Scope`` can name."""
 
     def __init__(self, context: ServiceContext, data: RunData) -> None:
-        self._data = data
+        self._context, self._data = context, data
         self._named_slices = context.cached(self._name_slices, most=16)
         self._grades = context.cached(self._read_grades, most=16)
 
@@ -71,6 +71,9 @@ class Scopes:
         return titles
 
     def _read_grades(self, experiment_id: str) -> tuple[float, ...]:
+        settings = self._context.settings_of(experiment_id)
+        if settings["relevance_threshold"] is None and settings.get("graded") is False:
+            return ()  # all relevant rows have the same grade; the test set need not be read
         truth = self._data.reference(experiment_id).truth
         gains = truth.gain[truth.gain > 0]
         grades = np.unique(gains)
