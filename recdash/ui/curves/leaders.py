@@ -167,7 +167,7 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
         "Leader at each k",
         "Coloured: significantly better than every other run (Holm-corrected over all pairs and k). "
         "Striped: no clear leader; the number is how many runs share the lead. Catalogue-level metrics are "
-        "ranked without a test.",
+        "ranked by value here.",
     )
     st.html(leader_strip(rows, ks, view.marks, _alt(view, rows, ks)))
     led = {stretch.runs[0] for row in rows.values() for stretch in row if len(stretch.runs) == 1}

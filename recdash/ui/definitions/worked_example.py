@@ -98,8 +98,8 @@ def heading(worked: Worked, chosen: str) -> Html:
     if chosen == "small":
         text = (
             "The list x, a, y, b with k = 5. The relevant items are a (relevance 3), b (1) and c "
-            f"(2), so m\u00a0=\u00a0{worked.m}; the list misses c. Of the two that are not relevant, y was "
-            "judged, x was not."
+            f"(2), so m\u00a0=\u00a0{worked.m}; the list misses c. Of the two that are not relevant, y at "
+            "position 3 was judged, x at position 1 was not."
         )
         if reads_train(worked.spec):
             text += (
