@@ -69,15 +69,20 @@ SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 # ── one item or a list ───────────────────────────────────────────────────────────────────────
 
 
+NUMBER_BEHIND = re.compile(r".*\S \([-+]?\d+(\.\d+)?\)")
+"""A name with its year, or an item with its score."""
+
+
 def holding(values: Sequence[str]) -> Holding:
     """Returns whether non-empty cells contain lists or single items; "item" without cells, as nothing in them
     is a list.
 
     Brackets, separators and members decide. Names may contain blanks and commas too. Cells without brackets
     are therefore lists only if most have several members without blanks, or if all members are numbers.
-    Dates with times are no lists, in spite of their blanks. Returns "unclear" if both are possible.
+    Dates with times are no lists, in spite of their blanks, nor are cells such as Heat (1995) or 12 (0.5).
+    Returns "unclear" if both are possible.
     """
-    if not values or all(map(DATE.fullmatch, values)):
+    if not values or all(map(DATE.fullmatch, values)) or all(map(NUMBER_BEHIND.fullmatch, values)):
         return "item"
     if all(map(is_bracketed, values)):
         return "list"

@@ -22,6 +22,7 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.cells import PAIRED, holding, share_known, values_of, with_cells
 from recdash.ingest.columns import (
     CHOOSE,
+    DISTANCES,
     LESS_IS_BETTER,
     LISTS,
     SINGLE,
@@ -660,7 +661,8 @@ def _with_scores(raw: RawTable, columns: Columns) -> Columns:
 def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
     """Returns ``columns`` with a distance or loss as the score, smallest first.
 
-    It has a problem if the values decrease along the rows of a list.
+    It has a problem if the values decrease along the rows of a list, and if a distance is mostly below 0: it
+    may be a similarity with a minus, or an inner product.
     """
     by_distance = replace(columns, mapping={**columns.mapping, "score": distance})
     list_code, values = _first_values(raw, by_distance, ["score"])
@@ -670,8 +672,12 @@ def _with_distance(raw: RawTable, columns: Columns, distance: str) -> Columns:
     fix = (
         f"Choose{CHOOSE}: score={distance} if the highest is the best, score=-{distance} if the smallest is."
     )
-    if falls >= FEWEST and falls >= CLEAR * (falls + rises):
+    finding = ""
+    if plain(distance).endswith(DISTANCES) and np.median(values["score"]) < 0:
+        finding = "its name says that less is better, but it is mostly below 0, as no distance is"
+    elif falls >= FEWEST and falls >= CLEAR * (falls + rises):
         finding = "its name says that less is better, but it decreases along each list"
+    if finding:
         return _doubtful(columns, Problem("distance", f"column '{distance}'", finding, fix))
     notices = [notice for notice in columns.notices if notice.code != "file-order"]
     finding = "orders the lists, smallest value first: its name says that less is better"

@@ -341,7 +341,8 @@ IDENTIFYING: tuple[Reading, ...] = ("id", "token", "text", "name", "label", "lab
 """Ways of reading of columns that say what a row is about."""
 SHOWN = 10
 CHOOSE = " (--columns, columns= in Python, or the details of a file on the page Add data)"
-LESS_IS_BETTER = ("distance", "distances", "dist", "loss", "losses", "nll", "cost", "energy", "perplexity")
+DISTANCES = ("distance", "distances", "dist")
+LESS_IS_BETTER = (*DISTANCES, "loss", "losses", "nll", "cost", "energy", "perplexity")
 LISTS, SINGLE = "[]", "[1]"
 """Marks after the name of an item column: each cell contains a list, or a single item."""
 DATE_ORDERS: Mapping[str, DateOrder] = {" (day first)": "day", " (month first)": "month"}

@@ -41,7 +41,8 @@ from recdash.ingest.columns import (
     wide_families,
 )  # fmt: skip
 from recdash.ingest.id_columns import IdColumns, are_positions, is_attributes
-from recdash.ingest.looks import Look
+from recdash.ingest.looks import ColumnLook, Look
+from recdash.ingest.values import ORDINAL
 
 Confidence = Literal["sure", "likely", "unsure"]
 MOST_VARIANTS = 10
@@ -347,12 +348,18 @@ def _rank(facts: FileFacts) -> tuple[str | None, bool]:
     unless the column falls along all of them, as scores do.
     """
     named = facts.named(names_of(RANK))
-    if named and facts.look.by_name[named].is_whole and not facts.look.by_name[named].is_time:
+    if named and _holds_ranks(facts.look.by_name[named]):
         return named, True
     counting = [
         column for column in facts.unnamed() if _counts_up(facts, column) or _is_shuffled(facts, column)
     ]
     return (counting[0], False) if counting else (None, False)
+
+
+def _holds_ranks(column: ColumnLook) -> bool:
+    """Returns whether a column that is named like ranks holds whole numbers, or #1, or 1st."""
+    is_whole = column.is_whole or (bool(column.filled) and all(re.match(ORDINAL, v) for v in column.filled))
+    return is_whole and not column.is_time
 
 
 def _counts_up(facts: FileFacts, column: str) -> bool:

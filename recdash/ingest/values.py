@@ -530,20 +530,24 @@ def _rank_floats(values: pa.Array, check: ColumnCheck) -> pa.Array:
     return pc.if_else(good, text, None).cast(pa.float64())
 
 
+ORDINAL = r"^(#\s*)?(\d+)(st|[nr]d|th)?$"
+"""A rank as it is written in words: #1, 1st."""
+
+
 def _without_number_signs(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns '#1' as '1', with a notice."""
-    if not pc.any(pc.match_substring(text, "#")).as_py():
+    """Returns '#1' and '1st' as '1', with a notice."""
+    signed = pc.fill_null(pc.match_substring_regex(text, r"^#\s*\d|\d(st|[nr]d|th)$"), False)
+    if not _count(signed):
         return text
-    signed = pc.fill_null(pc.match_substring_regex(text, r"^#\s*\d"), False)
     fix = f"If it is no rank, choose{CHOOSE}: rank=."
     check.note(
         "number-sign",
-        "a rank such as '#1' in {rows} was read as 1",
+        "a rank such as '#1' or '1st' in {rows} was read as 1",
         fix,
         _count(signed),
         check.first(signed, text),
     )
-    return pc.replace_substring_regex(text, r"^#\s*", "") if _count(signed) else text
+    return pc.replace_substring_regex(text, ORDINAL, r"\2")
 
 
 def _all_finite(values: pa.Array) -> bool:

@@ -41,6 +41,8 @@ EXPECTED = [("1", "a1"), ("1", "b2"), ("1", "c3"), ("2", "b2"), ("2", "d4")]
         (["[a1,b2]"], "list"),
         (["1,2", "3"], "list"),
         (["Heat", "Alien, Aliens"], "unclear"),
+        (["Heat (1995)", "Alien (1979)"], "item"),
+        (["1549920 (0.76)", "1409024 (-0.69)"], "item"),
     ],
 )
 def test_cells_hold_lists_or_single_items(cells: list[str], content: Holding) -> None:

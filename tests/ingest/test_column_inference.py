@@ -357,6 +357,17 @@ def test_a_distance_that_falls_along_the_lists_is_asked_about() -> None:
         assert rows_of(run)[0]["score"] == pytest.approx(sign * 0.9)
 
 
+def test_a_distance_below_zero_is_asked_about() -> None:
+    rows = "user_id,item_id,{}\n1,a,-0.1\n1,b,-0.3\n1,c,-0.2\n2,d,-0.4\n"
+    said = refused(rows.format("distance").encode())
+    assert "mostly below 0, as no distance is" in said
+    assert "score=distance if the highest is the best, score=-distance if the smallest is" in said
+    (energy,) = runs_of(rows.format("energy").encode())
+    (rounded,) = runs_of(b"user_id,item_id,distance\n1,a,-1e-9\n1,b,0.3\n1,c,0.2\n")
+    for run, mapped in ((energy, "-energy"), (rounded, "-distance")):
+        assert run.mapping["score"] == mapped
+
+
 def test_the_page_offers_the_least_score_as_the_best_one() -> None:
     result = preview("run", b"user_id,item_id,distance,shelf\n1,a,0.9,x\n1,b,0.8,y\n1,c,0.7,z\n1,d,0.6,x\n")
     assert (result.reversible, len(result.problems)) == (("-distance",), 1)

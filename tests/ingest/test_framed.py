@@ -120,6 +120,14 @@ def test_ranks_with_a_number_sign_are_read_with_a_notice() -> None:
     assert (notice.count, notice.example) == (2, "'#1' (line 2)")
 
 
+def test_ranks_as_ordinal_numbers_are_read_with_a_notice() -> None:
+    rows = b"user_id,item_id,rank\nu1,i1,1st\nu1,i2,2nd\nu1,i3,3\nu2,i4,11th\n"
+    (run,) = read_recommendations(rows)
+    assert [row["rank"] for batch in run.batches() for row in batch.to_pylist()] == [1, 2, 3, 11]
+    (notice,) = [notice for notice in run.notices if notice.code == "number-sign"]
+    assert (notice.count, notice.example) == (3, "'1st' (line 2)")
+
+
 def test_scores_in_percent_are_read_with_a_notice_unless_others_are_not() -> None:
     (run,) = read_recommendations(b"user_id,item_id,score\nu1,i1,12 %\nu1,i2,3.5%\n")
     assert [row["score"] for batch in run.batches() for row in batch.to_pylist()] == [12.0, 3.5]

@@ -140,6 +140,12 @@ def test_a_user_with_grades_is_no_list_and_with_falling_scores_it_is() -> None:
     assert alone(falling).mapping == {"score": "x"}
 
 
+@pytest.mark.parametrize("ranks", [("1st", "2nd", "3rd"), ("#1", "#2", "#3"), ("1", "2", "3")])
+def test_ranks_may_be_written_in_words(ranks: tuple[str, ...]) -> None:
+    rows = [f"u{n},i{n + place},{rank}\n" for n in range(5) for place, rank in enumerate(ranks)]
+    assert alone("user_id,item_id,rank\n" + "".join(rows)).kind == "run"
+
+
 def test_ratings_that_happen_to_count_up_are_no_ranks() -> None:
     text = "user_id,item_id,{}\n" + "".join(f"u{n // 5},i{n},{1 + n % 5}\n" for n in range(40))
     assert (alone(text.format("rating")).kind, alone(text.format("folge")).kind) == ("truth", "run")
