@@ -30,6 +30,7 @@ from recdash.formatting.sanitize import visible
 from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
+    from recdash.ingest import Sheet
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
     from recdash.stats import Correction
 
@@ -137,7 +138,7 @@ def online(
 def _stored_results(
     experiment: str,
     name: str | None,
-    tables: Mapping[str, Path],
+    tables: Mapping[str, Path | Sheet],
     links: Sequence[str],
     how: Mapping[str, Any],
     correction: Correction,
@@ -269,6 +270,7 @@ def as_dict(results: OnlineResults) -> dict[str, Any]:
             {"rule": part.rule, "what": part.what, "unit": part.unit, "by_variant": dict(part.by_variant)}
             for part in results.removed
         ],
+        "notices": [{"code": notice.code, "text": str(notice)} for notice in results.notices],
         "results": [_result(row, control.get(row.metric)) for row in results.rows if not row.is_control],
     }
 

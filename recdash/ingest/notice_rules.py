@@ -1,7 +1,8 @@
 """Says for each notice of a file what was done and how to choose otherwise; refuses files by their notices.
 
-A notice accompanies a file that is accepted. ``NOTICE_RULES`` has a row for every code; its way to choose
-otherwise is a reading that can be named, or that files with the notice are refused.
+A notice accompanies a file that is accepted, or an A/B test that is counted. ``NOTICE_RULES`` has a row for
+every code; its way to choose otherwise is a reading that can be named, or that files with the notice are
+refused.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ ZONE = "Name the time zone: --zone, zone= of the rules in Python, or Time zone o
 REPEATED = "Let each row count: --duplicates keep, duplicates= in Python, or Advanced on the page Add data."
 IDS = "Write the ids as they are meant, as text."
 CORRECT_TABLES = "Correct one of the tables."
+
+RULES_OF_A_TEST = "--{}, rules= in Python, or Advanced on the page Add data."
+BOT_FILTER = f"Choose the limits: {RULES_OF_A_TEST.format('bot-clicks and --bot-sessions')}"
+OTHER_CONTROL = "Choose the control: --control, control= in Python, or Control on the page Add data."
+CORRECT_LOGS = "Correct one of the logs."
+NOT_COUNTED = "The rows do not count."
 
 MISSING = NoticeRule("The rows are not read; recdash inspect --rejects lists them.", ITEMS)
 GAP = NoticeRule("The rows are read without it.", "Fill the cells.")
@@ -107,7 +114,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "parts": NoticeRule("The parts are read as one table.", "Give each part as a file of its own."),
     "sheet": NoticeRule(
         "One sheet is read.",
-        "Choose the sheet on the page Add data, give recdash evaluate FILE.xlsx#SHEET, or save it alone.",
+        "Choose the sheet on the page Add data, give the command FILE.xlsx#SHEET, or save it alone.",
     ),
     "framed-table": NoticeRule("The lines of the frame are not read.", "Export CSV."),
     "footer": NoticeRule("The last line is not read.", "Write the line between quotes if it is a row."),
@@ -124,13 +131,15 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     **{_code("missing", role.name): MISSING for role in IDENTIFIED if role.filled != NEVER},
     **{_code("without", WORDS.get(role.name, role.name)): GAP for role in IDENTIFIED if role.filled == NEVER},
     # values
-    "number-sign": NoticeRule("The number after the sign is read.", _map("rank= to ignore the ranks")),
+    "number-sign": NoticeRule("Only the number is read.", _map("rank= to ignore the ranks")),
     "percent": NoticeRule("The number before the sign is read.", _map("score= to ignore the scores")),
     "score-nan": NoticeRule("Items without a score are ranked last.", "Remove the rows, or give a score."),
     "score-inf": NoticeRule("Infinite scores rank first and last.", "Remove the rows, or give a number."),
     "no-prediction": NoticeRule("The rows are counted, and left out of the errors.", "Predict every row."),
     "negative-relevance": NoticeRule(
-        "Negative values count as not relevant.", "Choose --relevance none, or another column."
+        "Negative values count as not relevant.",
+        "Choose another column, or every row: --relevance, relevance= in Python, or Advanced on the page Add "
+        "data.",
     ),
     "outside-scale": NoticeRule("The predictions are used as they are.", _map("prediction=NAME")),
     "zero-vectors": NoticeRule("These items count as without a vector.", "Leave these items out."),
@@ -163,6 +172,63 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "table-spelled-otherwise": NoticeRule("Metrics of this table are left out.", CORRECT_TABLES),
     "table-not-met": NoticeRule("Metrics of this table are left out.", CORRECT_TABLES),
     "predictions-apart": NoticeRule("Only rows of the test set count.", CORRECT_TABLES),
+    # counting an A/B test: its users
+    "crossovers": NoticeRule("These users do not count.", CORRECT_LOGS),
+    "many-crossovers": NoticeRule("These users do not count.", CORRECT_LOGS),
+    "bots": NoticeRule("These users do not count.", BOT_FILTER),
+    "bots-uneven": NoticeRule("These users do not count.", BOT_FILTER),
+    "never-exposed": NoticeRule(NOT_COUNTED, "Add these users to the exposures."),
+    "other-variant": NoticeRule("The variant of the exposures counts.", CORRECT_LOGS),
+    "variant-without-users": NoticeRule("The variant has no results.", f"{CORRECT_LOGS} {BOT_FILTER}"),
+    "single-variant": NoticeRule("There is no lift.", "Give the rows of another variant."),
+    "guessed-control": NoticeRule("The first variant by name is the control.", OTHER_CONTROL),
+    "sample-ratio-mismatch": NoticeRule(
+        "No lift is judged.", f"Name the planned split: {RULES_OF_A_TEST.format('split')}"
+    ),
+    # … its days
+    "before": NoticeRule(
+        "They count only as pre-test data.", f"Choose the first day: {RULES_OF_A_TEST.format('starts')}"
+    ),
+    "stray-times": NoticeRule(NOT_COUNTED, "Correct the times."),
+    "few-days": NoticeRule("All days count.", "Give a log of more days."),
+    "uneven-days": NoticeRule("All days count.", "Give only days on which all variants ran."),
+    "novelty": NoticeRule("All days count.", "Give only the late days."),
+    # … its rows
+    "duplicate-session": NoticeRule("The first row of each counts.", "Write each session once."),
+    "duplicate-event": NoticeRule("The first row of each counts.", "Write a unique event_id per event."),
+    "no-session": NoticeRule(NOT_COUNTED, "Fill the cells."),
+    "source": NoticeRule(NOT_COUNTED, _map("source= to count all items")),
+    "sources": NoticeRule(
+        "Clicks and watch time of others do not count.", _map("source= to count all items")
+    ),
+    "no-source": NoticeRule("Clicks and watch time of all items count.", _map("source=NAME")),
+    "no-item": NoticeRule(NOT_COUNTED, "Fill the cells."),
+    "threshold": NoticeRule(
+        "These count as no videos.", f"Choose the seconds: {RULES_OF_A_TEST.format('threshold')}"
+    ),
+    "item-cap": NoticeRule(
+        "Longer times count as the cap.", f"Choose the cap: {RULES_OF_A_TEST.format('item-cap')}"
+    ),
+    "watched-both-ways": NoticeRule("The longer of the two times counts.", "Log one of the two."),
+    "other-events": NoticeRule("Each is counted under its own name.", _map("event=NAME")),
+    "too-many-events": NoticeRule("Some of the names are not counted.", _map("event=NAME")),
+    "served-lists": NoticeRule("Whole lists are read.", CORRECT_LOGS),
+    "served-other-variant": NoticeRule("The lists count for the user's variant.", CORRECT_LOGS),
+    "no-request-ids": NoticeRule("Online hit ratio and list CTR are left out.", "Add the column request_id."),
+    # … its metrics and rules
+    "missing-column": NoticeRule("The metric of the column is left out.", "Add the column."),
+    "metrics-proposed": NoticeRule(
+        "Each column of numbers is a metric.", "Name the metrics: --metric, or metrics= in Python."
+    ),
+    "not-winsorised": NoticeRule(
+        "The total is not capped.", f"Choose another quantile: {RULES_OF_A_TEST.format('winsorise')}"
+    ),
+    "rule-ignored": NoticeRule("The rule is not used.", "Leave the rule out."),
+    "independent-trials": NoticeRule(
+        "Trials count as independent.", "Give sessions, or n, mean and variance."
+    ),
+    "repeated-trials": NoticeRule("These lifts are not judged.", "Give sessions, or n, mean and variance."),
+    "share-beyond-one": NoticeRule("The metric is compared as it is.", "Rename the metric."),
 }
 """What is done for each code, and how to choose otherwise."""
 

@@ -97,7 +97,7 @@ def ab_test(
     logs = read_logs(given, rules, mappings, columns=columns)
     results = results_of(logs, control, rules, metrics, correction=correction)
     results = replace(results, notices=(*logs.notices, *results.notices))
-    check_refused(results.notices, refused_codes)
+    check_refused(results.noticed(), refused_codes)
     return results
 
 

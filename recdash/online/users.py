@@ -53,6 +53,13 @@ class Removed:
     def count(self) -> int:
         return sum(self.by_variant.values())
 
+    def notice(self, variants: Sequence[str]) -> Problem:
+        """Returns the notice of how many units the rule excluded in each variant."""
+        counts = ", ".join(f"{variant} {self.by_variant.get(variant, 0):,}" for variant in variants)
+        return Problem(
+            self.rule, "excluded", f"{self.count:,} {self.unit} {self.what} ({counts})", "", self.count
+        )
+
 
 @dataclass(frozen=True)
 class OnlineUsers:

@@ -10,6 +10,7 @@ import pytest
 from noticed_files import NOTICED, NoticedFile
 
 import recdash
+import recdash.online
 from recdash import ingest
 from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem, UnknownName
@@ -19,6 +20,22 @@ from recdash.ingest.notice_rules import NOTICE_RULES, refused_by, way_of
 INGEST = Path(ingest.__file__).parent
 OF_CLOCKS = {"repeated-hour", "skipped-hour"}
 """Codes of notices about local times, which an inspection, that has no time zone, does not give."""
+OF_COUNTING = {
+    "all-bots", "all-crossed", "bad-margin", "bad-rule", "bad-split", "duplicate-row", "impossible-rate",
+    "no-events", "no-margin", "no-metric", "no-name", "no-ratio", "no-recommendations", "no-sessions",
+    "no-test", "nobody", "nobody-counted", "repeated-event-ids", "too-many-variants", "unknown-total",
+}  # fmt: skip
+"""Codes of problems of an A/B test, which refuse it anyway."""
+OF_AN_AB_TEST = {
+    "before", "bots", "bots-uneven", "crossovers", "duplicate-event", "duplicate-session", "few-days",
+    "guessed-control", "independent-trials", "item-cap", "many-crossovers", "metrics-proposed",
+    "missing-column", "never-exposed", "no-item", "no-request-ids", "no-session", "no-source",
+    "not-winsorised", "novelty", "other-events", "other-variant", "repeated-trials", "rule-ignored",
+    "sample-ratio-mismatch", "served-lists", "served-other-variant", "share-beyond-one", "single-variant",
+    "source", "sources", "stray-times", "threshold", "too-many-events", "uneven-days",
+    "variant-without-users", "watched-both-ways",
+}  # fmt: skip
+"""Codes of notices that counting an A/B test gives: tests/online/test_refused_notices.py."""
 OF_A_PLAN = {"columns-by-values", "ids-swapped"}
 """Codes of notices that several files together give: tests/service/test_intake.py."""
 FAMILIES = {code for code in NOTICE_RULES if code.startswith(("missing-", "without-"))}
@@ -40,11 +57,12 @@ def inspected(file: NoticedFile, **how: object) -> Inspection:
     return recdash.inspect(file.data, file.kind, name=file.name, **file.others, **how)  # type: ignore[arg-type]
 
 
-def codes_in_source() -> set[str]:
-    """Returns the codes of all problems and notices that are written out in the rooms that read files."""
+def codes_in_source(*folders: Path) -> set[str]:
+    """Returns the codes of all problems and notices that are written out in these folders."""
     calls = (
         node
-        for path in INGEST.rglob("*.py")
+        for folder in folders
+        for path in folder.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and node.args
     )
@@ -52,17 +70,24 @@ def codes_in_source() -> set[str]:
     return {
         code.value
         for name, code in named
-        if name in {"Problem", "notice", "note"} and isinstance(code, ast.Constant)
+        if name in {"Problem", "Removed", "notice", "note"} and isinstance(code, ast.Constant)
     }
 
 
 def test_each_code_in_the_source_is_a_problem_or_has_a_rule() -> None:
-    assert codes_in_source() - REFUSING - set(NOTICE_RULES) == set()
-    assert REFUSING - codes_in_source() == set()
+    assert codes_in_source(INGEST) - REFUSING - set(NOTICE_RULES) == set()
+    assert REFUSING - codes_in_source(INGEST) == set()
+
+
+def test_each_code_of_an_ab_test_is_a_problem_or_has_a_rule() -> None:
+    online = Path(recdash.online.__file__).parent
+    codes = codes_in_source(online / "logs", online / "analysis") | codes_in_source(online) & OF_COUNTING
+    assert codes - OF_COUNTING - set(NOTICE_RULES) == set()
+    assert OF_COUNTING - codes == set()
 
 
 def test_each_rule_has_a_file() -> None:
-    assert set(NOTICE_RULES) == set(NOTICED) | OF_CLOCKS | OF_A_PLAN | FAMILIES
+    assert set(NOTICE_RULES) == set(NOTICED) | OF_CLOCKS | OF_A_PLAN | FAMILIES | OF_AN_AB_TEST
 
 
 @pytest.mark.parametrize("code", NOTICE_RULES)

@@ -105,6 +105,10 @@ class OnlineResults:
     users: Mapping[str, int]
     removed: tuple[Removed, ...] = ()
 
+    def noticed(self) -> list[Problem]:
+        """Returns the notices, and one for each rule that excluded something."""
+        return [*self.notices, *(removed.notice(self.variants) for removed in self.removed)]
+
     def records(self) -> list[dict[str, Any]]:
         """Returns the rows as dicts, for a table or for the store."""
         return [asdict(row) for row in self.rows]

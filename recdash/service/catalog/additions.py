@@ -178,7 +178,7 @@ def _noticed(addition: Addition, tests: Sequence[StagedTest]) -> Iterator[Proble
     for scored_apart in addition.staged:
         yield from scored_apart.run.notices
     for staged in tests:
-        yield from staged.test.notices
+        yield from staged.notices
 
 
 def _completing(completed: StagedRun, stored: Mapping[str, str]) -> StagedRun:

@@ -29,7 +29,6 @@ from recdash.ingest.reader import Preview
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
 from recdash.online.analysis.health import is_called_control, is_control_guessed
-from recdash.online.users import Removed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     KINDS,
@@ -565,8 +564,7 @@ class Planner:
             )
         except InputError as error:
             return error
-        excluded = [_excluded(removed, results.variants) for removed in results.removed]
-        return replace(results, notices=(*results.notices, *excluded))
+        return replace(results, notices=tuple(results.noticed()))
 
     # ── a file as planned ────────────────────────────────────────────────────────────────────
 
@@ -603,13 +601,6 @@ class Planner:
         )
 
 
-def _excluded(removed: Removed, variants: Sequence[str]) -> Problem:
-    """Returns a notice of how many units a rule excludes in each variant."""
-    counts = ", ".join(f"{variant} {removed.by_variant.get(variant, 0):,}" for variant in variants)
-    text = f"{removed.count:,} {removed.unit} {removed.what} ({counts})"
-    return Problem(removed.rule, "excluded", text, "", removed.count)
-
-
 def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]:
     return {kind: draft.mapping for kind, draft in tables.items() if draft.mapping is not None}
 
@@ -618,7 +609,7 @@ def _leave_out_other_sheets(drafts: Sequence[Draft]) -> None:
     """Chooses to leave out each sheet of which nothing is known, beside sheets that are recognised, unless
     its kind was chosen.
     """
-    known = {draft.file.given for draft in drafts if draft.kind is not None}
+    known = {draft.file.given for draft in drafts if draft.kind is not None} - {None}
     for draft in drafts:
         is_sheet = isinstance(draft.file.source, ingest.Sheet) and draft.file.given in known
         if is_sheet and draft.kind is None and draft.sorted.kind is None:

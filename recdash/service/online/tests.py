@@ -61,13 +61,15 @@ class NewTest:
 class StagedTest:
     """An A/B test with its results, whose files are stored, and whose row is not.
 
-    ``links`` are those of the ``NewTest``. ``by_control`` is {variant: the test with this control}, of the
+    ``links`` are those of the ``NewTest``. ``notices`` are those of the test, and what its rules exclude.
+    ``by_control`` is {variant: the test with this control}, of the
     variants that served a run, where the test's own control is only the first variant by name.
     """
 
     test: OnlineTest
     links: Mapping[str, str]
     by_control: Mapping[str, OnlineTest]
+    notices: tuple[Problem, ...]
 
 
 class ServedRuns(NamedTuple):
@@ -146,7 +148,7 @@ class OnlineTests:
 
     def _stage_unless_refused(self, new: NewTest, refused_codes: Sequence[str]) -> StagedTest:
         staged = self.stage(new)
-        check_refused(staged.test.notices, refused_codes)
+        check_refused(staged.notices, refused_codes)
         return staged
 
     def stage(self, new: NewTest) -> StagedTest:
@@ -161,11 +163,14 @@ class OnlineTests:
         logs, users = self._read_logs(new.tables, rules, new.mappings, new.columns)
         metrics = new.metrics or (propose(users) if users is not None else ())
 
-        def counted(control: str | None) -> dict[str, Any]:
-            results = results_of(logs, control, rules, new.metrics, users=users)
+        def count(control: str | None) -> OnlineResults:
+            return results_of(logs, control, rules, new.metrics, users=users)
+
+        def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
             return {"control": results.control, "results": results.records(), "notices": notices}
 
+        results = count(new.control)
         test = OnlineTest(
             id=new_id(),
             experiment="",
@@ -178,15 +183,15 @@ class OnlineTests:
             metrics=[asdict(metric) for metric in metrics],
             removed=[asdict(removed) for removed in logs.removed],
             links={},
-            **counted(new.control),
+            **facts(results),
         )
         served = new.links if is_control_guessed(test.notices) else {}
         controls = [variant for variant in test.variants if variant in served]
-        by_control = {control: replace(test, **counted(control)) for control in controls}
+        by_control = {control: replace(test, **facts(count(control))) for control in controls}
         release_freed_memory()
         if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
-        return StagedTest(test, new.links, by_control)
+        return StagedTest(test, new.links, by_control, (*logs.notices, *results.noticed()))
 
     def store_staged(self, experiment_id: str, staged: StagedTest, links: Mapping[str, str]) -> OnlineTest:
         """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run
