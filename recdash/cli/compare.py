@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from recdash.comparison.candidate_case import CandidateCase
     from recdash.comparison.result import Compared
     from recdash.domain.results import Scope
+    from recdash.ingest import Sheet
     from recdash.stats import Correction
 
 BASELINE_HELP = (
@@ -73,10 +74,10 @@ METRIC_HELP = (
 @how_to_count
 @form_option
 def compare(
-    truth: Path | None,
+    truth: Path | Sheet | None,
     experiment: str | None,
-    runs: Sequence[tuple[str, Path]],
-    predictions: Sequence[tuple[str, Path]],
+    runs: Sequence[tuple[str, Path | Sheet]],
+    predictions: Sequence[tuple[str, Path | Sheet]],
     *,
     baseline: str | None,
     metric: str | None,
@@ -107,7 +108,9 @@ def compare(
     say_lines(json.dumps(result.as_dict(), indent=2) if form == "json" else comparison_text(result))
 
 
-def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any], part: str | None) -> None:
+def _check_where(
+    truth: Path | Sheet | None, experiment: str | None, runs: Sequence[Any], part: str | None
+) -> None:
     if (truth is None) == (experiment is None):
         sources = "neither --truth nor --experiment" if truth is None else "both --truth and --experiment"
         fix = "Give --truth with --run NAME=FILE for each candidate, or --experiment NAME."
@@ -120,7 +123,7 @@ def _check_where(truth: Path | None, experiment: str | None, runs: Sequence[Any]
 
 
 def _compare_files(
-    runs: Sequence[tuple[str, Path]],
+    runs: Sequence[tuple[str, Path | Sheet]],
     truth: Any,
     baseline: str | None,
     metric: str,
@@ -233,7 +236,9 @@ def _check_candidates(names: Iterable[str], baseline: str | None) -> None:
 
 
 def _check_stored(
-    runs: Sequence[tuple[str, Path]], predictions: Sequence[tuple[str, Path]], question: Mapping[str, Any]
+    runs: Sequence[tuple[str, Path | Sheet]],
+    predictions: Sequence[tuple[str, Path | Sheet]],
+    question: Mapping[str, Any],
 ) -> None:
     """Raises InputError for options that decide how files are scored, because stored runs are scored
     already.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,25 +19,15 @@ from recdash.cli.options import (
     check_names,
     columns_option,
     how_to_count,
-    table_in,
     tell,
     uploads,
 )
 from recdash.cli.output import print_scores
 from recdash.domain.defaults import default_k
-from recdash.domain.kinds import TableKind
 from recdash.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from recdash.evaluation.columns_by_values import GivenFile
     from recdash.ingest import Sheet
-
-TABLES = ("truth", "train", "catalogue", "user_attributes", "item_vectors", "item_similarity")
-"""The names of the options for tables beside those of candidates."""
-OF_VALUES: Mapping[TableKind, str] = {
-    "truth": "truth", "train": "train", "catalogue": "catalogue", "users": "user_attributes",
-}  # fmt: skip
-"""The options whose tables may have columns that are known by their values."""
 
 
 @click.command()
@@ -86,8 +75,8 @@ OF_VALUES: Mapping[TableKind, str] = {
     "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True
 )
 def evaluate(
-    runs: Sequence[tuple[str, Path]],
-    predictions: Sequence[tuple[str, Path]],
+    runs: Sequence[tuple[str, Path | Sheet]],
+    predictions: Sequence[tuple[str, Path | Sheet]],
     *,
     tie_band: bool,
     shown_by: str | None,
@@ -109,41 +98,9 @@ def evaluate(
         fix = "Use --format table or json."
         raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
     check_names("--predictions", predictions)
-    lists = [(name, table_in(file)) for name, file in runs]
-    ratings = {name: table_in(file) for name, file in predictions}
-    question |= {name: table_in(question[name]) for name in TABLES if question[name] is not None}
-    score_files = partial(score, uploads(lists), predictions=ratings)
-    try:
-        evaluation = score_files(**question)
-    except InputError as error:
-        if not {"missing-column", "unread-scores"} & {problem.code for problem in error.problems}:
-            raise
-        from recdash.evaluation.columns_by_values import columns_by_values
-
-        files = _given_files(question, dict(lists), ratings)
-        question["columns"], notices = columns_by_values(files, question["columns"])
-        if not notices:
-            raise
-        tell(notices)
-        evaluation = score_files(**question)
+    evaluation = score(uploads(runs), predictions=dict(predictions), **question)
     tell(evaluation.notices())
     bands = list(evaluation.tie_bands()) if tie_band else None
     places = shown_by_k or default_k(evaluation.rules.depth)
     shown = list(evaluation.shown_rows(shown_by, places)) if shown_by else None
     print_scores(evaluation, form, bands, shown)
-
-
-def _given_files(
-    question: Mapping[str, Any],
-    lists: Mapping[str, Path | Sheet],
-    ratings: Mapping[str, Path | Sheet],
-) -> list[GivenFile]:
-    """Returns the files whose columns may be known by their values."""
-    from recdash.evaluation.columns_by_values import GivenFile
-
-    files = [
-        GivenFile(kind, question[name]) for kind, name in OF_VALUES.items() if question[name] is not None
-    ]
-    files += [GivenFile("run", file, name) for name, file in lists.items()]
-    files += [GivenFile("predictions", file, name) for name, file in ratings.items()]
-    return files

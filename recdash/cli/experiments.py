@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from recdash.domain.kinds import OnlineKind
     from recdash.domain.records import Experiment, Replicated
     from recdash.evaluation.column_choice import ColumnChoice
+    from recdash.ingest import Sheet
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
 
 
@@ -80,11 +81,11 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 @click.option("--control", help="Control variant of the A/B test.")
 @click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
 def add(
-    sorted_files: Sequence[Path],
+    sorted_files: Sequence[Path | Sheet],
     experiment: str,
-    truth: Path | None,
-    runs: Sequence[tuple[str, Path]],
-    predictions: Sequence[tuple[str, Path]],
+    truth: Path | Sheet | None,
+    runs: Sequence[tuple[str, Path | Sheet]],
+    predictions: Sequence[tuple[str, Path | Sheet]],
     tags: Sequence[str],
     **more: Any,
 ) -> None:
@@ -92,7 +93,8 @@ def add(
 
     FILE arguments are recognised by their columns and values: test set, runs, training data, catalogue,
     users, A/B test. The command prints what it took each file for; if that is wrong, name the file by its
-    option. Of a zip file, each table is recognised. One file may be "-", standard input.
+    option. Of a zip file, each table is recognised. One file may be "-", standard input. FILE.xlsx#SHEET
+    names a sheet of a workbook.
 
     All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
     adds one later.
@@ -153,7 +155,7 @@ def add(
         _echo_added(run)
 
 
-def _add_sorted(files: Sequence[Path], options: Mapping[str, Any]) -> None:
+def _add_sorted(files: Sequence[Path | Sheet], options: Mapping[str, Any]) -> None:
     """Stores files that were given without options, and the reference candidates and fallbacks that were
     requested.
     """
@@ -190,7 +192,7 @@ SETUP = (
 def _target(
     workspace: Workspace,
     name: str,
-    truth: Path | None,
+    truth: Path | Sheet | None,
     more: Mapping[str, Any],
     choice: ColumnChoice,
     *,
@@ -226,7 +228,7 @@ def _prepared(
     workspace: Workspace,
     target: str | Setup,
     uploads: Mapping[str, Any],
-    rated: Mapping[str, Path],
+    rated: Mapping[str, Path | Sheet],
     more: Mapping[str, Any],
     choice: ColumnChoice,
 ) -> list[PreparedRun]:

@@ -1,32 +1,38 @@
-"""The type of arguments and options that name a file to read; ``-`` is standard input. Pipes are copied."""
+"""The type of arguments and options that name a file to read: ``-`` is standard input, FILE.xlsx#SHEET a
+sheet of a workbook. Pipes are copied.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from recdash.errors import InputError, Problem, UploadError
+
+if TYPE_CHECKING:
+    from recdash.ingest import Sheet
 
 STDIN = "-"
 NAME = "standard input"
 CHUNK = 1 << 20
 
 
-class InputFile(click.ParamType[Path]):
-    """The type of a file to read: its path, or that of a copy of standard input or of a pipe."""
+class InputFile(click.ParamType["Path | Sheet"]):
+    """The type of a file to read: its path, that of a copy of standard input or of a pipe, or a sheet."""
 
     name = "FILE"
 
-    def convert(self, value: str | Path, _parameter: object, context: click.Context | None) -> Path:
+    def convert(self, value: str | Path, _parameter: object, context: click.Context | None) -> Path | Sheet:
         return readable(str(value), context)
 
 
-def readable(value: str, context: click.Context | None) -> Path:
-    """Returns the path of a file that can be read more than once.
+def readable(value: str, context: click.Context | None) -> Path | Sheet:
+    """Returns the path of a file that can be read more than once, or the sheet that FILE.xlsx#SHEET names.
 
     Standard input (``-``) and a pipe are copied; the copy is deleted when the command ends, and the limit of
     an upload holds for it. Raises InputError if standard input is read twice.
@@ -34,10 +40,30 @@ def readable(value: str, context: click.Context | None) -> Path:
     if value == STDIN:
         return _standard_input(context)
     path = Path(value)
+    if (sheet := sheet_named(value)) is not None:
+        return sheet
     if not _is_pipe(path):
         return path
     with path.open("rb") as pipe:
         return _copied(pipe, path.name, context)
+
+
+def sheet_named(value: str) -> Sheet | None:
+    """Returns the sheet that FILE.xlsx#SHEET names; None for any other text, and for the name of a file."""
+    named = re.fullmatch(r"(.+\.xlsx)#(.+)", value, re.IGNORECASE)
+    if named is None or exists(Path(value)):
+        return None
+    from recdash.ingest import Sheet
+
+    return Sheet(Path(named[1]), named[2])
+
+
+def exists(file: Path) -> bool:
+    """Returns whether the file exists; False if the text cannot be the name of a file."""
+    try:
+        return file.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_pipe(path: Path) -> bool:

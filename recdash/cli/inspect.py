@@ -14,6 +14,7 @@ from recdash.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
     from recdash.evaluation.inspection import Inspection
+    from recdash.ingest import Sheet
 
 KINDS = (
     "run", "truth", "catalogue", "train", "predictions", "users", "vectors", "similarity", "sessions",
@@ -35,12 +36,12 @@ REJECTED = 1
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def inspect(
-    context: click.Context, /, files: Sequence[Path], rejects: Path | None, form: str, **how: Any
+    context: click.Context, /, files: Sequence[Path | Sheet], rejects: Path | None, form: str, **how: Any
 ) -> None:
     """Check each FILE as if it were added, and list its problems and notices. Nothing is stored.
 
     A file is accepted, accepted with a mapping (how it is read was guessed), accepted with a warning, or
-    rejected (exit status 1). "-" reads standard input.
+    rejected (exit status 1). "-" reads standard input. FILE.xlsx#SHEET names a sheet of a workbook.
     """
     from recdash.evaluation.inspection import inspect as inspect_one
     from recdash.evaluation.inspection import rejects_csv

@@ -15,6 +15,7 @@ from recdash.errors import InputError, Problem
 from recdash.formatting.wording import listed
 
 if TYPE_CHECKING:
+    from recdash.ingest import Sheet
     from recdash.service import Workspace
     from recdash.service.catalog.intake import IntakePlan, IntakeResult, PlannedFile
 
@@ -42,7 +43,9 @@ FIXES: Mapping[str, str] = {
 """Repairs of problems whose own repair has words of the page, or an option that FILE arguments refuse."""
 
 
-def add_files(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakeResult:
+def add_files(
+    workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[str, Any]
+) -> IntakeResult:
     """Returns what was stored, after recognising and checking the files and printing what each was taken for.
 
     Raises InputError if an option that says what a file is was given too.
@@ -99,7 +102,7 @@ def _fix(problem: Problem, file: PlannedFile | None = None) -> str:
     return f"{NAME_EACH}{this_one}; or leave it out."
 
 
-def _plan(workspace: Workspace, files: Sequence[Path], options: Mapping[str, Any]) -> IntakePlan:
+def _plan(workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[str, Any]) -> IntakePlan:
     from recdash.service.catalog.intake import LISTS, IntakeFile
 
     plan = workspace.intake.plan([IntakeFile(str(file), file.name, file) for file in files])

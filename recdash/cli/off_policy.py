@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.input_file import InputFile
+from recdash.cli.input_file import InputFile, sheet_named
 from recdash.cli.options import columns_option, form_option, refuse_option, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.formatting import numbers
 
 if TYPE_CHECKING:
+    from recdash.ingest import Sheet
     from recdash.online.off_policy.estimates import OffPolicy
 
 TARGET_HELP = (
@@ -54,7 +55,7 @@ TITLES = {
 )
 @form_option
 def ope(
-    log: Path,
+    log: Path | Sheet,
     target: str,
     *,
     columns: Mapping[str, Any],
@@ -72,7 +73,7 @@ def ope(
 
     estimates = estimate(
         log,
-        target,
+        sheet_named(target) or target,
         n_items=items,
         clip=clip,
         columns=columns,

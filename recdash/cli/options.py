@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.input_file import NAME, STDIN, readable
+from recdash.cli.input_file import NAME, STDIN, exists, readable, sheet_named
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import CORRECTIONS
@@ -30,42 +30,29 @@ class Stem(str):
     __slots__ = ()
 
 
-class NamedFile(click.ParamType[tuple[str, Path]]):
-    """The type of options with the value NAME=FILE, or FILE alone; the file's stem then is the name."""
+class NamedFile(click.ParamType["tuple[str, Path | Sheet]"]):
+    """The type of options with the value NAME=FILE, or FILE alone; the name then is the file's stem, or the
+    sheet's name.
+    """
 
     name = "NAME=FILE"
 
     def convert(
         self, value: str, _parameter: object = None, context: click.Context | None = None
-    ) -> tuple[str, Path]:
+    ) -> tuple[str, Path | Sheet]:
         if value == STDIN:
             return Stem(NAME), readable(value, context)
         name, equals, file = value.partition("=")
-        if not equals or _exists(Path(value)):
+        sheet = sheet_named(value)
+        if sheet is not None and (not equals or exists(sheet.file)):
+            return Stem(sheet.name), sheet
+        if not equals or exists(Path(value)):
             return Stem(Path(value).name.split(".")[0]), readable(value, context)
         if not name.strip() or not file:
             raise InputError(
                 Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
             )
         return name.strip(), readable(file, context)
-
-
-def table_in(file: Path) -> Path | Sheet:
-    """Returns the sheet that FILE.xlsx#SHEET names; any other text, and a file of this name, unchanged."""
-    named = re.fullmatch(r"(.+\.xlsx)#(.+)", str(file), re.IGNORECASE)
-    if named is None or _exists(file):
-        return file
-    from recdash.ingest import Sheet
-
-    return Sheet(Path(named[1]), named[2])
-
-
-def _exists(file: Path) -> bool:
-    """Returns whether the file exists; False if the text cannot be the name of a file."""
-    try:
-        return file.exists()
-    except (OSError, ValueError):
-        return False
 
 
 experiment_option = click.option("--experiment", required=True, help="Name of the experiment.")

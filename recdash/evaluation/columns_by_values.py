@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 from recdash import ingest
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
 from recdash.evaluation.column_choice import TITLES, ColumnsGiven
-from recdash.ingest import Sheet
+from recdash.evaluation.uploads import can_be_read_again, several_of
+from recdash.ingest.columns import CHOOSE
 from recdash.ingest.id_columns import ITEM_NAMES, SHARED, USER_NAMES, share_of
 from recdash.ingest.looks import Look
 from recdash.ingest.sorting import Context, columns_for, sort_files
 
+BY_VALUES: tuple[TableKind, ...] = ("truth", "train", "catalogue", "users")
+"""Kinds of tables, beside lists and predictions, whose columns may be known by their values."""
+
 
 @dataclass(frozen=True)
-class GivenFile:
-    """A file, or a sheet of one, whose kind the caller said.
+class GivenTable:
+    """A table, such as a file or a data frame, whose kind the caller said.
 
     ``candidate`` is the name of the candidate whose lists or predictions it holds.
     """
 
     kind: TableKind
-    source: Path | Sheet
+    source: Any
     candidate: str = ""
 
     @property
@@ -33,8 +37,22 @@ class GivenFile:
         return self.candidate or TITLES.get(self.kind, self.kind)
 
 
+def given_tables(
+    tables: Mapping[TableKind, Any], runs: Mapping[str, Any], predictions: Mapping[str, Any]
+) -> list[GivenTable]:
+    """Returns the tables whose columns may be known by their values; none if one can be read only once."""
+    given = [GivenTable(kind, tables[kind]) for kind in BY_VALUES if tables.get(kind) is not None]
+    given += [
+        GivenTable("run", table, name)
+        for name, source in runs.items()
+        for table in (several_of(source) or {"": source}).values()
+    ]
+    given += [GivenTable("predictions", table, name) for name, table in predictions.items()]
+    return given if all(can_be_read_again(table.source) for table in given) else []
+
+
 def columns_by_values(
-    files: Sequence[GivenFile], given: ColumnsGiven
+    files: Sequence[GivenTable], given: ColumnsGiven
 ) -> tuple[dict[str, str | Mapping[str, str]], list[Problem]]:
     """Returns ``given`` with the columns that only values tell, and a notice for each table that has some.
 
@@ -58,9 +76,7 @@ def columns_by_values(
         by_values = {role: column for role, column in suggested[number].items() if role not in stated}
         if by_values and _occur_elsewhere(number, looks, suggested):
             columns[file.table] = {**by_values, **said}
-            notices.append(
-                by_values_notice(file.table, by_values, "Choose others by --columns if this is wrong.")
-            )
+            notices.append(by_values_notice(file.table, by_values, f"Name others if this is wrong{CHOOSE}."))
     return columns, notices
 
 

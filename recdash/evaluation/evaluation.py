@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from recdash.comparison.result import Compared
     from recdash.domain.results import Slice
 
+UNKNOWN_COLUMNS = {"missing-column", "unread-scores"}
+"""Codes of problems after which the columns may be known by their values."""
+
 
 def evaluate(
     runs: Mapping[str, Any],
@@ -108,21 +111,68 @@ def evaluate(
     codes of notices, such as ``"ties"``: a file with one of them is a problem (see
     ``recdash.ingest.notice_rules``).
 
+    Columns of unknown names are known by their values if their users or items occur in another table; a
+    notice says so.
+
     Raises InputError with every problem found.
     """
     refused_codes = read_codes(refuse)
-    for name in [*runs, *(predictions or {})]:
+    predictions = predictions or {}
+    for name in [*runs, *predictions]:
         check_name("candidate", name)
     requests, rules = read_question(metrics, preset, depth, users, order, ties, duplicates=duplicates)
     rules = replace(
         with_relevance(rules, relevance, relevance_threshold), accept_unknown_ids=accept_unknown_ids
     )
     others = {"users": user_attributes, "vectors": item_vectors, "similarity": item_similarity}
-    choice = read_column_choice(columns, TABLES, [*runs, *(predictions or {})])
-    reference, computed = _set_up(sources_of(truth, train, catalogue, others), rules, references, choice)
-    scoring = Scoring(reference, requests, rules, _slices(reference, slices) if slices else ())
+    tables = sources_of(truth, train, catalogue, others)
+
+    def score(columns: ColumnsGiven | None) -> Evaluation:
+        choice = read_column_choice(columns, TABLES, [*runs, *predictions])
+        reference, computed = _set_up(tables, rules, references, choice)
+        scoring = Scoring(reference, requests, rules, _slices(reference, slices) if slices else ())
+        return _scored(runs, predictions, scoring, computed, replicates, choice)
+
+    evaluation = _with_columns_by_values(score, columns or {}, tables, runs, predictions)
+    check_refused(evaluation.notices(), refused_codes)
+    return evaluation
+
+
+def _with_columns_by_values(
+    score: Callable[[ColumnsGiven], Evaluation],
+    columns: ColumnsGiven,
+    tables: Mapping[TableKind, Any],
+    runs: Mapping[str, Any],
+    predictions: Mapping[str, Any],
+) -> Evaluation:
+    """Returns what ``score`` returns; if columns are missing, with the columns that the values of all tables
+    tell.
+    """
+    try:
+        return score(columns)
+    except InputError as error:
+        if not UNKNOWN_COLUMNS & {problem.code for problem in error.problems}:
+            raise
+        from recdash.evaluation.columns_by_values import columns_by_values, given_tables
+
+        more, notices = columns_by_values(given_tables(tables, runs, predictions), columns)
+        if not notices:
+            raise
+        return replace(score(more), columns_by_values=tuple(notices))
+
+
+def _scored(
+    runs: Mapping[str, Any],
+    predictions: Mapping[str, Any],
+    scoring: Scoring,
+    computed: Sequence[Recommendations],
+    replicates: Replication | None,
+    choice: ColumnChoice,
+) -> Evaluation:
+    """Returns the scores of the candidates that were given, and of the ``computed`` reference candidates."""
+    rules = scoring.rules
     rated, refused = _read_each(
-        predictions or {}, lambda name, source: open_predictions(source, choice.of("predictions", name))
+        predictions, lambda name, source: open_predictions(source, choice.of("predictions", name))
     )
     read, refused_lists = _read_each(
         runs, lambda name, source: list(read_runs(name, source, choice.of("run", name), rules.order))
@@ -143,9 +193,7 @@ def evaluate(
     ]
     steps += [partial(_refuse, error) for error in refused]
     scored = all_or_problems(steps)
-    evaluation = Evaluation(tuple(requests), tuple(scored), rules, reference)
-    check_refused(evaluation.notices(), refused_codes)
-    return evaluation
+    return Evaluation(tuple(scoring.requests), tuple(scored), rules, scoring.reference)
 
 
 def _read_each(
@@ -206,12 +254,16 @@ def _check_unique(names: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of several runs against one test set, with population counts and notices."""
+    """The scores of several runs against one test set, with population counts and notices.
+
+    ``columns_by_values`` has a notice for each table with columns that are known by their values.
+    """
 
     requests: tuple[MetricRequest, ...]
     runs: tuple[Scored, ...]
     rules: CountingRules
     reference: Reference = field(repr=False)
+    columns_by_values: tuple[Problem, ...] = ()
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields one dict per score: run, metric (as requested, without @k), k, value, std_error, n_users.
@@ -419,7 +471,8 @@ class Evaluation:
         tables = {run.name: run.predictions for run in self.runs if run.predictions is not None}
         of_rows = rows_differ(tables, self.reference)
         of_truth = [*every_row_notice(self.reference.truth), *self.reference.notices]
-        return list(dict.fromkeys([*between, *of_rows, *of_preset, *of_truth, *of_runs]))
+        of_tables = [*self.columns_by_values, *of_truth]
+        return list(dict.fromkeys([*between, *of_rows, *of_preset, *of_tables, *of_runs]))
 
     def comparability(self, names: Sequence[str] | None = None) -> list[Problem]:
         """Returns the reasons why the numbers of these runs, or of all, may not be comparable; empty if they

@@ -100,6 +100,18 @@ def _is_table(value: Any) -> bool:
     return is_frame or isinstance(value, str | Path | bytes | Member | Sheet) or hasattr(value, "read")
 
 
+def can_be_read_again(source: Any) -> bool:
+    """Returns whether a table can be read more than once: no open file, stream of batches, or table that is
+    read already.
+    """
+    from recdash.ingest import innermost
+
+    source = innermost(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return hasattr(source, "columns")
+    return isinstance(source, str | Path | bytes | Mapping)
+
+
 def labels_of(tables: Sequence[Any]) -> list[str]:
     """Returns one label per table: the distinguishing part of the file names, else of the folders, else 1, 2,
     3.

@@ -1,6 +1,6 @@
 """Reads files and tables of all supported formats into checked tables; see :mod:`recdash.ingest.reader`."""
 
-from recdash.ingest.byte_source import Member, Sheet, sheet_of
+from recdash.ingest.byte_source import Member, Sheet, innermost, sheet_of
 from recdash.ingest.formats.json import are_replicates
 from recdash.ingest.limits import Limits
 from recdash.ingest.open_upload import (
@@ -23,6 +23,7 @@ __all__ = [
     "Sheet",
     "are_replicates",
     "get_ready",
+    "innermost",
     "inspect_file",
     "look",
     "members",

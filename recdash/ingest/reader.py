@@ -434,6 +434,8 @@ def look(source: Source, *, name: str | None = None, limits: Limits | None = Non
     limits = limits or UNLIMITED
     shown = _names(TableRequest("run", source, name, None, limits))[0]
     try:
+        if _is_in_memory(source):
+            return look_at(_raw("run", source, name, limits), 0, shown)
         return look_at(*_raw_of_file(source, name, "run", limits), shown)
     except UploadError as error:
         return Look(shown, problems=error.problems)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import bookshop
+import pandas as pd
 import pytest
 from terminal import Recdash, as_json
 
@@ -199,6 +200,35 @@ def test_columns_that_add_knows_by_their_values_are_known_to_evaluate(
     chosen = run(*command, "--train", "orders_2025.csv", "--metrics", "ndcg@5", "--format", "json", *named)
     assert json.loads(read.stdout)["scores"] == json.loads(chosen.stdout)["scores"]
     assert "by the values" not in chosen.stderr
+    in_python = recdash.evaluate(
+        {"als": "als.csv", "ease": pd.read_csv("ease.csv")},
+        Path("orders_2026.csv"),
+        train="orders_2025.csv",
+        metrics="ndcg@5",
+    )
+    assert list(in_python.rows()) == json.loads(chosen.stdout)["scores"]
+    assert "columns-by-values" in [notice.code for notice in in_python.notices()]
+    compared = run("compare", *command[1:], "--baseline", "als", "--metric", "ndcg@5")
+    assert compared.exit_code == 0, compared.stderr
+
+
+def test_columns_known_by_their_values_can_be_refused(run: Recdash, shop: dict[str, str]) -> None:
+    for name, text in shop.items():
+        Path(name).write_text(text)
+    command = ("evaluate", "--truth", "orders_2026.csv", "--run", "als=als.csv", "--run", "ease=ease.csv")
+    refused = run(*command, "--train", "orders_2025.csv", "--refuse", "columns-by-values")
+    assert refused.exit_code == 2
+    assert "Files with the notice 'columns-by-values' are refused" in refused.stderr
+
+
+def test_a_file_that_can_be_read_only_once_is_not_looked_at_again(
+    run: Recdash,  # noqa: ARG001 - it sets the working directory
+    shop: dict[str, str],
+) -> None:
+    for name, text in shop.items():
+        Path(name).write_text(text)
+    with Path("als.csv").open("rb") as als, pytest.raises(InputError, match="no user column"):
+        recdash.evaluate({"als": als}, "orders_2026.csv", train="orders_2025.csv", metrics="ndcg@5")
 
 
 def test_a_column_that_values_do_not_tell_stays_a_problem(run: Recdash) -> None:

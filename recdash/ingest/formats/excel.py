@@ -112,7 +112,7 @@ def read_excel(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     notices = _titles_left_out(table.titles)
     if content.sheet is None and len(book.sheet_names) > 1:
         finding = f"read from the sheet '{name}', one of {len(book.sheet_names)}: {listed(book.sheet_names)}"
-        fix = "Choose another sheet if this is wrong: recdash evaluate takes FILE.xlsx#SHEET."
+        fix = "Choose another sheet if this is wrong: the commands take FILE.xlsx#SHEET."
         notices.append(Problem("sheet", "file", finding, fix))
     body = table.numbers[1:]
     raw = table_of_arrow(
