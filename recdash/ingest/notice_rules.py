@@ -95,7 +95,8 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "trec": NoticeRule("The score orders a TREC run; its rank is not read.", _map("rank=rank")),
     "trec-rank-conflict": NoticeRule("The score orders the lists.", _map("rank=rank")),
     "trec-without-tag": NoticeRule(
-        "The candidate has the name of the file.", "Give it a name: --run NAME=FILE, name= in Python."
+        "The candidate has the name of the file.",
+        "Give it a name: --run NAME=FILE, name= in Python, or Details on the page Add data.",
     ),
     "ties": NoticeRule(
         "Tied scores are ordered by a rule.", "Choose the rule: --ties item_desc, ties= in Python."
@@ -114,7 +115,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "parts": NoticeRule("The parts are read as one table.", "Give each part as a file of its own."),
     "sheet": NoticeRule(
         "One sheet is read.",
-        "Choose the sheet on the page Add data, give the command FILE.xlsx#SHEET, or save it alone.",
+        "Choose the sheet: --run NAME=FILE.xlsx#SHEET, or Details on the page Add data.",
     ),
     "framed-table": NoticeRule("The lines of the frame are not read.", "Export CSV."),
     "footer": NoticeRule("The last line is not read.", "Write the line between quotes if it is a row."),

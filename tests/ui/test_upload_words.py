@@ -17,6 +17,7 @@ from recdash.domain.records import Experiment, Run
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting.names import same_names
+from recdash.ingest.notice_rules import NOTICE_RULES
 from recdash.ingest.sorting import SortedFile
 from recdash.service import AddedRun
 from recdash.service.catalog.intake import (
@@ -196,6 +197,40 @@ def test_a_problem_speaks_of_the_test_set_and_the_user_column(
 ) -> None:
     """What is quoted, or listed as it is in the file, stays."""
     assert words.for_page(problem) == replace(problem, place=place, found=found, fix=fix)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("ranks-from-zero", "If this is wrong, choose other columns under Details, or “not used”."),
+        ("duplicate-pairs", "The better rank counts. If this is wrong, let each row count under Advanced."),
+        ("outside-scale", "The predictions are used as they are. Bring both to one scale."),
+        ("decimal-comma", "If this is wrong, write decimal points."),
+        ("bots", "If this is wrong, choose the limits under Advanced."),
+        ("before", "If this is wrong, choose the first day under Advanced."),
+        ("ties", "Tied scores keep file order."),
+        ("footer", "Put it between quotes if it is one."),
+    ],
+)
+def test_a_notice_says_once_what_was_done_and_how_to_choose_otherwise(code: str, said: str) -> None:
+    own = {
+        "duplicate-pairs": "The better rank counts.",
+        "outside-scale": "Bring both to one scale.",
+        "ties": "Tied scores keep file order.",
+        "footer": "Put it between quotes if it is one.",
+    }
+    assert words.noted(Problem(code, "file", "found", own.get(code, ""))).fix == said
+
+
+@pytest.mark.parametrize("code", NOTICE_RULES)
+def test_notices_on_the_page_have_no_words_of_commands(code: str) -> None:
+    said = words.noted(Problem(code, "file", "found", "")).fix
+    assert not [word for word in ("--", "Python", "FILE", "NAME", "on the page") if word in said]
+
+
+def test_codes_with_more_to_say_are_those_of_notices() -> None:
+    assert set(NOTICE_RULES) >= words.DONE_UNSAID | words.WAY_UNSAID
+    assert not words.DONE_UNSAID & words.WAY_UNSAID
 
 
 def test_the_title_says_how_far_the_files_are_ready() -> None:

@@ -119,8 +119,9 @@ def _show_details(upload: UploadState, file: PlannedFile) -> None:
         _show_first_rows(file)
         if len(file.problems) > MOST_PROBLEMS:
             st.error(widgets.problem_list(map(words.for_page, file.problems)))
-        if notices := [words.for_page(notice) for notice in file.notices if notice.code != "columns-guessed"]:
+        if notices := [words.noted(notice) for notice in file.notices if notice.code != "columns-guessed"]:
             widgets.notices(notices)
+            st.caption("To refuse files with a notice: *Refuse files with* under *Advanced*.")
         if file.kind is not None and not file.left_out and upload.plan is not None:
             plan, intake = upload.plan, workspace().intake
             widgets.download(

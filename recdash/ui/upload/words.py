@@ -12,8 +12,9 @@ from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
-from recdash.formatting.wording import capital, cut_inside, listed, many
+from recdash.formatting.wording import capital, cut_inside, listed, many, small
 from recdash.ingest import Preview
+from recdash.ingest.columns import CHOOSE
 from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.notice_rules import NOTICE_RULES
 from recdash.online.agreement.join import SPLIT_BROKEN
@@ -69,6 +70,20 @@ ROLE_COLUMN = re.compile(rf"column '({'|'.join(CODES)})'|\b({'|'.join(CODES)}) c
 ROLE_ALONE = re.compile(rf"\b({'|'.join(CODES)})\b(?!=)")
 READ_AS = re.compile(r"\b(\w+) = ('[^']*')")
 QUOTED = re.compile(r"((?<!\w)'[^']*'|\([^)]*\)?)")
+CHOOSE_HERE, OTHER_COLUMNS = " under Details", "Choose other columns under Details, or “not used”."
+OTHERWISE_HERE = re.compile(r"(.+?): --.*, or ([A-Z][\w ]*) on the page Add data\.")
+"""A way to choose otherwise that the page offers too: what to choose, and where."""
+DONE_UNSAID = {
+    "hardly-known-ids", "outside-scale", "seen-in-training", "some-ids-spelled-otherwise",
+    "table-spelled-otherwise", "train-leaks-truth", "truth-as-run", "unnamed-column",
+}  # fmt: skip
+"""Codes of notices whose own text does not say what was done."""
+WAY_UNSAID = {
+    "duplicate-items", "duplicate-pairs", "duplicate-predictions", "duplicate-ranks", "duplicate-truth",
+    "duplicate-users", "gzip", "negative-relevance", "no-prediction", "rank-gaps",
+    "score-inf", "score-nan", "self-pairs", "users-without-truth", "zero-vectors",
+}  # fmt: skip
+"""Codes of notices whose own text says what was done, but not how to choose otherwise."""
 ACCEPT_HERE = "If these ids are correct, accept them in the file's details."
 State = Literal["good", "bad", "open", "unused"]
 
@@ -162,11 +177,33 @@ def for_page(problem: Problem) -> Problem:
     files and the command line.
     """
     finding, separator, columns = problem.found.partition("; found: ")  # columns are named as in the file
-    fix = _in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE))
+    fix = _in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE).replace(CHOOSE, CHOOSE_HERE))
     if problem.code == "missing-column":
         fix = "Choose the column under Details, or choose what else the file is."
     place, finding = _in_page_words(problem.place), _in_page_words(finding)
     return replace(problem, place=place, found=f"{finding}{separator}{columns}", fix=fix)
+
+
+def noted(notice: Problem) -> Problem:
+    """Returns a notice in the words of the page, with what was done and how to choose otherwise as far as its
+    own text does not say it.
+    """
+    shown, rule = for_page(notice), NOTICE_RULES.get(notice.code)
+    if rule is None:
+        return shown
+    done = rule.done if notice.code in DONE_UNSAID else ""
+    way = _way_here(rule.choose) if not notice.fix or notice.code in WAY_UNSAID else ""
+    way = f"If this is wrong, {small(way)}" if way else ""
+    return replace(shown, fix=" ".join(filter(None, [done, shown.fix, way])))
+
+
+def _way_here(choose: str) -> str:
+    """Returns how the page lets choose otherwise; "" for a way that only commands and Python offer."""
+    if CHOOSE in choose:
+        return OTHER_COLUMNS
+    if offered := OTHERWISE_HERE.fullmatch(choose):
+        return f"{offered[1]} under {offered[2]}."
+    return "" if "--" in choose else choose
 
 
 def _in_page_words(text: str) -> str:
@@ -271,8 +308,8 @@ def gain_of_grades(relevance: RelevancePlan) -> str:
 def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
     """Returns the notices about the files together: those of ``FIRST``, then all others."""
     notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
-    first = [for_page(notice) for notice in notices if notice.code in FIRST]
-    return first, [for_page(notice) for notice in notices if notice.code not in FIRST]
+    first = [noted(notice) for notice in notices if notice.code in FIRST]
+    return first, [noted(notice) for notice in notices if notice.code not in FIRST]
 
 
 def refusable(plan: IntakePlan) -> list[str]:
