@@ -190,13 +190,11 @@ class ServiceContext:
         if self.store.has_altered_files():
             self.clear_caches()
 
-    def clear_caches_after_deletion(self) -> bool:
-        """Clears all caches if anything was deleted since the last call, and returns whether."""
+    def clear_caches_after_deletion(self) -> None:
+        """Clears all caches if anything was deleted since the last call."""
         before, self._changes.n_deletions = self._changes.n_deletions, self.store.audit.n_deletions()
-        is_changed = before != self._changes.n_deletions
-        if is_changed:
+        if before != self._changes.n_deletions:
             self.clear_caches()
-        return is_changed
 
     def settings_of(self, experiment_id: str) -> Mapping[str, Any]:
         """Returns the settings that were stored with the experiment's test set.

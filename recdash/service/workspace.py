@@ -210,11 +210,12 @@ class Workspace:
         """Makes the workspace call ``clear`` when it clears its caches because a user was removed."""
         self._context.also_clear(clear)
 
-    def forget_deleted(self) -> bool:
-        """Drops all cached answers if anything was deleted since the last call, as they may be about that.
-        Returns whether it did.
+    def release_unneeded(self) -> None:
+        """Frees what is not needed while no page is open: cached answers, if anything was deleted since the
+        last call, as they may be about that, and connections for reading.
         """
-        return self._context.clear_caches_after_deletion()
+        self._context.clear_caches_after_deletion()
+        self._context.store.close_idle_readers()
 
     def seen_by(self, person: Person) -> Workspace:
         """Returns this workspace for another person, with the same cached answers.

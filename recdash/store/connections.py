@@ -149,6 +149,12 @@ class Database:
             _set(driver, (f"busy_timeout={CHECKPOINT_SECONDS * 1000}", "wal_checkpoint(TRUNCATE)"))
             _set(driver, (f"busy_timeout={WRITER_BUSY_SECONDS * 1000}",))
 
+    def close_idle_readers(self) -> None:
+        """Closes the readers' connections that are not in use, with the pages that each has in memory; new
+        ones are opened when they are needed.
+        """
+        self.reader.dispose()
+
     def close(self) -> None:
         _dispose(self.reader, self.writer, self.until_commit)
 

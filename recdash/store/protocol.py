@@ -433,5 +433,10 @@ class Store(Protocol):
         read-only.
         """
 
+    def close_idle_readers(self) -> None:
+        """Closes connections for reading that are not in use, and frees what they have in memory. The store
+        stays open.
+        """
+
     def close(self) -> None:
         """Closes all connections; the store cannot be used afterwards."""

@@ -120,6 +120,9 @@ class SqlStore:
     def _state_of_writes(self) -> object:
         return self._transactions.database.write_lock.n_turns, self.audit.last()
 
+    def close_idle_readers(self) -> None:
+        self._transactions.database.close_idle_readers()
+
     def has_altered_files(self) -> bool:
         return self._watch.has_alterations()
 

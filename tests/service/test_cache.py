@@ -119,11 +119,13 @@ def test_answers_go_once_something_was_deleted(tmp_path: Path) -> None:
     cached = workspace._context.cached(ask, most=8)
     experiment = workspace.experiments.create("Books")
     cached("one")
-    assert not workspace.forget_deleted()
+    workspace.release_unneeded()
     cached("one")
     assert asked == ["one"]
     workspace.experiments.delete(experiment.id, "Books")
-    assert [workspace.forget_deleted(), workspace.forget_deleted()] == [True, False]
+    workspace.release_unneeded()
+    cached("one")
+    workspace.release_unneeded()
     cached("one")
     assert asked == ["one", "one"]
     workspace.store.close()

@@ -93,8 +93,9 @@ ADMINS = [
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
-    "also_clear", "forget_deleted", "now", "open", "reports.shared", "secret", "seen_by", "sharing.guest_of",
-    "sharing.link_state", "sharing.note_use", "sharing.shared", "sign_ins.end", "sign_ins.has_ended",
+    "also_clear", "now", "open", "release_unneeded", "reports.shared", "secret", "seen_by",
+    "sharing.guest_of", "sharing.link_state", "sharing.note_use", "sharing.shared", "sign_ins.end",
+    "sign_ins.has_ended",
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [

@@ -187,6 +187,21 @@ def test_every_connection_has_the_pragmas_and_readers_cannot_write(database: Pat
     assert "synchronous=FULL" in PRAGMAS
 
 
+def test_connections_of_readers_are_closed_once_idle_and_opened_again(open_again: Open) -> None:
+    """Each has up to 16 MB of pages in memory, and as many stay open as were once in use at a time."""
+    store = open_again()
+    films = add_experiment(store)
+    reader = store._transactions.database.reader
+    with reader.connect(), reader.connect():
+        pass
+    assert reader.pool.checkedin() == 2
+    with reader.connect() as in_use:
+        store.close_idle_readers()
+        assert in_use.exec_driver_sql("SELECT 1").scalar() == 1
+    assert reader.pool.checkedin() == 0
+    assert [found.id for found in store.experiments.all()] == [films.id]
+
+
 @pytest.mark.parametrize(
     "url", ["sqlite://", "sqlite:///:memory:", "sqlite:///a.db?mode=ro", "mysql://h/d", "films.db", ""]
 )

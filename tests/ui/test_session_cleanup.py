@@ -109,7 +109,7 @@ def test_files_go_with_sessions_that_can_no_longer_come_back(
 
 
 @pytest.mark.parametrize("others", [[], ["who is here"]])
-def test_answers_about_deleted_data_go_when_no_one_is_there(
+def test_what_is_not_needed_goes_when_no_one_is_there(
     monkeypatch: pytest.MonkeyPatch, others: list[str]
 ) -> None:
     storage = MemorySessionStorage(ttl_seconds=0)
@@ -119,11 +119,11 @@ def test_answers_about_deleted_data_go_when_no_one_is_there(
     monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
     monkeypatch.setattr("streamlit.runtime.get_instance", lambda: running)
     calls: list[str] = []
-    monkeypatch.setattr(session_cleanup, "forget_deleted", lambda: calls.append("forget"))
+    monkeypatch.setattr(session_cleanup, "release_unneeded", lambda: calls.append("release"))
     session_cleanup._look()
-    assert calls == ([] if others else ["forget"])
+    assert calls == ([] if others else ["release"])
     session_cleanup._look()  # no one left since
-    assert calls == ([] if others else ["forget"])
+    assert calls == ([] if others else ["release"])
 
 
 def test_a_running_streamlit_has_what_is_asked() -> None:

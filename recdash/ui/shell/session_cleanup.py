@@ -48,13 +48,13 @@ def _end(sessions: MemorySessionStorage) -> int:
     return len(expired)
 
 
-def forget_deleted() -> None:
-    """Frees cached answers about what was deleted; to be called when no one is there, who would wait for the
-    other answers again.
+def release_unneeded() -> None:
+    """Frees cached answers about what was deleted, and connections to the database; to be called when no one
+    is there, who would wait for the other answers and connections again.
     """
-    if current_user.full_workspace().forget_deleted():
-        gc.collect()
-        release_freed_memory()
+    current_user.full_workspace().release_unneeded()
+    gc.collect()
+    release_freed_memory()
 
 
 async def watch_sessions() -> None:
@@ -71,7 +71,7 @@ def _look() -> None:
         running = runtime.get_instance()
         sessions: MemorySessionStorage = running._session_mgr._session_storage  # type: ignore[attr-defined]  # noqa: SLF001
         if end_expired(sessions) and not running._session_mgr.list_sessions():  # noqa: SLF001 - as above
-            forget_deleted()
+            release_unneeded()
         received_files.end_sessions(
             lambda session: running.is_active_session(session) or sessions.get(session) is not None
         )
