@@ -13,7 +13,7 @@ import click
 from recdash.cli.input_file import NAME, STDIN, exists, readable, sheet_named
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
-from recdash.formatting.wording import CORRECTIONS
+from recdash.stats import CORRECTIONS
 
 if TYPE_CHECKING:
     from recdash.comparison import Terms
@@ -62,7 +62,7 @@ form_option = click.option(
 CORRECTION: dict[str, Any] = {
     "default": "holm",
     "show_default": True,
-    "type": click.Choice([*CORRECTIONS, "off"]),
+    "type": click.Choice(CORRECTIONS),
 }
 correction_option = click.option("--correction", **CORRECTION, help="Multiple-testing correction.")
 RUN_HELP = "A candidate's lists; repeatable. Use the same NAME for each of its folds or seeds."

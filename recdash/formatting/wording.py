@@ -8,7 +8,7 @@ from typing import Any
 
 from recdash.formatting import numbers
 
-CORRECTIONS = {"holm": "Holm", "bh": "Benjamini–Hochberg"}
+CORRECTIONS = {"holm": "Holm", "holm in order": "Holm", "bh": "Benjamini–Hochberg"}
 """{method of correction for multiple tests: its name}; ``off`` is not included."""
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 

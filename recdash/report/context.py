@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from recdash.report.document import (
     FORMAT,
     RISKS_WORDING,
     THRESHOLD_WORDING,
+    TIES_WORDING,
     WORDING,
     RunLook,
 )
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from recdash.decisions import Decision
     from recdash.domain.journal import Entry
     from recdash.service import Workspace
+    from recdash.stats import Correction
 
 LONGEST = 40
 
@@ -75,6 +77,21 @@ class ReportContext:
         if self.question.query is None:
             raise NotFound("This report is about an A/B test alone: it compares no runs.")
         return self.question.query
+
+    @property
+    def judged_query(self) -> ComparisonQuery:
+        """Returns the question's comparison with the correction by which this report judges differences."""
+        terms = self.query.terms
+        if terms.correction != "holm":
+            return self.query
+        return replace(self.query, terms=replace(terms, correction=self.holm))
+
+    @property
+    def holm(self) -> Correction:
+        """Returns Holm's correction; in older reports, each of several equal p-values has an interval at
+        another level.
+        """
+        return "holm" if self.wording > TIES_WORDING else "holm in order"
 
     @property
     def is_about_runs(self) -> bool:
@@ -120,7 +137,7 @@ class ReportContext:
     @cached_property
     def verdict_query(self) -> ComparisonQuery:
         """Returns the query on which findings are based: the question's, without reference candidates."""
-        return self.query.without({run.id for run in self.runs if run.reference})
+        return self.judged_query.without({run.id for run in self.runs if run.reference})
 
     @cached_property
     def source(self) -> Source:

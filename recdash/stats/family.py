@@ -19,8 +19,12 @@ from recdash.domain.kinds import Floats, Mask
 from recdash.stats.paired import LEVEL, Paired
 from recdash.stats.sample_size import required_users
 
-Correction = Literal["holm", "bh", "off"]
+Correction = Literal["holm", "holm in order", "bh", "off"]
+"""``holm in order`` is Holm's correction with another level for each interval, also where p-values are equal,
+as in older reports.
+"""
 CORRECTIONS: tuple[Correction, ...] = ("holm", "bh", "off")
+"""The corrections to choose from."""
 Finding = Literal["better", "worse", "tie", "not settled"]
 
 
@@ -134,7 +138,17 @@ def _share_by_holm(p: Floats, findings: int) -> Floats:
     """Returns [m] each p's share of 1 − level, with which Holm's procedure compares it.
 
     The j-th smallest p is compared with (1 − level)/(m − j + 1), up to the first that is not significant; the
-    later ones keep that last bound.
+    later ones keep that last bound. Equal p-values share the bound of the first of them: no order of theirs
+    is better than another, and with the later bounds the intervals would contain all true differences less
+    often than the level says.
+    """
+    place = np.searchsorted(np.sort(p), p, side="left")
+    return 1 / (len(p) - np.minimum(place, findings))
+
+
+def _share_by_holm_in_order(p: Floats, findings: int) -> Floats:
+    """Returns [m] the shares by Holm's procedure; of equal p-values, the first in the family has the
+    least.
     """
     place = np.empty(len(p))
     place[np.argsort(p, kind="stable")] = np.minimum(np.arange(len(p)), findings)
@@ -151,7 +165,12 @@ def _share_by_bh(p: Floats, findings: int) -> Floats:
 
 _RULES: dict[Correction, Callable[[Floats], Floats]] = {
     "holm": holm,
+    "holm in order": holm,
     "bh": benjamini_hochberg,
     "off": np.copy,
 }
-_SHARES: dict[Correction, Callable[[Floats, int], Floats]] = {"holm": _share_by_holm, "bh": _share_by_bh}
+_SHARES: dict[Correction, Callable[[Floats, int], Floats]] = {
+    "holm": _share_by_holm,
+    "holm in order": _share_by_holm_in_order,
+    "bh": _share_by_bh,
+}

@@ -70,6 +70,15 @@ def test_each_segment_has_its_own_means_difference_and_word() -> None:
     assert result.cells["a", "base"].pair is None
 
 
+def test_the_same_difference_of_two_runs_has_the_same_interval() -> None:
+    mine = gained((150, 0.2), (50, -0.1))
+    inside = {"base": FLAT, "mine": mine, "bare": mine}
+    empty = SegmentComparison(QUERY, "x", {}, {"a": "a"}, {}, 30)
+    result = compare_segments(empty, {EVERYBODY: inside, "a": inside})
+    pairs = [result.cells[one, run].pair for one in (EVERYBODY, "a") for run in ("mine", "bare")]
+    assert len({pair.interval for pair in pairs if pair}) == 1
+
+
 def test_few_users_are_not_judged_but_their_difference_is_told() -> None:
     mine = gained((160, 0.2), (40, 0.5))
     result = compared(FLAT, mine, parts(160, 40), least=41)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import stats
@@ -48,6 +49,21 @@ def sessions(seed: int, n: int = 3_000, effect: float = 0.0, variants: tuple[str
 
 
 STARTS = "2025-10-31"  # the day before the sessions above
+
+
+def test_variants_with_the_same_lift_have_the_same_corrected_interval() -> None:
+    twins = sessions(1, effect=0.3, n=2_000).to_pandas()
+    again = twins[twins["variant"] == "new"].assign(
+        variant="twin",
+        unit_id=lambda rows: rows["unit_id"] + 10_000,
+        session_id=lambda rows: rows["session_id"] + 10**6,
+    )
+    users = per_user(pa.Table.from_pandas(pd.concat([twins, again]), preserve_index=False))
+    found = of_users(users, "control", metrics=[GOAL])
+    new, twin = row(found, "time"), row(found, "time", "twin")
+    assert (new.word, new.p) == ("better", twin.p)
+    assert (new.corrected_low, new.corrected_high) == (twin.corrected_low, twin.corrected_high)
+
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from recdash.stats import Paired, benjamini_hochberg, holm, judge, paired_difference, required_users
-from recdash.stats.family import corrected, significant
+from recdash.stats.family import Correction, corrected, levels, significant
 from recdash.stats.sparse import StudentT
 
 
@@ -62,6 +63,41 @@ def test_a_corrected_interval_excludes_zero_exactly_where_the_corrected_p_is_sma
     for one in judge(family, correction):  # type: ignore[arg-type]
         if abs(one.p - 0.05) > 1e-9:
             assert one.corrected.excludes_zero == (one.p <= 0.05)
+
+
+def test_equal_p_values_share_the_level_of_the_first_of_them() -> None:
+    """Of four, three are significant and equal: each is tested at 5 %/4. The last is tested at 5 %."""
+    p = np.array([0.001, 0.2, 0.001, 0.001])
+    assert (1 - levels(p)).tolist() == pytest.approx([0.05 / 4, 0.05, 0.05 / 4, 0.05 / 4])
+    former = (1 - levels(p, "holm in order")).tolist()
+    assert former == pytest.approx([0.05 / 4, 0.05, 0.05 / 3, 0.05 / 2])
+    assert corrected(p).tolist() == corrected(p, "holm in order").tolist()
+
+
+few_p_values = st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.04, 0.3]), min_size=1, max_size=12)
+
+
+@given(few_p_values, st.randoms(use_true_random=False))
+def test_the_levels_do_not_depend_on_the_order_of_the_differences(p: list[float], random: Random) -> None:
+    order = list(range(len(p)))
+    random.shuffle(order)
+    assert levels(np.array(p)[order]).tolist() == levels(np.array(p))[order].tolist()
+
+
+@given(few_p_values)
+def test_intervals_of_equal_p_values_hold_together(p: list[float]) -> None:
+    """By Bonferroni's inequality: the chances of each to miss its true difference add up to 5 % at most."""
+    misses = 1 - levels(np.array(p))
+    for value in set(p):
+        assert misses[np.array(p) == value].sum() <= 0.05 + 1e-12
+
+
+@pytest.mark.parametrize(("correction", "chance"), [("holm", 0.951), ("holm in order", 0.883)])
+def test_the_later_levels_would_be_too_low_for_equal_p_values(correction: Correction, chance: float) -> None:
+    """All of six independent intervals hold with the product of their levels: (1 − 0.05/6)⁶ = 0.951, but
+    (1 − 0.05/6) · (1 − 0.05/5) · … · (1 − 0.05) = 0.883.
+    """
+    assert np.prod(levels(np.zeros(6), correction)) == pytest.approx(chance, abs=5e-4)
 
 
 def test_significant_is_what_the_correction_leaves() -> None:

@@ -90,7 +90,9 @@ def offline_online_results(context: ReportContext) -> OfflineOnlineResults | Non
     if test is None or metric is None:
         return None
     query = context.query
-    joined = context.workspace.online_tests.offline_online(test.id, query.metric, query.k, metric)
+    joined = context.workspace.online_tests.offline_online(
+        test.id, query.metric, query.k, metric, context.holm
+    )
     rows = joined[joined["quadrant"] != "control"]
     rows = rows[rows["run_id"].isin(list(context.names))].reset_index(drop=True)
     if rows.empty:

@@ -35,7 +35,7 @@ def slices(context: ReportContext) -> Section | None:
     question = context.question
     if not question.by or context.query.scope != WHOLE:
         return None
-    result = context.workspace.segments.segmented(context.query, question.by)
+    result = context.workspace.segments.segmented(context.judged_query, question.by)
     parts: list[Part] = [Paragraph(flag_sentence(result, flag), "worse") for flag in flags(result)]
     by_users = sorted(result.titles, key=lambda name: -result.cells[name, result.query.baseline].n)
     largest = set(by_users[: max(LEAST_SLICES, MOST_ROWS // len(result.runs) - 1)])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recdash.comparison import ComparisonQuery
+from recdash.comparison import ComparisonQuery, Terms
 from recdash.domain.access import without_ids
 from recdash.domain.records import OnlineTest
 from recdash.engines.allocator import release_freed_memory
@@ -405,7 +405,9 @@ class OnlineTests:
         frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
         return frame
 
-    def offline_online(self, test_id: str, metric: str, k: int, online_metric: str) -> pd.DataFrame:
+    def offline_online(
+        self, test_id: str, metric: str, k: int, online_metric: str, correction: Correction = "holm"
+    ) -> pd.DataFrame:
         """Returns a frame with one row per linked variant and the columns of
         ``recdash.online.agreement.join``.
 
@@ -414,7 +416,8 @@ class OnlineTests:
         """
         test = self._store.online_tests.get(test_id)
         check_k(k)
-        return self._joined(test_id, metric, k, online_metric, self._served_runs(test)).copy()
+        served = self._served_runs(test)
+        return self._joined(test_id, metric, k, online_metric, served, correction).copy()
 
     def disagreements(self, experiment_id: str, metric: str, k: int) -> list[tuple[OnlineTest, Row]]:
         """Returns (test, row of ``offline_online``) for each run that won offline and lost online, or the
@@ -427,7 +430,7 @@ class OnlineTests:
         for test in self.all(experiment_id):
             served = self._served_runs(test)
             for online_metric in dict.fromkeys(str(row["metric"]) for row in test.results):
-                rows = records(self._joined(test.id, metric, k, online_metric, served))
+                rows = records(self._joined(test.id, metric, k, online_metric, served, "holm"))
                 contradictions += [(test, row) for row in rows if row["quadrant"] in DISAGREE]
         return contradictions
 
@@ -452,14 +455,22 @@ class OnlineTests:
         return ServedRuns(reference, tuple((run.id, run.name) for run in runs), state)
 
     def _join(
-        self, test_id: str, metric: str, k: int, online_metric: str, served: ServedRuns
+        self,
+        test_id: str,
+        metric: str,
+        k: int,
+        online_metric: str,
+        served: ServedRuns,
+        correction: Correction,
     ) -> pd.DataFrame:
         from recdash.online.agreement.join import join_offline, split_is_broken
 
         test = self._store.online_tests.get(test_id)
         reference, names, delta = served.reference, dict(served.runs), None
         if reference is not None and define(metric).has_user_values:
-            delta = self._comparisons.pairs(ComparisonQuery(tuple(names), reference, metric, k))
+            terms = Terms(correction=correction)
+            query = ComparisonQuery(tuple(names), reference, metric, k, terms=terms)
+            delta = self._comparisons.pairs(query)
         return join_offline(
             self.result_frame(test_id),
             online_metric,

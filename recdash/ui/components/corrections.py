@@ -7,7 +7,7 @@ from recdash.stats import CORRECTIONS as METHODS
 from recdash.stats import Correction
 from recdash.ui.components import widgets
 
-TITLES = {**CORRECTIONS, "off": "None"}
+TITLES = {method: CORRECTIONS.get(method, "None") for method in METHODS}
 MEANING = (
     "Of twenty differences without any effect, one is significant by chance.",
     "*Holm* keeps the chance of a single false finding at 5 %.",
