@@ -121,10 +121,14 @@ def _name(comparison: SegmentComparison, run: str) -> str:
     return shortened(comparison.names.values(), LONGEST_NAME)[comparison.names[run]]
 
 
-def subtitle(comparison: SegmentComparison) -> str:
+def subtitle(comparison: SegmentComparison, *, former: bool = False) -> str:
     """Returns the chart's caption: the metric, the baseline, the interval and its correction, and what each
     look of a mark means.
+
+    ``former`` gives the caption in reports of wording 11 and older: of a single run, it asks for a candidate.
     """
+    if former and len(comparison.runs) < 2:
+        return f"{compared(comparison)} Choose a candidate to compare with it."
     has_looks = len(comparison.runs) > 1 and not comparison.by_value
     return compared(comparison) + (f" {FILLED} {_untested(comparison)}" if has_looks else "")
 
@@ -133,7 +137,7 @@ def compared(comparison: SegmentComparison) -> str:
     """Returns what is compared: the metric, the baseline, the interval and its correction."""
     metric, base = comparison.query.where, _name(comparison, comparison.query.baseline)
     if len(comparison.runs) < 2:
-        return f"{metric} of {base} in each segment. Choose a candidate to compare with it."
+        return f"{metric} of {base} in each segment."
     if comparison.by_value:
         return f"{metric} is a catalogue-level metric, no CI. Grey tick: {base}."
     correction = comparison.query.terms.correction

@@ -99,6 +99,8 @@ TIES_WORDING = 11
 """The last wording of these differences:
 
 - Intervals: of differences with the same p-value each has an interval at another level.
+- Segments of a single run: the caption asks for a candidate.
+- A/B test alone: the headline does not name inconclusive guardrails of what is shipped.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -126,6 +126,33 @@ def test_an_inconclusive_guardrail_is_named_whatever_the_decision(word: str, act
     assert decided.reason.endswith(" drop of 2 % in rail is not ruled out.")
 
 
+@pytest.mark.parametrize(
+    ("rails", "end"),
+    [
+        (("holds",), ""),
+        (("not settled",), ", but the guardrail rail0 is inconclusive"),
+        (("not settled", "holds", "not settled"), ", but the guardrails rail0 and rail2 are inconclusive"),
+        (("not settled",) * 4, ", but 4 guardrails are inconclusive"),
+    ],
+)
+@pytest.mark.parametrize("facts", [{}, UNMONITORED])
+def test_the_headline_names_the_inconclusive_guardrails_of_what_is_shipped(
+    rails: tuple[str, ...], end: str, facts: dict[str, float]
+) -> None:
+    lifts = (
+        row("new", "clicks", "better", **facts),
+        *(row("new", f"rail{n}", word) for n, word in enumerate(rails)),
+    )
+    found, begin = results(*lifts), "Ship new if this size was planned" if facts else "Ship new"
+    assert headline(found, next_steps(found)) == f"{begin}{end}"
+    assert headline(found, next_steps(found), former=True) == begin
+
+
+def test_a_guardrail_of_what_is_rolled_back_is_not_in_the_headline() -> None:
+    lost = results(row("new", "clicks", "worse"), row("new", "rail", "not settled"))
+    assert headline(lost, next_steps(lost)) == "Roll back new"
+
+
 def test_before_the_planned_size_only_the_always_valid_interval_decides() -> None:
     """100 and 100 users of 340 planned: 140 are missing, 7 days at 20 a day."""
     rules, gain = OnlineRules(planned_users=340), row("new", "clicks", "better", **UNMONITORED)

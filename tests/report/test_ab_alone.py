@@ -107,7 +107,7 @@ def test_a_live_report_of_a_deleted_test_says_so(workspace: Workspace, shop: Onl
     with pytest.raises(NotFound, match="its A/B test was deleted"):
         reports.document(live.id)
     assert reports.headline(live) == ""
-    assert reports.document(kept.id).lead.headline == "Ship new"
+    assert reports.document(kept.id).lead.headline == TODAY
 
 
 def test_it_follows_a_purge(workspace: Workspace, shop: OnlineTest) -> None:

@@ -20,6 +20,7 @@ from recdash.ui.app import current_user
 from recdash.ui.components import lift_words
 
 open_page = at_once
+OPEN = "the guardrail sessions per user is inconclusive"
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_the_decision_says_what_is_unknown(open_page: Open) -> None:
 @pytest.mark.usefixtures("shop")
 def test_settings_say_that_the_test_decides_and_by_what(open_page: Open) -> None:
     text = said(open_page("settings"))
-    assert "The A/B test decides Its recommendation: Ship new." in text
+    assert f"The A/B test decides Its recommendation: Ship new, but {OPEN}." in text
     assert "Goals Orders Guardrails Sessions per user, margin 2 % Planned sample size none" in text
     assert "No candidate" not in text
 
@@ -59,7 +60,7 @@ def test_a_tab_without_a_test_set_says_what_it_shows_and_leads_to_the_results(
     assert "needs a test set" in said(app)
     assert shows in said(app)
     press(app, "View A/B results")
-    assert "Ship new checkout" in said(app)
+    assert f"Ship new, but {OPEN} checkout" in said(app)
 
 
 def test_a_report_of_the_test_is_made(workspace: Workspace, shop: OnlineTest, open_page: Open) -> None:
@@ -68,7 +69,7 @@ def test_a_report_of_the_test_is_made(workspace: Workspace, shop: OnlineTest, op
     press(app, "Make report")
     (report,) = Reports(workspace).all(shop.experiment)
     assert report.blocks == ("defined", "online", "caveats", "reproducing")
-    assert Reports(workspace).headline(report) == "Ship new"
+    assert Reports(workspace).headline(report) == f"Ship new, but {OPEN}"
     assert "1 report" in said(open_page("reports", e=shop.experiment))
 
 
@@ -121,7 +122,7 @@ def test_a_variant_is_decided_on_and_the_decision_stands_on_top(
     assert (made.headline, made.text) == ("Ship new", "More orders.")
     text = said(open_page(e=shop.experiment))
     assert "Ship new Decided by" in text
-    assert "Today's results of checkout: Ship new." in text
+    assert f"Today's results of checkout: Ship new, but {OPEN}." in text
     assert "Ship new" in said(open_page("experiments"))
 
 

@@ -146,7 +146,7 @@ def test_a_gain_at_an_unplanned_end_asks_for_the_plan(workspace: Workspace, show
     press(app, "No")
     assert any("not enough to ship" in caption.value for caption in app.caption)
     press(app, "Yes")
-    assert "Ship new home page" in said(app)
+    assert "Ship new, but the guardrail sessions per user is inconclusive home page" in said(app)
     assert "Planned sample size, users: off → 400" in said(app)
     assert workspace.online_tests.rules(test.id).planned_users == 400
 
@@ -509,7 +509,8 @@ def test_without_a_test_the_page_leads_to_the_upload_and_the_demo(workspace: Wor
     app = shown()
     assert "No A/B test yet" in said(app)
     assert [button.label for button in app.button] == ["Upload an A/B test", "Load the demo"]
-    assert "Ship ALS v3; roll back Two-tower 2026-10" in said(press(app, "Load the demo"))
+    headline = "Ship ALS v3, but the guardrail sessions per user is inconclusive; roll back Two-tower 2026-10"
+    assert headline in said(press(app, "Load the demo"))
 
 
 @pytest.mark.parametrize("page", ["ab-results", "offline-online", "why"])

@@ -212,9 +212,11 @@ def test_without_tables_there_is_nothing_to_tell_apart(workspace: Workspace, sho
 @pytest.mark.long
 def test_one_run_has_values_and_asks_for_another(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"]})
-    text = seen(shown(m="recall", k="2"))
+    app = shown(m="recall", k="2")
+    text = seen(app)
     assert "base has no candidate to compare with" in text
-    assert "Choose a candidate to compare with it." in text
+    assert "A second run is needed to compare with it." in text
+    assert "Upload a run" in [button.label for button in app.button]
     assert "Known users n = 40 0.500" in text
 
 

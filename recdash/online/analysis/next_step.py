@@ -46,6 +46,8 @@ CLAUSES: Mapping[Action, str] = {
     "check the split": "check the split of users before you ship {}",
     "roll back": "roll back {}",
 }
+SHIPPING: tuple[Action, ...] = ("ship", "check the plan", "check the split")
+"""The actions with which a variant is shipped, some only after a check."""
 LEADING: tuple[Action, ...] = (
     "ship", "check the plan", "check the split", "keep running", "roll back", "inconclusive",
 )  # fmt: skip
@@ -227,11 +229,14 @@ def headline(
     steps: Sequence[NextStep],
     names: Mapping[str, str] | None = None,
     days: int = 0,
+    *,
+    former: bool = False,
 ) -> str:
-    """Returns the decision on the test in one sentence, such as ``Ship ALS v3; roll back Two-tower``.
+    """Returns the decision on the test in one sentence, such as ``Ship ALS v3; roll back Two-tower``, with
+    the inconclusive guardrails of what is shipped.
 
     ``names`` maps variants to the names to show, by default their own. ``days`` is how long the test has run;
-    0 if unknown.
+    0 if unknown. ``former=True`` leaves out the guardrails, as in reports of wording 11 and older.
     """
     shown = {name: cut_inside((names or {}).get(name, name), LONGEST_NAME) for name in results.variants}
     if results.health.blocked:
@@ -247,13 +252,33 @@ def headline(
         action: _joined([shown[step.variant] for step in chosen], "and" if action == "roll back" else "or")
         for action, chosen in by_action.items()
     }
-    clauses = [clause.format(named[action]) for action, clause in CLAUSES.items() if action in named]
+    open_ = {} if former else {action: _but_open(results, by_action.get(action, ())) for action in SHIPPING}
+    clauses = [
+        f"{clause.format(named[action])}{open_.get(action, '')}"
+        for action, clause in CLAUSES.items()
+        if action in named
+    ]
     leading = leading_step(steps)
     if leading and leading.action == "keep running":
         clauses.insert(0, small(leading.title))
     if not clauses:
         clauses = [f"no significant lift after {many(days, 'day')}" if days else "no significant lift"]
     return capital("; ".join(clauses))
+
+
+def _but_open(results: OnlineResults, steps: Sequence[NextStep]) -> str:
+    """Returns the inconclusive guardrails of the variants of these steps, as the end of a clause such as
+    ``, but the guardrail sessions per user is inconclusive``; empty if there is none.
+    """
+    variants = [step.variant for step in steps]
+    rails = _open_guardrails([row for row in results.rows if row.variant in variants])
+    titles = list(dict.fromkeys(lowered(cut(row.title, LONGEST_NAME)) for row in rails))
+    if not titles:
+        return ""
+    if len(titles) > MOST_TITLES:
+        return f", but {len(titles)} guardrails are inconclusive"
+    noun, verb = ("guardrail", "is") if len(titles) == 1 else ("guardrails", "are")
+    return f", but the {noun} {listed(titles)} {verb} inconclusive"
 
 
 def _joined(names: Sequence[str], joint: str) -> str:
@@ -279,7 +304,7 @@ def _findings(won: Sequence[OnlineRow], lost: Sequence[OnlineRow]) -> str:
 def _guardrails(rows: Sequence[OnlineRow]) -> str:
     """Returns a sentence about the guardrails that are not broken; an empty text without guardrails."""
     rails = [row for row in rows if row.role == "guardrail"]
-    is_open = [row for row in rails if row.word not in ("holds", "broken")]
+    is_open = _open_guardrails(rows)
     if not rails:
         return ""
     if not is_open:
@@ -291,6 +316,12 @@ def _guardrails(rows: Sequence[OnlineRow]) -> str:
     begin = "But " if any(row.word == "better" for row in rows) else ""
     some = f"{begin}{listed(list(map(_open_loss, is_open)))}"
     return f" {capital(some)} {'is' if len(is_open) == 1 else 'are'} not ruled out."
+
+
+def _open_guardrails(rows: Sequence[OnlineRow]) -> list[OnlineRow]:
+    """Returns the rows of guardrails that neither hold nor are broken."""
+    lifts = [row for row in rows if row.role == "guardrail" and not row.is_control]
+    return [row for row in lifts if row.word not in ("holds", "broken")]
 
 
 def _open_loss(row: OnlineRow) -> str:

@@ -27,7 +27,7 @@ from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
-from recdash.report.document import Decided, Lead, Paragraph, Part, Section
+from recdash.report.document import TIES_WORDING, Decided, Lead, Paragraph, Part, Section
 from recdash.report.sections.caveats import notes
 from recdash.report.sections.online import all_lifts, broken_split, validity
 
@@ -51,14 +51,19 @@ def _test_of(context: ReportContext) -> OnlineTest:
 
 def headline_of_test(context: ReportContext) -> str:
     """Returns the headline of the report: the decision, else what the results say to do."""
-    today, _ = context.workspace.online_tests.next_steps(_test_of(context).id)
+    today, _ = _next_steps(context)
     return context.decision.headline if context.decision else today
+
+
+def _next_steps(context: ReportContext) -> tuple[str, tuple[NextStep, ...]]:
+    former = context.wording <= TIES_WORDING
+    return context.workspace.online_tests.next_steps(_test_of(context).id, former=former)
 
 
 def lead_of_test(context: ReportContext) -> Lead:
     """Returns the opening: the decision on a variant, else what the results say to do."""
     test, source = _test_of(context), context.workspace.online_tests
-    today, steps = source.next_steps(test.id)
+    today, steps = _next_steps(context)
     results = source.results(test.id)
     variant = _variant(context, results, steps)
     sign, tone = _look(context, results, steps)
@@ -130,7 +135,7 @@ def _sample(context: ReportContext, test: OnlineTest) -> SampleSummary | None:
 def results_of_test(context: ReportContext) -> Section:
     """Returns the section with all lifts, the split of users, and how long and how large the test was."""
     test, source = _test_of(context), context.workspace.online_tests
-    results, (headline, _) = source.results(test.id), source.next_steps(test.id)
+    results, (headline, _) = source.results(test.id), _next_steps(context)
     frame = source.result_frame(test.id)
     parts: list[Part] = [*broken_split(test), all_lifts(context, test, frame)]
     if results.users:

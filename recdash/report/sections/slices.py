@@ -22,7 +22,7 @@ from recdash.formatting.tables import (
 )
 from recdash.metrics.naming import is_percent, scale_of
 from recdash.report.context import ReportContext
-from recdash.report.document import Figure, Paragraph, Part, Section
+from recdash.report.document import TIES_WORDING, Figure, Paragraph, Part, Section
 
 MOST_ROWS, LEAST_SLICES, MOST_BESIDE = 45, 3, 4
 """If an attribute's values would give more than MOST_ROWS rows, only those with the most users are shown."""
@@ -46,9 +46,9 @@ def slices(context: ReportContext) -> Section | None:
         runs = result.runs if result.by_value else result.candidates
         panels = (runs[first : first + MOST_BESIDE] for first in range(0, len(runs), MOST_BESIDE))
         parts += [_figure(context, result, names, panel) for panel in panels]
-    return Section(
-        "slices", finding(result, former=not context.tells_equal_users), subtitle(result), tuple(parts)
-    )
+    heading = finding(result, former=not context.tells_equal_users)
+    note = subtitle(result, former=context.wording <= TIES_WORDING)
+    return Section("slices", heading, note, tuple(parts))
 
 
 def _figure(

@@ -320,17 +320,22 @@ class OnlineTests:
         notices = tuple(map(without_ids, results.notices)) if is_limited else results.notices
         return replace(results, removed=removed, notices=notices)
 
-    def next_steps(self, test_id: str) -> tuple[str, tuple[NextStep, ...]]:
-        """Returns what to do after the A/B test: a headline, and the steps for each variant."""
+    def next_steps(self, test_id: str, *, former: bool = False) -> tuple[str, tuple[NextStep, ...]]:
+        """Returns what to do after the A/B test: a headline, and the steps for each variant.
+
+        ``former=True`` gives the headline of older reports.
+        """
         test = self._store.online_tests.get(test_id)
         served = self._context.runs_of(list(test.links.values()))
-        return self.next_steps_of(test, {run.id: run.name for run in served})
+        return self.next_steps_of(test, {run.id: run.name for run in served}, former=former)
 
-    def next_steps_of(self, test: OnlineTest, names: Mapping[str, str]) -> tuple[str, tuple[NextStep, ...]]:
+    def next_steps_of(
+        self, test: OnlineTest, names: Mapping[str, str], *, former: bool = False
+    ) -> tuple[str, tuple[NextStep, ...]]:
         """Returns ``next_steps`` of a test that was read already; cached. ``names`` are {run id: name}."""
         results, steps, days = self._steps(test.id, test.counting)
         served = {variant: names[run_id] for variant, run_id in test.links.items() if run_id in names}
-        return headline(results, steps, served, days), steps
+        return headline(results, steps, served, days, former=former), steps
 
     def _read_steps(
         self,

@@ -92,10 +92,12 @@ def _choose_by(experiment_id: str, known: Sequence[str]) -> str:
 
 
 def compared(view: View, comparison: SegmentComparison) -> str:
-    """Returns what is compared; of an experiment with a single run, that it takes a second."""
-    if len(view.runs) == 1:
-        return f"{comparison.query.where} in each segment. A second run is needed to compare with it."
-    return segment_wording.compared(comparison)
+    """Returns what is compared; of a single run, also what it takes to compare it."""
+    words = segment_wording.compared(comparison)
+    if len(comparison.runs) > 1:
+        return words
+    need = "A second run is needed" if len(view.runs) == 1 else "Choose a candidate"
+    return f"{words} {need} to compare with it."
 
 
 def bands_first(known: Sequence[str]) -> list[str]:
