@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 from recdash.comparison.cells import from_to
 from recdash.decisions.snapshot import Difference, Guardrail, Lift, Novelty, Offline, Online, SubjectKind
 from recdash.formatting import numbers
+from recdash.formatting.signs import OPEN
+from recdash.formatting.tables import Tone
 from recdash.formatting.wording import capital, listed, lowered, many, shown, small
 from recdash.online.analysis.judgement import SIGNIFICANCE_LEVEL
 
@@ -18,6 +20,12 @@ ItemState = Literal["holds", "fails", "not known yet"]
 HOLDS: ItemState = "holds"
 FAILS: ItemState = "fails"
 UNKNOWN: ItemState = "not known yet"
+ITEM_SIGNS: Mapping[ItemState, tuple[str, Tone]] = {
+    HOLDS: ("✓", "better"),
+    FAILS: ("!", "worse"),
+    UNKNOWN: (OPEN, "muted"),
+}
+"""State → its sign, and the tone in which pages and reports show it."""
 MOST_NAMED = 3
 
 NO_OFFLINE = "No offline evidence is attached."

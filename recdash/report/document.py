@@ -100,6 +100,7 @@ TIES_WORDING = 11
 
 - Intervals: of differences with the same p-value each has an interval at another level.
 - Segments of a single run: the caption asks for a candidate.
+- Decisions: their checklists are not shown.
 - A/B test alone: the headline does not name inconclusive guardrails of what is shipped.
 """
 

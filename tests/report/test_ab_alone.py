@@ -11,12 +11,15 @@ from shop_tests import USERS, orders_of, shop_test
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound
+from recdash.formatting.tables import Table, Word
 from recdash.online import OnlineRules
-from recdash.report.document import Command
+from recdash.report.document import TIES_WORDING, Command
 from recdash.report.formats.registry import FORMS, write
 from recdash.report.reports import Reports
 from recdash.report.reproduce.reproduce import reproduction
 from recdash.service import Workspace
+
+TODAY = "Ship new, but the guardrail sessions per user is inconclusive"
 
 
 @pytest.fixture
@@ -27,7 +30,9 @@ def shop(workspace: Workspace) -> OnlineTest:
 def test_it_opens_with_what_the_results_say_to_do(workspace: Workspace, shop: OnlineTest) -> None:
     reports = Reports(workspace)
     document = reports.content(reports.question(shop.experiment))
-    assert document.lead.headline == "Ship new"
+    assert document.lead.headline == TODAY
+    former = reports.content(reports.question(shop.experiment), wording=TIES_WORDING)
+    assert former.lead.headline == "Ship new"
     assert [number.title for number in document.lead.numbers] == [
         "Orders",
         "Sessions per user (guardrail, margin 2 %)",
@@ -46,8 +51,16 @@ def test_it_opens_with_the_decision_on_a_variant(workspace: Workspace, shop: Onl
     document = reports.document(report.id)
     assert document.lead.headline == reports.headline(report) == "Don't ship new"
     assert document.lead.decision is not None
-    assert document.lead.decision.evidence == "The results today: Ship new."
-    assert "decisions" in [section.name for section in document.sections]
+    assert document.lead.decision.evidence == f"The results today: {TODAY}."
+    decisions = next(section for section in document.sections if section.name == "decisions")
+    checklist = next(part for part in decisions.parts if isinstance(part, Table))
+    made = workspace.journal.decisions(shop.experiment)[0]
+    assert [(title, state.word, why) for title, state, why in checklist.rows if isinstance(state, Word)] == [
+        (item.title, item.state, item.reason) for item in made.checklist
+    ]
+    question = reports.question(shop.experiment)
+    former = reports.content(question, wording=TIES_WORDING).sections
+    assert not any(isinstance(part, Table) for of in former if of.name == "decisions" for part in of.parts)
 
 
 def test_a_test_of_one_variant_is_no_warning(workspace: Workspace) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from recdash.decisions import Decision
+from recdash.decisions.checklist import ITEM_SIGNS
+from recdash.formatting.tables import Column, Table, Word
 from recdash.formatting.wording import long_day, named_number
 from recdash.report.context import ReportContext
-from recdash.report.document import THRESHOLD_WORDING, Paragraph, Part, Section
+from recdash.report.document import THRESHOLD_WORDING, TIES_WORDING, Paragraph, Part, Section
 
 
 def decided(context: ReportContext) -> Section | None:
@@ -22,6 +24,8 @@ def decided(context: ReportContext) -> Section | None:
         by = f"by {decision.author} on {long_day(decision.created)}"
         parts.append(Paragraph(f"{_title(decision)}, {by}.{then}{later}"))
         parts += [Paragraph(f"“{text}”", "muted") for text in (decision.text, decision.although) if text]
+        if decision.checklist and decision.is_current and context.wording > TIES_WORDING:
+            parts.append(_checklist(decision))
     last = next((decision for decision in made if decision.is_current), made[0])
     older = f"{named_number(len(made)).capitalize()} decisions, the newest first. " if len(made) > 1 else ""
     rule = "A decision cannot be edited; a new one replaces it."
@@ -33,6 +37,17 @@ def decided(context: ReportContext) -> Section | None:
         f"{older}{rule}",
         tuple(parts),
     )
+
+
+def _checklist(decision: Decision) -> Table:
+    """Returns the checklist of a decision as it stood, with a row per check."""
+    rows = [
+        (item.title, Word(sign, item.state, tone), item.reason)
+        for item in decision.checklist
+        for sign, tone in (ITEM_SIGNS[item.state],)
+    ]
+    columns = (Column("Check"), Column("State"), Column("Why"))
+    return Table(f"Checklist on {long_day(decision.created)}", columns, tuple(rows))
 
 
 def _title(decision: Decision) -> str:

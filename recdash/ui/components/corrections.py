@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from recdash.formatting.wording import CORRECTIONS
 from recdash.stats import CORRECTIONS as METHODS
 from recdash.stats import Correction
 from recdash.ui.components import widgets
 
-TITLES = {method: CORRECTIONS.get(method, "None") for method in METHODS}
+TITLES: Mapping[str, str] = {method: CORRECTIONS.get(method, "None") for method in METHODS}
 MEANING = (
     "Of twenty differences without any effect, one is significant by chance.",
     "*Holm* keeps the chance of a single false finding at 5 %.",

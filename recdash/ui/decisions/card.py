@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from recdash.decisions import ChecklistItem, Decision, shortcomings
+from recdash.decisions.checklist import ITEM_SIGNS
 from recdash.decisions.review import offline_of, online_of
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join, markdown
@@ -18,8 +19,6 @@ from recdash.ui.components.widgets import badge, show_errors, small_paragraphs, 
 from recdash.ui.decisions import forms, tables
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.wording import lines, prose, signature
-
-ITEM_SIGNS = {"holds": ("✓", "better"), "fails": ("!", "worse"), "not known yet": ("?", "muted")}
 
 
 def show(view: View, decision: Decision, later: Decision | None = None) -> None:

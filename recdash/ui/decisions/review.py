@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from recdash.decisions import ChecklistItem, Review
+from recdash.decisions.checklist import ITEM_SIGNS
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import text_columns
@@ -16,7 +17,6 @@ from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
-from recdash.ui.decisions.card import ITEM_SIGNS
 from recdash.ui.decisions.wording import prose, signature, state_badge
 
 EXPLAINED = {"Split of users": ("srm", "sample ratio mismatch (SRM)")}

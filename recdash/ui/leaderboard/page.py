@@ -184,7 +184,7 @@ def subtitle(view: View, board: Board) -> str:
     ranked = board.places or compared(view).shown
     counts = [board.n_users[run] for run in board.n_users if run in ranked]
     if not define(view.metric).is_paired:
-        return f"{where} is a catalogue-level metric: ranked by value, no CI."
+        return f"{where} is a catalogue-level metric: ranked by value alone."
     shared = " Runs share a rank unless they differ significantly." if len(ranked) > 1 else ""
     return f"{where}, {users(counts)}.{shared}"
 

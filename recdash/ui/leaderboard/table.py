@@ -265,7 +265,7 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
     if judged is None:
         if run_id in board.without_common_users:
             return [muted("no shared users"), numbers.NONE, ""]
-        return [html('<span title="catalogue-level metric, no CI">–</span>'), numbers.NONE, ""]
+        return [html('<span title="catalogue-level metric, ranked by value">–</span>'), numbers.NONE, ""]
     difference, bounds = judged
     return [bold(difference), muted(bounds.shown), finding(words(board.pairs[run_id]))]
 
