@@ -13,8 +13,8 @@ from recdash.formatting import numbers
 from recdash.formatting.wording import shown
 
 CLOSE = 1e-6
-"""Relative difference below which numbers count as equal: they were summed in another order, or an interval's
-end was searched differently. They look equal when displayed.
+"""Relative difference below which numbers count as equal: they were summed in another order, and look equal
+when displayed.
 """
 
 
@@ -71,8 +71,11 @@ def _pairs(then: Offline, now: Offline) -> Iterator[Changed]:
 
 
 def _differ(old: Difference, new: Difference) -> bool:
-    ends = ("value", "base_value", "difference", "low", "high")
-    same = all(_same(getattr(old, name), getattr(new, name)) for name in ends)
+    """Returns whether anything changed that is told. Intervals are not: those of older releases may have
+    another level.
+    """
+    told = ("value", "base_value", "difference")
+    same = all(_same(getattr(old, name), getattr(new, name)) for name in told)
     return not same or (old.n, old.word) != (new.n, new.word)
 
 
