@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.ui.app import state
-from recdash.ui.components import comparability_banner, replicate_spread, widgets
+from recdash.ui.components import ab_notes, comparability_banner, replicate_spread, widgets
 from recdash.ui.leaderboard import page, selection, table
 from recdash.ui.shell import frame
 
@@ -19,6 +19,7 @@ with st.container(horizontal=True, gap="medium", vertical_alignment="bottom", ke
 board = page.gather(view, wanted, chosen, relative=relative, correction=correction)
 with title:
     widgets.title(page.finding(view, board), page.subtitle(view, board))
+    ab_notes.show(view)
     comparability_banner.banner(view, page.compared(view).shown)
 if not board.order:
     st.info("No run's name or tag contains this text. Clear the search to see all runs.")

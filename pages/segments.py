@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.comparison import segment_wording
 from recdash.ui.app import links, state
 from recdash.ui.components import comparability_banner, widgets
 from recdash.ui.segments import page
@@ -18,7 +17,7 @@ if chosen is None:
 with st.spinner("Comparing segment by segment"):
     comparison = page.gather(view, *chosen)
 with title:
-    widgets.title(segment_wording.finding(comparison), page.compared(view, comparison))
+    widgets.title(page.headline(view, comparison), page.subtitle(view, comparison))
     if len(view.runs) == 1:
         links.page_button("Upload a run", "upload", kind="secondary")
     comparability_banner.banner(view, view.shown_ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.ui.app import links, state
-from recdash.ui.components import comparability_banner, widgets
+from recdash.ui.components import ab_notes, comparability_banner, widgets
 from recdash.ui.shell import frame
 from recdash.ui.tradeoffs import page, parallel, wording
 
@@ -18,6 +18,7 @@ tradeoff = page.gather(view, chosen)
 with title:
     explained = links.explained(view, "pareto", "the Pareto front")
     widgets.title(wording.finding(view, tradeoff), wording.subtitle(view, tradeoff), explained)
+    ab_notes.show(view)
     comparability_banner.banner(view, view.shown_ids)
     page.warn_of_unknown(view)
 if len(tradeoff.places) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isfinite, nan
 
 from recdash.comparison import relative
@@ -33,10 +34,14 @@ TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online":
 
 
 def case_table(
-    recommendation: Recommendation, order: Sequence[str] = (), shorten: Callable[[str], str] = str
+    recommendation: Recommendation,
+    order: Sequence[str] = (),
+    shorten: Callable[[str], str] = str,
+    *,
+    only: str = "",
 ) -> Table:
     """Returns a table with one row per candidate, best offline first, or in the ``order`` of run ids.
-    ``shorten`` shortens the names of runs in a text.
+    ``shorten`` shortens the names of runs in a text. ``only`` is for what alone the recommendation holds.
     """
     query = recommendation.evidence.comparison.query
     cases = sorted(recommendation.cases, key=lambda case: order.index(case.pair.candidate) if order else 0)
@@ -58,13 +63,12 @@ def case_table(
         corrected = [p_value(case.pair.judged.p)] if rule else []
         lift = [_lift(case, decimals)] if has_lifts else []
         p = p_value(case.pair.paired.p)
+        but = _but(_examined(recommendation, case), shorten, only if case.name == recommendation.name else "")
         cells: tuple[Cell, Cell] = change, interval
         if not relative.is_in_percent(case.pair):
             ends = muted(numbers.NONE) if case.pair.is_identical else relative.bounds(case.pair, query.metric)
             cells = relative.change(case.pair), ends
-        rows.append(
-            (RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, _but(case, shorten))
-        )
+        rows.append((RunName(case.pair.candidate), _word(case), *cells, p, *corrected, *lift, but))
     columns: list[Column] = [
         *text_columns("Candidate", "Case"),
         *number_columns(
@@ -124,14 +128,20 @@ def _lift_text(lift: OnlineLift, decimals: int) -> str:
     return f"{lowered(lift.title)} {numbers.signed(100 * lift.change, decimals)} %"
 
 
-def _but(case: CandidateCase, shorten: Callable[[str], str]) -> Cell:
-    """Returns a cell with the risks of the candidate, the most serious first; a note on the correction goes
-    before them. ``–`` if there are none.
+def _examined(recommendation: Recommendation, case: CandidateCase) -> CandidateCase:
+    """Returns the case with what was examined of the candidate in question: its losses in other metrics and
+    segments count whatever its own difference is.
     """
-    risks = [plain(risk) for risk in case.risks]
-    note = correction_note(case)
-    if note:
-        risks.insert(0, note)
+    leader = recommendation.evidence.leader
+    is_in_question = leader is not None and leader.candidate == case.pair.candidate
+    return replace(case, evidence=recommendation.evidence) if is_in_question else case
+
+
+def _but(case: CandidateCase, shorten: Callable[[str], str], only: str) -> Cell:
+    """Returns a cell with the risks of the candidate, the most serious first; ``only``, for what alone it is
+    recommended, and a note on the correction go before them. ``–`` if there are none.
+    """
+    risks = [*filter(None, (only, correction_note(case))), *(plain(risk) for risk in case.risks)]
     return capital(shorten("; ".join(risks))) if risks else muted(numbers.NONE)
 
 

@@ -9,6 +9,8 @@ from recdash.comparison.cells import metric_values
 from recdash.comparison.missing_lists import MissingLists, missing_lists
 from recdash.comparison.pairs import Pair, compare
 from recdash.comparison.query import ComparisonQuery
+from recdash.comparison.recommendation import Recommendation
+from recdash.comparison.sensitivity import WhatIf
 from recdash.comparison.source import Source
 from recdash.domain.defaults import is_popular
 from recdash.formatting import numbers
@@ -62,6 +64,38 @@ class Completion:
         if not whole:
             return f"{still}{side}"
         return f"{still}{two(100 * abs(completed - whole) / abs(whole))} % {side}"
+
+
+def completion_question(expected: Completion, today: Recommendation) -> WhatIf | None:
+    """Returns what popular items for users without a list would change for the candidate in question: the
+    others would have the same items from both runs, so that it stands as for the users it serves. None
+    unless ``base`` is the baseline and recommends popular items.
+    """
+    evidence, served = today.evidence, expected.missing.served
+    leader = evidence.leader
+    if leader is None or leader.baseline != expected.pair.baseline or not is_popular(expected.base):
+        return None
+    completed, base = (
+        cell.shown
+        for cell in metric_values(
+            expected.metric, [expected.missing.completed(expected.pair), expected.pair.base_value]
+        )
+    )
+    finding = "equal for every user" if served.is_identical else _FOUND[served.judged.word]
+    values = f"about {completed} vs {base}"
+    is_better = served.judged.word == "better"
+    matters = is_better != (evidence.finding == "better")
+    name = f"{evidence.name} would be " if matters or is_better else ""
+    answer = f"{'Changes' if matters else 'Same result'}: {name}{finding} ({values})"
+    return WhatIf("completion", "With popular items for users without a list", answer, matters)
+
+
+_FOUND = {
+    "better": "better",
+    "worse": "worse",
+    "tie": "the difference too small to matter",
+    "not settled": "not significantly different",
+}
 
 
 def completion(source: Source, query: ComparisonQuery, run: str, base: str) -> Completion | None:

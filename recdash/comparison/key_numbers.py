@@ -138,18 +138,20 @@ def _of_lift(lift: OnlineLift, lift_level: str, *, former: bool) -> KeyNumber:
 
 
 def _of_users(pair: Pair) -> KeyNumber:
-    """Returns how many users gain, that is score better with the candidate: of every 100, or of all if there
-    are fewer than 100.
+    """Returns how many users gain and lose, that is score better and worse with the candidate: of every 100,
+    or of all if there are fewer than 100.
     """
-    paired = pair.paired
+    paired, title = pair.paired, "Users who gain and lose"
     of, (better, same, worse) = user_split(paired.wins, paired.ties, paired.losses)
+    value = f"{better.share} gain, {worse.share} lose"
+    if pair.is_identical:
+        return KeyNumber(title, value, pair.words, f"n = {numbers.count(paired.n)}")
     p = _sign_test(paired.wins, paired.losses)
-    shares = f"{worse.share} lose, {same.share} unchanged, n = {numbers.count(paired.n)}"
+    shares = f"of {of} users, {same.share} unchanged, n = {numbers.count(paired.n)}"
     word = "better" if paired.wins > paired.losses else "worse"
     if p > SIGNIFICANT:
         word = "inconclusive"
-    note = f"{shares}; sign test {numbers.p_equals(p)}"
-    return KeyNumber("Users who gain and lose", f"{better.share} of {of} gain", word, note)
+    return KeyNumber(title, value, word, f"{shares}; sign test {numbers.p_equals(p)}")
 
 
 def _sign_test(wins: int, losses: int) -> float:

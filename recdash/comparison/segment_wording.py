@@ -71,6 +71,43 @@ def finding(comparison: SegmentComparison, *, former: bool = False) -> str:
     return f"{_name(comparison, best)} is better {in_better} and worse {where(comparison, worse)}{also}"
 
 
+def about(comparison: SegmentComparison, run: str) -> str:
+    """Returns the headline on one candidate, first for which users it is worse, such as ``ALS is worse in no
+    segment; better for known users, equal for users new to the service``.
+    """
+    judged = comparison.judged(run)
+    if not judged:
+        return finding(comparison)
+    name, worse = _name(comparison, run), comparison.with_word(run, "worse")
+    better = comparison.with_word(run, "better")
+    if len(better) == len(judged):
+        return f"{name} is better {_in_all_judged(comparison, run)}"
+    if len(worse) == len(judged):
+        return f"{name} is worse {_in_all_judged(comparison, run)}"
+    equal = [segment for segment, cell in judged.items() if cell.pair and cell.pair.is_identical]
+    others = [segment for segment in judged if segment not in (*worse, *better, *equal)]
+    first = f"{name} is worse {where(comparison, worse) if worse else 'in no segment'}"
+    findings = {"better": better, "equal": equal, "not significantly different": others}
+    rest = [f"{word} {where(comparison, segments)}" for word, segments in findings.items() if segments]
+    return f"{first}; {', '.join(rest)}"
+
+
+def why_in_no_segment(comparison: SegmentComparison, run: str) -> str:
+    """Returns why a candidate that is better over all users is better in no segment; empty if it is in one,
+    and if there are fewer than two segments.
+    """
+    judged = comparison.judged(run)
+    if comparison.whole(run).word != "better" or comparison.with_word(run, "better") or len(judged) < 2:
+        return ""
+    n_family = sum(len(comparison.judged(candidate)) for candidate in comparison.candidates)
+    correction = comparison.query.terms.correction
+    corrected = (
+        "" if correction == "off" else f", and {CORRECTIONS[correction]} corrects {n_family} differences"
+    )
+    base = f"{_name(comparison, run)} is better over all users, though in no segment by itself"
+    return f"{base}: each segment has fewer users{corrected}."
+
+
 def _unjudged(comparison: SegmentComparison) -> str:
     metric = comparison.query.where
     if len(comparison.runs) < 2:

@@ -44,7 +44,7 @@ DEFINITIONS: dict[str, str] = {
 """Alternative definitions of metrics with which the recommendation is tried, and their names in words."""
 
 
-Kind = Literal["cutoff", "metric", "definition", "users", "relevance", "guardrails", "segment"]
+Kind = Literal["cutoff", "metric", "definition", "users", "relevance", "guardrails", "segment", "completion"]
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,12 @@ def changes(
         _most_unlike_slice(today, [pair for pair in same if pair], former=former, named=named, opened=opened),
     ]
     known = [what_if for what_if in what_ifs if what_if is not None]
-    return sorted(known, key=lambda what_if: (not what_if.matters, not what_if.is_open)) if named else known
+    return in_order(known) if named else known
+
+
+def in_order(what_ifs: Sequence[WhatIf]) -> list[WhatIf]:
+    """Returns the questions that would change the recommendation first, then those that leave it open."""
+    return sorted(what_ifs, key=lambda what_if: (not what_if.matters, not what_if.is_open))
 
 
 def brief(recommendation: Recommendation) -> str:
@@ -169,7 +174,7 @@ def _if_any(recommendation: Recommend, query: ComparisonQuery) -> Recommendation
     return other if other.evidence.comparison.pairs else None
 
 
-def _is_same(today: Recommendation, other: Recommendation) -> bool:
+def is_same_answer(today: Recommendation, other: Recommendation) -> bool:
     """Returns whether both recommend the same action for the same run. If both ask for more data, the run may
     differ.
     """
@@ -180,7 +185,7 @@ def _is_same(today: Recommendation, other: Recommendation) -> bool:
 def _what_if(
     kind: Kind, question: str, today: Recommendation, other: Recommendation, *params: tuple[str, str]
 ) -> WhatIf:
-    is_same = _is_same(today, other)
+    is_same = is_same_answer(today, other)
     answer = "Same result" if is_same else f"Changes: {brief(other)}"
     return WhatIf(kind, question, answer, not is_same, params)
 
@@ -194,7 +199,7 @@ def _other_cutoffs(again: Recommend, today: Recommendation, depth: int) -> WhatI
     if not others:
         return None
     question = f"Other k than {query.k}"
-    differ = {k: other for k, other in others.items() if not _is_same(today, other)}
+    differ = {k: other for k, other in others.items() if not is_same_answer(today, other)}
     if not differ:
         return WhatIf("cutoff", question, f"Same result at k = {listed([*map(str, others)])}", matters=False)
     answer = "; ".join(f"{brief(other)} at k = {k}" for k, other in differ.items())

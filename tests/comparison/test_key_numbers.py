@@ -100,8 +100,8 @@ def test_the_tile_and_the_sentence_give_the_same_shares() -> None:
     result = recommend(source, compare(source, query))
     tile = key_numbers(result.evidence)[-1]
     assert (tile.value, tile.note) == (
-        "53 of 100 gain",
-        "29 lose, 18 unchanged, n = 400; sign test p < 0.001",
+        "53 gain, 29 lose",
+        "of 100 users, 18 unchanged, n = 400; sign test p < 0.001",
     )
     assert "; better for 53 of 100 users, worse for 29)." in plain(result.offline.sentences[0])
     part: Any = SimpleNamespace(evidence=result.evidence, query=SimpleNamespace(scope=Scope("a part")))

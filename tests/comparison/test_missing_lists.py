@@ -11,7 +11,7 @@ import pytest
 from verdict_table import BASE, LOSS, Table, run
 
 from recdash.comparison import ComparisonQuery, compare
-from recdash.comparison.completion import completion
+from recdash.comparison.completion import completion, completion_question
 from recdash.comparison.missing_lists import missing_lists
 from recdash.comparison.recommendation import recommend
 from recdash.comparison.wording import plain
@@ -106,3 +106,25 @@ def test_without_a_run_of_popular_items_only_the_users_served_are_compared() -> 
     assert expected is not None
     assert expected.sentences == ("Over the 250 users it serves, its nDCG@10 is 0.150 (EASE: 0.200).",)
     assert completion(Table({"Popular": BASE, "ALS": LOSS}), QUERY, "ALS", "Popular") is None
+
+
+@pytest.mark.parametrize(
+    ("of_served", "matters", "answer"),
+    [
+        (SMALL, False, "Same result: not significantly different (about 0.198 vs 0.200)"),
+        (LARGE, False, "Same result: worse (about 0.169 vs 0.200)"),
+        (GAIN, True, "Changes: ALS would be better (about 0.213 vs 0.200)"),
+        (np.zeros(SERVED), False, "Same result: equal for every user (about 0.200 vs 0.200)"),
+    ],
+)
+def test_popular_items_for_users_without_a_list_are_a_question(
+    of_served: np.ndarray, matters: bool, answer: str
+) -> None:
+    source = table(of_served)
+    today = recommend(source, compare(source, QUERY))
+    expected = completion(source, QUERY, "ALS", "Popular")
+    assert expected is not None
+    question = completion_question(expected, today)
+    assert question is not None
+    assert question.question == "With popular items for users without a list"
+    assert (question.matters, question.answer) == (matters, answer)

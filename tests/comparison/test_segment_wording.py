@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from recdash.comparison import ComparisonQuery, Terms
-from recdash.comparison.segment_wording import finding, flag_sentence, shared_sentences, subtitle
+from recdash.comparison.query import Margin
+from recdash.comparison.segment_wording import (
+    about,
+    finding,
+    flag_sentence,
+    shared_sentences,
+    subtitle,
+    why_in_no_segment,
+)
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, compare_segments, flags
 from recdash.domain.results import UserValues
 
@@ -50,6 +58,35 @@ def test_the_headline_says_where_a_run_is_better_and_where_worse(
     gains: tuple[tuple[int, float], ...], headline: str
 ) -> None:
     assert finding(compared(*gains)) == headline
+
+
+@pytest.mark.parametrize(
+    ("gains", "headline"),
+    [
+        (((100, 0.2), (100, -0.2)), "EASE is worse for b; better for a"),
+        (((100, 0.2), (100, 0.2)), "EASE is better in every segment tested"),
+        (((100, -0.2), (100, -0.2)), "EASE is worse in every segment tested"),
+        (
+            ((100, 0.2), (100, 0.0)),
+            "EASE is worse in no segment; better for a, not significantly different for b",
+        ),
+        (((190, -0.2), (10, 1.0)), "EASE is worse for a"),
+    ],
+)
+def test_the_headline_on_one_candidate_first_says_for_whom_it_is_worse(
+    gains: tuple[tuple[int, float], ...], headline: str
+) -> None:
+    assert about(compared(*gains), "mine") == headline
+
+
+def test_a_gain_over_all_users_alone_says_why_it_is_in_no_segment() -> None:
+    alone = compared((100, 0.0017), (100, 0.0017), terms=Terms(margin=Margin(0.0)))
+    assert alone.whole("mine").word == "better"
+    assert why_in_no_segment(alone, "mine") == (
+        "EASE is better over all users, though in no segment by itself: each segment has fewer users, and "
+        "Holm corrects 2 differences."
+    )
+    assert not why_in_no_segment(compared((100, 0.2), (100, 0.2)), "mine")
 
 
 def test_a_headline_of_several_candidates_says_significantly() -> None:

@@ -28,7 +28,7 @@ from recdash.store.audit import SEALS
 
 READS = [
     "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
-    "comparisons.completion",
+    "comparisons.at_other_k", "comparisons.completion",
     "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.lifts_elsewhere",
     "comparisons.tests_elsewhere",
     "comparisons.online_lifts", "comparisons.pairs", "comparisons.shown_pairs", "comparisons.ranks",
@@ -51,7 +51,8 @@ READS = [
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
     "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
-    "overview.card", "overview.standing", "overview.today", "overview.verdict", "overview.cards",
+    "overview.card", "overview.decided_run", "overview.standing", "overview.today",
+    "overview.verdict", "overview.cards",
     "queries.baseline", "queries.candidates", "queries.check", "queries.of", "replicates.of",
     "replicates.spread",
     "reports.question", "reports.get", "reports.content", "reports.document",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
@@ -217,7 +218,7 @@ def test_the_overview_states_the_finding_with_its_interval(open_page: Open) -> N
     assert re.search(r"""title="McNemar's exact test">[^<]*, paired over 20 users</a>""", bodies)
     assert "95 % CI, Holm-corrected over 2 candidates, n = 20" in text
     assert "Both candidates beat poor" in text
-    assert "Users who gain and lose ? 20 of 20 gain" in text
+    assert "Users who gain and lose ? 20 gain, 0 lose" in text
 
 
 @pytest.mark.usefixtures("films")
@@ -716,6 +717,37 @@ def test_a_decision_still_applies_where_a_part_is_shown(workspace: Workspace, op
     assert "View decision" in [button.label for button in open_page(s="user_warmth=cold", k="1").button]
 
 
+@pytest.fixture
+def only_at_one(workspace: Workspace) -> dict[str, str]:
+    """*good* finds more at k = 1 alone: by the rules, which count at 3, the baseline stays."""
+    ids = store(workspace, {"base": lists(2), "good": lists(1)})
+    workspace.rules.change(ids["films"], lambda rules: replace(rules, metric="recall", k=3))
+    return ids
+
+
+@pytest.mark.usefixtures("only_at_one")
+def test_a_view_off_the_rules_says_what_they_recommend(open_page: Open) -> None:
+    app = open_page(k="1")
+    text = said(app)
+    assert "Ship good By the rules of this experiment (Recall@3): Keep base ." in text
+    assert "It is recommended only at k = 1; not at 3." in text
+    assert "nothing speaks against it" not in text
+    assert re.search(r"But Only at k = 1; not at 3", text)
+    (way,) = re.findall(r'<a href="([^"]*)">Keep base</a>', markup(app))
+    assert set(dict(parse_qsl(urlsplit(html.unescape(way)).query))) == {"e"}
+    assert "Propose good against the rules" in [button.label for button in app.button]
+    assert "By the rules of this experiment" not in said(open_page())
+
+
+def test_a_decision_by_the_rules_stays_and_the_view_says_what_it_would_give(
+    workspace: Workspace, only_at_one: dict[str, str], open_page: Open
+) -> None:
+    workspace.decisions.decide(only_at_one["films"], "do not ship", run_id=only_at_one["good"], text="No.")
+    text = said(open_page(k="1"))
+    assert "This view (Recall@1) would give another recommendation: Ship good." in text
+    assert "nothing speaks against it" not in text
+
+
 @pytest.mark.usefixtures("two_kinds")
 def test_the_page_says_from_which_relevance_on_an_item_counts(open_page: Open) -> None:
     app = open_page(k="1", m="recall")
@@ -745,6 +777,9 @@ def test_of_equal_candidates_it_says_who_recommends_the_same(workspace: Workspac
     store(workspace, tables)
     text = said(open_page(k="2"))
     assert "alike recommends these users the same 2 items as base." in text
+    alone = said(open_page(k="2", c=link(open_page())["c"].split(state.SEPARATOR)[0]))
+    assert "equal for every user n = 20: the same 2 items as base for these users" in alone
+    assert "Users who gain and lose ? 0 gain, 0 lose = equal for every user n = 20" in alone
 
 
 def test_the_tiles_lead_to_where_other_users_and_guardrails_are_chosen(

@@ -51,13 +51,21 @@ def traces(app: AppTest, name: str, mode: str = "markers") -> list[dict[str, Any
 def test_the_title_says_for_whom_a_run_is_better_and_for_whom_worse(shown: Open) -> None:
     """Of 80 users the 40 known ones get both of their items from it, the 40 new ones none."""
     text = seen(shown(m="recall", k="2"))
-    assert "known is better for known users and worse for users new to the service" in text
+    assert "known is worse for users new to the service; better for known users" in text
     assert "Change in Recall@2 vs base, 95 % CI, Holm-corrected over 2 differences." in text
     assert "The row of all users is not corrected." in text
     assert "Filled: significant." in text
     assert "Grey:" not in text  # both segments are large enough
     assert "Known users n = 40 0.50 1.00 ▲ better" in text
     assert "Users new to the service n = 40 0.50 0.00 ▼ worse" in text
+
+
+def test_the_title_is_about_the_candidate_that_was_decided(workspace: Workspace, shown: Open) -> None:
+    ids = stored(workspace, {name: RUNS[name] for name in ("base", "known", "same")})
+    assert "known is worse for users new to the service" in seen(shown(m="recall", k="2"))
+    workspace.decisions.decide(ids["films"], "ship", run_id=ids["same"], text="It is cheaper.")
+    text = seen(shown(m="recall", k="2"))
+    assert "same is worse in no segment; equal for known users and users new to the service" in text
 
 
 @pytest.mark.long
@@ -85,7 +93,7 @@ def test_a_single_run_asks_for_a_second(workspace: Workspace, shown: Open) -> No
 def test_a_gain_of_one_segment_only_is_flagged(workspace: Workspace, shown: Open) -> None:
     stored(workspace, {"base": RUNS["base"], "some": lists(["a", "b"], ["x2", "a"])})
     text = seen(shown(m="recall", k="2"))
-    assert "some is better for known users and worse in no segment" in text
+    assert "some is worse in no segment; better for known users, equal for users new to the service" in text
     assert (
         "some is better than base over all users (+0.250). All of the gain comes from known users "
         "(+0.500, n = 40), 50.0 % of the users. No other segment improves significantly."
@@ -116,7 +124,7 @@ def test_users_of_their_own_may_turn_the_means_against_every_segment(
 @pytest.mark.usefixtures("films")
 def test_in_items_segments_only_these_count(shown: Open) -> None:
     text = seen(shown(m="recall", k="2", by="item:kind"))
-    assert "known is better for kind: b and worse for kind: a" in text
+    assert "known is worse for kind: a; better for kind: b" in text
     assert "Counts only the segment's items, and users who have one." in text
     # the whole is no mean of items' segments: nothing is said to be because of them
     assert (
@@ -172,7 +180,7 @@ def test_the_link_keeps_the_segments_the_least_n_and_the_correction(
     }  # fmt: skip
     passed(app.selectbox(key="segments-by").set_value("item:kind").run())
     passed(app.number_input(key="segments-least").set_value(40).run())
-    assert "known is better for kind: b and worse for kind: a" in seen(app)
+    assert "known is worse for kind: a; better for kind: b" in seen(app)
     assert (link(app)["by"], link(app)["least"]) == ("item:kind", "40")
 
 

@@ -65,6 +65,14 @@ def test_the_title_says_for_how_many_the_best_candidate_is_better_and_worse(show
     assert "MRR@5 per user vs base, 20 users. Half of all gains come from 5 of 20 users." in text
 
 
+def test_the_page_opens_with_the_candidate_that_was_decided(workspace: Workspace, shown: Open) -> None:
+    ids = add_films(workspace)
+    workspace.decisions.decide(ids["films"], "do not ship", run_id=ids["poor"], text="It finds nothing.")
+    app = shown(m="mrr")
+    assert "poor improves results for 0 of 20 users, worsens them for 20" in said(app)
+    assert link(app)["of"] == ids["poor"]
+
+
 @pytest.mark.long
 def test_of_more_than_a_hundred_users_shares_are_said(workspace: Workspace, shown: Open) -> None:
     users = [f"u{n}" for n in range(1, 301)]

@@ -251,6 +251,14 @@ class ExperimentCards:
         today = self._current_verdict(experiment_id).verdict
         return standing(decision, today, links, stored={run.id for run in runs})
 
+    def decided_run(self, experiment_id: str) -> str | None:
+        """Returns the id of the run that the current decision is about, or that its variant served; None
+        without a decision or run.
+        """
+        links = runs_of_variants(self._online_tests.all(experiment_id))
+        decision = decision_on_top(self._store.journal.of_experiment(experiment_id), links=links)
+        return run_of(decision, links) if decision else None
+
     def _card(self, experiment: Experiment, events: Sequence[AuditEvent]) -> Card:
         store, own_id = self._store, experiment.id
         runs = store.runs.of_experiment(own_id, archived=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial, reduce
 from math import inf
@@ -12,7 +13,7 @@ import numpy as np
 
 from recdash.comparison import Comparison, ComparisonQuery, compare
 from recdash.comparison.replicates import replicate_differences
-from recdash.domain.defaults import is_popular
+from recdash.domain.defaults import USUAL_K, is_popular
 from recdash.domain.hits import IdOverlap
 from recdash.domain.kinds import Ints, Users
 from recdash.domain.records import OnlineTest, Replicated, Run
@@ -129,6 +130,21 @@ class Comparisons:
         ask for cutoffs beyond the longest list.
         """
         return self._changes(query, self.verdict_state(query.baseline), former, named, opened)
+
+    def at_other_k(self, query: ComparisonQuery) -> dict[int, Recommendation]:
+        """Returns {k: recommendation} for the other usual k within the runs' lists; empty for a metric
+        without k. A k at which the runs cannot be compared is left out.
+        """
+        if not define(query.metric).metric.has_cutoff:
+            return {}
+        experiment = self._context.experiment_of(query.baseline)
+        depth = self._longest_list(query.shown, int(experiment.settings["depth"]))
+        others: dict[int, Recommendation] = {}
+        for k in USUAL_K:
+            if k != query.k and k <= depth:
+                with suppress(InputError):
+                    others[k] = self.recommendation(replace(query, k=k))
+        return others
 
     def completion(self, query: ComparisonQuery, run_id: str) -> Completion | None:
         """Returns what the run would have if users without recommendations from it got popular items.

@@ -47,7 +47,8 @@ def show(ab_test: AbTest, metric: str) -> None:
     for variant in ab_test.challengers:
         lift, n_now = smallest.get(variant), users[variant] + users[ab_test.control]
         lift_text = numbers.NONE if lift is None else f"±{numbers.three(numbers.percent(lift))} %"
-        needed = [_missing_text(missing[variant]) if variant in missing else "not needed"] if open_ else []
+        text = _missing_text(missing[variant]) if variant in missing else "significant already"
+        needed = [text] if open_ else []
         rows.append([variant_cell(ab_test, variant), numbers.count(n_now), lift_text, *needed])
     widgets.table(columns, rows)
 

@@ -259,14 +259,16 @@ def finding_cell(row: OnlineRow, users: int) -> Html:
 
 
 def _open_question(row: OnlineRow, users: int) -> str:
-    """Returns how many more users would decide an inconclusive result; if that is unknown, the loss that a
-    guardrail does not rule out.
+    """Returns how many more users would decide an inconclusive result, for what; of a guardrail the loss that
+    it does not rule out, also if that number is unknown.
     """
     if not row.more_users:
         return f"{open_loss(row)} is not ruled out" if row.role == "guardrail" and row.margin else ""
     needs = f"needs ≈ {brief(row.more_users)} more users"
-    too_small = row.role != "guardrail" and is_out_of_reach(row.more_users, users)
-    return f"too small to tell: {needs}" if too_small else needs
+    if row.role == "guardrail" and row.margin:
+        return f"{open_loss(row)} is not ruled out: {needs}"
+    too_small = is_out_of_reach(row.more_users, users)
+    return f"{'too small to tell: ' if too_small else ''}a lift as observed {needs}"
 
 
 def values_table(ab_test: AbTest) -> Html:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison import ComparisonQuery
+    from recdash.comparison.off_rules import OffRules
     from recdash.comparison.pareto import TradeOff
     from recdash.comparison.population import PopulationEffect
     from recdash.comparison.recommendation import Recommendation
@@ -72,9 +73,34 @@ def decision_standing(experiment_id: str) -> DecisionStanding | None:
     return workspace().overview.standing(experiment_id)
 
 
-def changes(view: View) -> list[WhatIf]:
-    """Returns what would change the view's recommendation."""
-    return workspace().comparisons.changes(view.verdict_query)
+def changes(view: View, today: Recommendation) -> list[WhatIf]:
+    """Returns what would change the view's recommendation, also with popular items for the users without
+    recommendations from the candidate in question.
+    """
+    from recdash.comparison.completion import completion_question
+    from recdash.comparison.sensitivity import in_order
+
+    what_ifs = workspace().comparisons.changes(view.verdict_query)
+    if today.evidence.leader is None or view.scope != WHOLE:
+        return what_ifs
+    query, leader = view.verdict_query, today.evidence.leader.candidate
+    others = workspace().comparisons.verdict_state(query.baseline)  # popular items may have been added
+    expected = answer(workspace().comparisons.completion, (query, leader), version=others)
+    question = completion_question(expected, today) if expected else None
+    return in_order([question, *what_ifs]) if question else what_ifs
+
+
+def off_rules(view: View, today: Recommendation) -> OffRules | None:
+    """Returns what the rules of the experiment recommend, if that is something else than ``today``, the
+    recommendation for the view; None if it is the same.
+    """
+    from recdash.comparison.off_rules import off_rules as beside_rules
+
+    by_rules = workspace().overview.verdict(view.experiment.id)
+    beside = beside_rules(today, by_rules.verdict, {})
+    if beside is None or by_rules.query is None or by_rules.query.k == view.k:
+        return beside
+    return replace(beside, at_other_k=workspace().comparisons.at_other_k(view.verdict_query))
 
 
 def explanation(view: View, test_id: str, variant: str, online_metric: str) -> Explanation:

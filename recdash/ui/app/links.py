@@ -87,6 +87,11 @@ def to(view: View, page: str, params: Mapping[str, str]) -> str:
     return f"{path}?{_query(of_view(view) | dict(params) | embedded())}"
 
 
+def to_rules(view: View) -> str:
+    """Returns the address of the page Decision with the experiment's own rules, relative to any page."""
+    return f"./?{_query({'e': view.experiment.id} | embedded())}"
+
+
 def embedded() -> dict[str, str]:
     """Returns the parameters that keep a link in the frame and theme of another site's page; empty outside of
     one.

@@ -56,6 +56,7 @@ const followLinks = (setStateValue) => {
     if (folder(address) !== folder(location.href) || address.hash) return;
     event.preventDefault();
     kept.clicks += 1;
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0); // the answer is at the top, also of this page
     kept.tell("link", { path: address.pathname, query: address.search, number: kept.clicks });
   });
 };

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -13,17 +14,29 @@ import streamlit as st
 
 from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decimals, shown_by
 from recdash.comparison.cells import metric_values
+from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.headlines import some, values
+from recdash.comparison.relative import rail_change
+from recdash.errors import RecdashError
 from recdash.evaluation.slices import BANDED, NONE
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, markdown
 from recdash.formatting.records import Row, by_run, records
-from recdash.formatting.tables import Cell, Number, RunName, count, number_columns, number_of, text_columns
+from recdash.formatting.tables import (
+    Cell,
+    Number,
+    RunName,
+    cell_html,
+    count,
+    number_columns,
+    number_of,
+    text_columns,
+)
 from recdash.formatting.wording import cut_inside, listed, unavailable
 from recdash.metrics.catalogue import CatalogueMetric
-from recdash.metrics.naming import OF_CATALOGUE, base, metric_and_unit, metric_row
+from recdash.metrics.naming import OF_CATALOGUE, base, less_is_wanted, metric_and_unit, metric_row
 from recdash.ui.app import cached, links, state, theme
-from recdash.ui.app.state import SEPARATOR, View
+from recdash.ui.app.state import SEPARATOR, View, workspace
 from recdash.ui.components import widgets
 from recdash.ui.components.absences import reasons
 from recdash.ui.components.widgets import stacked_table_html
@@ -165,9 +178,19 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     """Returns a table with the catalogue-level metrics of each run."""
     scores = cached.scoreboard(view, view.shown_ids, OF_CATALOGUE, view.k)
     known = {metric: values(scores, metric) for metric in OF_CATALOGUE}
-    columns = [_link(view, metric, metric_and_unit(metric, view.k)) for metric in OF_CATALOGUE]
+    rails = _guardrails(view)
+    columns = [
+        _link(view, metric, f"{metric_and_unit(metric, view.k)}{_wanted(view, metric)}") for metric in known
+    ]
     cells: list[list[Cell]] = [
-        [*metric_values(metric, map(of_run.get, view.shown_ids), has_unit=False)]
+        [
+            _beside_rail(value, rails.get((run_id, metric)))
+            for run_id, value in zip(
+                view.shown_ids,
+                metric_values(metric, map(of_run.get, view.shown_ids), has_unit=False),
+                strict=True,
+            )
+        ]
         for metric, of_run in known.items()
     ]
     if distribution:
@@ -177,6 +200,36 @@ def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     return stacked_table_html(
         [*text_columns("Run"), *number_columns(*columns)], list(rows), view.marks, kind="rd-small"
     )
+
+
+def _guardrails(view: View) -> dict[tuple[str, str], GuardrailResult]:
+    """Returns {(run id, metric): the candidate's guardrail}; empty if runs cannot be compared."""
+    try:
+        today = workspace().comparisons.recommendation(view.verdict_query)
+    except RecdashError:  # the metrics alone are shown
+        return {}
+    return {
+        (case.pair.candidate, rail.metric): rail for case in today.cases for rail in case.evidence.guardrails
+    }
+
+
+def _beside_rail(value: Number, rail: GuardrailResult | None) -> Cell:
+    """Returns a cell with the value, and below it its change from the baseline; if that breaks the guardrail,
+    also the guardrail.
+    """
+    if rail is None or not isfinite(rail.change):
+        return value
+    limit = f" ▼ exceeds {100 * rail.guard:.3g} %" if rail.is_broken else ""
+    template = '{value}<br><small class="rd-{tone}">{change}{limit}</small>'
+    tone = "worse" if rail.is_broken else "muted"
+    return html(template, value=cell_html(value), tone=tone, change=rail_change(rail), limit=limit)
+
+
+def _wanted(view: View, metric: str) -> str:
+    """Returns an arrow in the direction that is wanted of a guardrail metric; empty for other metrics."""
+    if metric not in view.terms.guards:
+        return ""
+    return " ↓" if less_is_wanted(metric) else " ↑"
 
 
 def _link(view: View, metric: str, text: str) -> Html:
@@ -197,6 +250,7 @@ def footnote(view: View) -> Html:
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
         "Click a metric for its definition. Higher is not better by itself: random lists cover most.",
+        "Below a value: its change against the baseline. ↑ ↓: the direction that the guardrail wants.",
         *reasons(view, view.shown_ids, absences),
     ]
     return widgets.note_html(lines)

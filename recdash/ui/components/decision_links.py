@@ -24,11 +24,14 @@ REVIEWS = "review"
 """The address of the page of decisions and reviews."""
 
 
-def offer_to_decide(view: View, today: Recommendation, standing: DecisionStanding | None) -> None:
+def offer_to_decide(
+    view: View, today: Recommendation, standing: DecisionStanding | None, *, off_rules: bool = False
+) -> None:
     """Draws a button for the next step towards a decision; nothing for viewers, and if there is no next
-    step.
+    step. ``off_rules`` is whether the rules of the experiment give another recommendation.
     """
-    step = next_step(today, standing, workspace().journal.reviews(view.experiment.id))
+    known = workspace().journal.reviews(view.experiment.id)
+    step = next_step(today, standing, known, off_rules=off_rules)
     if step is None or not workspace().person.may("editor") or not links.is_there(REVIEWS):
         return
     label = view.with_short_names(step.label)
@@ -51,13 +54,19 @@ class Step:
 
 
 def next_step(
-    today: Recommendation, standing: DecisionStanding | None, known: Sequence[Review]
+    today: Recommendation,
+    standing: DecisionStanding | None,
+    known: Sequence[Review],
+    *,
+    off_rules: bool = False,
 ) -> Step | None:
     """Returns the next step after a recommendation; None if nothing can be compared.
 
     Unless today's evidence contradicts the latest decision, the step shows that decision. Else it continues
-    the open review of the candidate in question, proposes the candidate, or records a decision.
+    the open review of the candidate in question, proposes the candidate, or records a decision. A step
+    against the rules of the experiment (``off_rules``) says so, and is not due.
     """
+    end = " against the rules" if off_rules else ""
     leader = today.evidence.leader
     if standing is not None and standing.agrees is not False:
         return Step("View decision", {"dec": standing.decision.id, "pr": None}, is_due=False)
@@ -68,10 +77,12 @@ def next_step(
     review = next((review for review in own if review.is_open), None)
     if review is not None:
         is_ready = review.state == "online evidence" or not not_holding(review.checklist)
-        label = f"Approve {name}" if is_ready and today.action == "ship" else f"Continue review of {name}"
-        return Step(label, {"rev": review.id, "pr": None})
+        params = {"rev": review.id, "pr": None}
+        if is_ready and today.action == "ship":
+            return Step(f"Approve {name}{end}", params, is_due=not off_rules)
+        return Step(f"Continue review of {name}", params, is_due=not off_rules)
     if today.action in ("ship", "test"):
-        return Step(f"Propose {name}", {"pr": run})
+        return Step(f"Propose {name}{end}", {"pr": run}, is_due=not off_rules)
     return Step("Record a decision", {"pr": None}, is_due=False)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recdash.comparison import open_points
 from recdash.comparison.badges import badge_of
 from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_numbers, whose_numbers
 from recdash.comparison.sensitivity import TITLE, summary_of
+from recdash.comparison.wording import MANY, slice_words
 from recdash.domain.results import WHOLE
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.signs import sign_of
-from recdash.formatting.wording import CORRECTIONS, capital, day, tone
+from recdash.formatting.wording import CORRECTIONS, capital, day, listed, tone
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.online.metrics import METRICS, SERVED_METRICS
 from recdash.ui.app import links, state
@@ -21,16 +23,22 @@ from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
 from recdash.ui.components.widgets import NO_LINK
 
 if TYPE_CHECKING:
+    from recdash.comparison.evidence import VerdictEvidence
+    from recdash.comparison.off_rules import OffRules
     from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import Kind, WhatIf
     from recdash.comparison.wording import RichText
     from recdash.decisions.standing import DecisionStanding
     from recdash.domain.records import OnlineTest
-    from recdash.stats import Correction
     from recdash.ui.app.state import View
 
 
 CHANCE = " Each question is tested by itself: a change for one of many may be chance."
+OPEN = (
+    f" Open: inconclusive there. An inconclusive difference keeps the baseline, unless the candidate is "
+    f"ahead and at most {MANY} times the users would decide it: then collect more data."
+)
+MOST_NAMED = 2
 WITHOUT_VIEW: Mapping[Kind, tuple[str, str]] = {
     "cutoff": ("metric-vs-k", ""),
     "guardrails": ("settings", "Guardrails are changed in Settings"),
@@ -38,22 +46,33 @@ WITHOUT_VIEW: Mapping[Kind, tuple[str, str]] = {
 """Kind of a question without parameters of a view → the page that it leads to, and a tooltip."""
 
 
-def card(view: View, today: Recommendation, standing: DecisionStanding | None = None) -> Html:
+def card(
+    view: View,
+    today: Recommendation,
+    standing: DecisionStanding | None = None,
+    beside: OffRules | None = None,
+    why_equal: str = "",
+) -> Html:
     """Returns the card with the decision that applies, else the recommendation; then reasons, a risk and
     three numbers.
 
-    A part of the experiment has its own recommendation, with a line on the decision about the whole.
+    A part of the experiment has its own recommendation, with a line on the decision about the whole. If the
+    rules of the experiment give another recommendation (``beside``), a line says which. ``why_equal`` is why
+    the primary metric is equal for every user.
     """
     if view.scope != WHOLE:
-        head, standing = join([_recommended(view, today), _decided_on_whole(view, standing)]), None
+        decided = _decided_on_whole(view, standing) if standing else _by_rules(view, beside)
+        head, standing = join([_recommended(view, today), decided]), None
+    elif standing:
+        head = join([_decided(view, standing), _of_this_view(today, beside)])
     else:
-        head = _decided(view, standing) if standing else _recommended(view, today)
+        head = join([_recommended(view, today), _by_rules(view, beside)])
     sentences = [paragraph(view, today.why, "rd-lead"), paragraph(view, today.gravest_risk, "rd-lead")]
-    if standing and not standing.agrees:
+    if standing and (beside or not standing.agrees):
         sentences = []
-    known = measured_numbers(today.evidence)
-    correction = today.evidence.comparison.query.terms.correction
-    figures = [_explained_figure(view, measured, correction) for measured in known]
+    first, *others = measured_numbers(today.evidence) or (None,)
+    known = [_with_reason(first, why_equal), *others] if first else []
+    figures = [_explained_figure(view, measured, today.evidence) for measured in known]
     numbers = html(
         '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
         whose=view.with_short_names(whose_numbers(today)),
@@ -102,16 +121,43 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
     )
 
 
-def _decided_on_whole(view: View, standing: DecisionStanding | None) -> Html:
-    """Returns a line on the decision about the whole experiment; empty without one."""
-    if standing is None:
-        return Html("")
+def _decided_on_whole(view: View, standing: DecisionStanding) -> Html:
+    """Returns a line on the decision about the whole experiment."""
     decision = standing.decision
     way = links.link(view, decision.named_headline, REVIEWS, {"dec": decision.id})
     return html(
         '<p class="rd-muted">Already decided for the whole experiment: {way} ({by}).</p>',
         way=way,
         by=f"{decision.author}, {day(decision.created)}",
+    )
+
+
+def _by_rules(view: View, beside: OffRules | None) -> Html:
+    """Returns a line with the recommendation by the experiment's rules, which leads to it; empty if the
+    view's is the same.
+    """
+    if beside is None:
+        return Html("")
+    return html(
+        '<p class="rd-lead rd-by-rules">By the rules of this experiment ({rules}): '
+        '<a href="{to}">{headline}</a>.</p>',
+        rules=view.with_short_names(beside.rules),
+        to=links.to_rules(view),
+        headline=view.with_short_names(beside.by_rules.headline),
+    )
+
+
+def _of_this_view(today: Recommendation, beside: OffRules | None) -> Html:
+    """Returns a line with the recommendation for the view below a decision by the experiment's rules; empty
+    if they recommend the same.
+    """
+    if beside is None:
+        return Html("")
+    where = today.evidence.comparison.query.where
+    return html(
+        '<p class="rd-lead">This view ({where}) would give another recommendation: {headline}.</p>',
+        where=where,
+        headline=today.headline,
     )
 
 
@@ -137,15 +183,38 @@ def paragraph(view: View, sentences: Sequence[RichText], kind: str) -> Html:
     return html('<p class="{kind}">{text}</p>', kind=kind, text=join(texts, " "))
 
 
-def _explained_figure(view: View, measured: MeasuredNumber, correction: Correction) -> Html:
+def _with_reason(measured: MeasuredNumber, reason: str) -> MeasuredNumber:
+    """Returns the key number with a reason after its note; unchanged without one."""
+    if not reason:
+        return measured
+    return replace(measured, number=replace(measured.number, note=f"{measured.number.note}: {reason}"))
+
+
+def _who_loses(view: View, evidence: VerdictEvidence) -> Html:
+    """Returns a sentence on whether the users who lose are in a segment, which leads to the segments; empty
+    if no user loses, or if no segment was compared.
+    """
+    pair = evidence.leader
+    if pair is None or not pair.paired.losses or not evidence.slices:
+        return Html("")
+    worse = [slice_words(part) for part in evidence.slices if part.pair.judged.word == "worse"]
+    words = (
+        f"Worse for {listed(worse, MOST_NAMED)}."
+        if worse
+        else ("No segment is worse: users who lose are spread over all.")
+    )
+    return html(" {way}", way=links.link(view, words, "segments", {}))
+
+
+def _explained_figure(view: View, measured: MeasuredNumber, evidence: VerdictEvidence) -> Html:
     """Returns the tile of a key number, with links to what the guide says of what it measures and of its
     test.
     """
-    rule = CORRECTIONS.get(correction)
+    rule = CORRECTIONS.get(evidence.comparison.query.terms.correction)
     test = links.explained(view, "holm", rule) if rule and rule in measured.number.note else NO_LINK
     if measured.source == "users":
         what = links.explained(view, "users-gain", "users who gain and lose")
-        test = links.explained(view, "users-gain", "sign test")
+        test = join([links.explained(view, "users-gain", "sign test"), _who_loses(view, evidence)])
     elif measured.source == "online":
         what = online_metric_link(view, measured.metric)
     else:
@@ -200,13 +269,14 @@ def changes(view: View, what_ifs: Sequence[WhatIf]) -> Html:
         kind = "rd-matters" if change.matters else ""
         cell = '<div><b>{question}</b><span class="{kind}">{answer}</span></div>'
         cells.append(html(cell, question=question, kind=kind, answer=answer))
-    head, summary = '<h2>{title}</h2><p class="rd-muted">{summary}.{chance}</p>', summary_of(what_ifs)
+    head, summary = '<h2>{title}</h2><p class="rd-muted">{summary}.{chance}{unsure}</p>', summary_of(what_ifs)
     by_chance = any(what_if.matters and what_if.kind != "segment" for what_if in what_ifs)
     return html(
         f'<div class="rd-cells">{head}{{cells}}</div>',
         title=TITLE,
         summary=summary,
         chance=CHANCE if by_chance else "",
+        unsure=OPEN if any(what_if.is_open for what_if in what_ifs) else "",
         cells=join(cells),
     )
 

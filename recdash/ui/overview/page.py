@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.comparison.evidence import SliceDifference
+    from recdash.comparison.off_rules import OffRules
     from recdash.comparison.pairs import Pair
     from recdash.comparison.recommendation import Recommendation
 
@@ -88,22 +89,23 @@ def show(view: View) -> None:
         one_run(view)
         return
     today = cached.verdict(view)
+    beside = cached.off_rules(view, today) if today else None
     if today is None:
         no_verdict(view)
         comparability_banner.banner(view, view.verdict_query.shown)
     else:
-        show_recommendation(view, today)
+        show_recommendation(view, today, beside)
     st.space("small")
     if today is not None and today.cases:
-        show_cases(view, today)
+        show_cases(view, today, beside)
         st.space("small")
-    plot, beside = st.columns([2.1, 1], gap="large")
+    plot, notices = st.columns([2.1, 1], gap="large")
     with plot:
         if today is None:
             show_values(view)
         else:
             show_forest(view, today)
-    with beside:
+    with notices:
         widgets.section("Data and comparability")
         st.html(notes(view))
         if today is not None and today.evidence.leader is not None:
@@ -112,14 +114,15 @@ def show(view: View) -> None:
         show_numbers(view, today)
 
 
-def show_recommendation(view: View, today: Recommendation) -> None:
+def show_recommendation(view: View, today: Recommendation, beside: OffRules | None) -> None:
     """Draws the card with a button for the next step; what would change the recommendation follows in a
-    fragment.
+    fragment. ``beside`` is the other recommendation by the rules of the experiment, if there is one.
     """
     standing = cached.decision_standing(view.experiment.id)
     with st.container(border=True, key="headline", gap=None):
-        st.html(verdict_card.card(view, today, standing))
-        decision_links.offer_to_decide(view, today, standing)
+        shown = beside.limited() if beside else today
+        st.html(verdict_card.card(view, shown, standing, beside, _why_equal(view, today)))
+        decision_links.offer_to_decide(view, today, standing, off_rules=beside is not None)
         comparability_banner.banner(view, view.verdict_query.shown)
         if today.cases:
             what_would_change(view, today)
@@ -132,7 +135,7 @@ def what_would_change(view: View, today: Recommendation) -> None:
     """Shows what would change the recommendation, whether users without a list decide which run is first, and
     what is left to check.
     """
-    what_ifs = cached.changes(view)
+    what_ifs = cached.changes(view, today)
     st.html(verdict_card.changes(view, what_ifs))
     effect = cached.population_effect(view, view.verdict_query.shown)
     if effect and effect.changes:
@@ -168,9 +171,10 @@ def show_values(view: View) -> None:
 # ── the evidence ─────────────────────────────────────────────────────────────────────────────
 
 
-def show_cases(view: View, today: Recommendation) -> None:
+def show_cases(view: View, today: Recommendation, beside: OffRules | None) -> None:
     """Draws a table of the case for every candidate, with uncorrected and corrected p-values."""
-    table = case_table(today, order_of_values(view), view.with_short_names)
+    only = beside.only if beside else ""
+    table = case_table(today, order_of_values(view), view.with_short_names, only=only)
     widgets.section("Evidence on every candidate", table.note)
     label = "The case for every candidate"
     st.html(
@@ -293,19 +297,39 @@ def _same_lists(view: View, verdict: Recommendation) -> str:
     """Returns which candidates equal the baseline for every user because they recommend the same items;
     empty if none does, or if not all lists were compared.
     """
+    names = [view.short(run_id) for run_id in _with_same_lists(view, verdict)]
+    if not names:
+        return ""
+    recommend, base = "recommends" if len(names) == 1 else "recommend", view.short(view.shown[0].id)
+    return f" {listed(names)} {recommend} these users the same {view.k} items as {base}."
+
+
+def _with_same_lists(view: View, verdict: Recommendation) -> list[str]:
+    """Returns the ids of the candidates that recommend all compared users the same items as the baseline."""
     comparison = verdict.evidence.comparison
     equal = {pair.candidate: pair.paired.n for pair in comparison.against if pair.is_identical}
     if not equal:
-        return ""
-    names = [
-        view.short(row["run_id"])
+        return []
+    return [
+        row["run_id"]
         for row in records(cached.list_overlap(view, comparison.query.baseline))
         if row["overlap"] > ALL_ITEMS and row["n_users"] == row["n_both"] == equal.get(row["run_id"])
     ]
-    if not names:
+
+
+def _why_equal(view: View, verdict: Recommendation) -> str:
+    """Returns why the candidate in question equals the baseline for every user: both recommend them the same
+    items, it recommends none, or both find nothing. Empty if it does not, or if the lists do not tell.
+    """
+    leader = verdict.evidence.leader
+    if leader is None or not leader.is_identical:
         return ""
-    recommend, base = "recommends" if len(names) == 1 else "recommend", view.short(comparison.query.baseline)
-    return f" {listed(names)} {recommend} these users the same {view.k} items as {base}."
+    if leader.candidate in _with_same_lists(view, verdict):
+        return f"the same {view.k} items as {view.short(leader.baseline)} for these users"
+    case = verdict.case_of(leader.candidate)
+    if case and case.equality.startswith("it has"):
+        return case.equality.removeprefix("it has ")
+    return "" if leader.value else "0 for every user with both"
 
 
 # ── notices about the data ───────────────────────────────────────────────────────────────────

@@ -15,7 +15,13 @@ from recdash.charts.layout import escape as plotly
 from recdash.charts.segments import SegmentPoint, SegmentRow, ends_of, segment_panels
 from recdash.comparison import segment_wording
 from recdash.comparison.cells import metric_value, metric_values
-from recdash.comparison.segment_wording import looks, shared_sentences, title_parts
+from recdash.comparison.segment_wording import (
+    about,
+    looks,
+    shared_sentences,
+    title_parts,
+    why_in_no_segment,
+)
 from recdash.comparison.segments import EVERYBODY, SegmentComparison, flags
 from recdash.comparison.segments import Cell as SegmentCell
 from recdash.definitions.conventions import POPULATION
@@ -29,6 +35,7 @@ from recdash.stats import LEAST, Correction
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import corrections, widgets
+from recdash.ui.components.page_subject import candidate_in_question
 from recdash.ui.components.widgets import stacked_table_html
 
 if TYPE_CHECKING:
@@ -127,6 +134,25 @@ def gather(view: View, by: str, least: int, correction: Correction) -> SegmentCo
     """Returns the comparison in each segment of the runs in the frame with the baseline."""
     query = replace(view.query, terms=replace(view.terms, correction=correction))
     return state.workspace().segments.segmented(query, by, least=least)
+
+
+def headline(view: View, comparison: SegmentComparison) -> str:
+    """Returns the headline: for which users the candidate in question is worse, else what the segments say of
+    all candidates.
+    """
+    run = _subject(view, comparison)
+    return about(comparison, run) if run else segment_wording.finding(comparison)
+
+
+def subtitle(view: View, comparison: SegmentComparison) -> str:
+    """Returns what is compared, and why a candidate that is better over all users may be so in no segment."""
+    run = _subject(view, comparison)
+    why = why_in_no_segment(comparison, run) if run else ""
+    return f"{why} {compared(view, comparison)}".strip()
+
+
+def _subject(view: View, comparison: SegmentComparison) -> str | None:
+    return None if comparison.by_value else candidate_in_question(view, comparison.candidates)
 
 
 # ── charts ───────────────────────────────────────────────────────────────────────────────────

@@ -19,6 +19,7 @@ from recdash.metrics.naming import metric_at
 from recdash.ui.app import cached, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.page_subject import candidate_in_question
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +60,11 @@ def gather(view: View) -> Gains | None:
 
 
 def _chosen(view: View, run_ids: list[str]) -> str:
-    """Returns the candidate in the link, by default the best one that is not a reference candidate, if there
-    is one.
+    """Returns the candidate in the link, by default the decided or recommended one, else the best that is not
+    a reference candidate, if there is one.
     """
+    if state.params().get(PARAMETER) not in run_ids and (run_id := candidate_in_question(view, run_ids)):
+        return run_id
     known = headlines.values(cached.scoreboard(view, tuple(run_ids), (view.metric,), view.k), view.metric)
     order = sorted((run for run in known if run in run_ids), key=view.is_reference)
     return state.option(PARAMETER, order[0] if order else run_ids[0], run_ids)
