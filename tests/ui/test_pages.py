@@ -717,6 +717,12 @@ def test_a_decision_still_applies_where_a_part_is_shown(workspace: Workspace, op
     assert "View decision" in [button.label for button in open_page(s="user_warmth=cold", k="1").button]
 
 
+@pytest.mark.usefixtures("with_demo", "workspace")
+def test_the_card_of_users_who_lose_says_whether_a_segment_is_worse(open_page: Open) -> None:
+    (way,) = re.findall(r'<a href="([^"]*)">No segment is significantly worse.</a>', markup(open_page()))
+    assert way.startswith("segments?")
+
+
 @pytest.fixture
 def only_at_one(workspace: Workspace) -> dict[str, str]:
     """*good* finds more at k = 1 alone: by the rules, which count at 3, the baseline stays."""

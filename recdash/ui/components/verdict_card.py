@@ -198,11 +198,7 @@ def _who_loses(view: View, evidence: VerdictEvidence) -> Html:
     if pair is None or not pair.paired.losses or not evidence.slices:
         return Html("")
     worse = [slice_words(part) for part in evidence.slices if part.pair.judged.word == "worse"]
-    words = (
-        f"Worse for {listed(worse, MOST_NAMED)}."
-        if worse
-        else ("No segment is worse: users who lose are spread over all.")
-    )
+    words = f"Worse for {listed(worse, MOST_NAMED)}." if worse else "No segment is significantly worse."
     return html(" {way}", way=links.link(view, words, "segments", {}))
 
 
@@ -214,8 +210,9 @@ def _explained_figure(view: View, measured: MeasuredNumber, evidence: VerdictEvi
     test = links.explained(view, "holm", rule) if rule and rule in measured.number.note else NO_LINK
     if measured.source == "users":
         what = links.explained(view, "users-gain", "users who gain and lose")
-        test = join([links.explained(view, "users-gain", "sign test"), _who_loses(view, evidence)])
-    elif measured.source == "online":
+        test = links.explained(view, "users-gain", "sign test")
+        return figure_html(measured.number, what, test, _who_loses(view, evidence))
+    if measured.source == "online":
         what = online_metric_link(view, measured.metric)
     else:
         row = metric_row(measured.metric)
@@ -231,16 +228,19 @@ def online_metric_link(view: View, metric: str) -> Html:
     return links.explained(view, "online-metrics", known[metric]) if metric in known else NO_LINK
 
 
-def figure_html(figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO_LINK) -> Html:
+def figure_html(
+    figure: KeyNumber, metric: Html = NO_LINK, correction: Html = NO_LINK, end: Html = NO_LINK
+) -> Html:
     """Returns the tile of a key number; ``metric`` and ``correction`` are links to the guide beside title and
-    note.
+    note, after which ``end`` stands.
     """
     tile = html(
         '<div class="rd-tile"><p>{title}{metric}</p><div class="rd-value">{value}</div>'
-        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{explained}</small></div>',
+        '<div><b class="rd-{tone}">{sign} {finding}</b></div><small>{explained}{end}</small></div>',
         **vars(figure),
         metric=metric,
         explained=_with_link(figure.note, correction),
+        end=end,
         tone=tone(figure.finding),
         sign=sign_of(figure.finding),
     )
