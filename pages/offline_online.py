@@ -50,8 +50,11 @@ with scatter:
     widgets.section(*page.scatter_title(sides))
     if sides.has_differences:
         judged = not sides.broken_split
-        points, titles = page.in_percent(sides), axis_titles(sides.where, sides.base, sides.online_title)
-        chart = quadrants(points, sides.marks, colours, *titles, judged=judged, narrow=True)
+        points, lower = page.in_percent(sides), sides.lower_is_better
+        titles = axis_titles(sides.where, sides.base, sides.online_title, lower_is_better=lower)
+        chart = quadrants(
+            points, sides.marks, colours, *titles, judged=judged, narrow=True, lower_is_better=lower
+        )
         widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=0)
     else:
         st.caption("There is no offline difference to compare with the lift.")

@@ -54,7 +54,8 @@ class Side:
 
     ``judged`` False: bars are hollow and have no sign, even if their interval excludes zero.
     ``own_decimals``: each row has the decimals that its own numbers need, as lifts have in the tables of
-    pages; else all rows have those of the largest. ``sign`` returns the sign of a finding.
+    pages; else all rows have those of the largest. ``sign`` returns the sign of a finding. If
+    ``lower_is_better``, a fall is better.
     """
 
     value: str
@@ -64,6 +65,7 @@ class Side:
     judged: bool = True
     own_decimals: bool = False
     sign: Callable[[str], str] = sign_of
+    lower_is_better: bool = False
 
 
 def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
@@ -99,7 +101,8 @@ def _bar(
 ) -> tuple[list[Trace], str]:
     """Returns the traces of the bar and its interval, and the text next to it."""
     value, low, high = row[side.value], row[side.low], row[side.high]
-    word, bounds = finding(low, high), numbers.interval(low, high, decimals)
+    word = finding(low, high, lower_is_better=side.lower_is_better)
+    bounds = numbers.interval(low, high, decimals)
     amount = f"{numbers.signed(value, decimals)}{side.unit}"
     hollow = word == "not settled" or not side.judged
     look = {
@@ -124,17 +127,21 @@ def quadrants(
     *,
     judged: bool = True,
     narrow: bool = False,
+    lower_is_better: bool = False,
 ) -> go.Figure:
     """Returns a scatter plot of offline_delta against online_lift, with both intervals of each run as a
     cross.
 
     ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in the
     units of the axis titles. ``judged`` False: all marks are hollow. ``narrow``: the labels fit a phone too;
-    a report, which is not drawn that narrow, has them on one line.
+    a report, which is not drawn that narrow, has them on one line. If less of the online metric is better
+    (``lower_is_better``), the y axis runs downwards, so that better is always above.
     """
     rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
     x = _around_zero([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")])
     y = _around_zero([r[name] for r in rows for name in ("online_low", "online_high", "online_lift")])
+    if lower_is_better:
+        y = y[::-1]
     traces = [zero_line(palette, [0.0, 0.0], y), zero_line(palette, x, [0, 0])]
     for row in rows:
         traces += _cross(row, marks[row["run_id"]], palette, judged=judged)
@@ -211,5 +218,6 @@ def _names(
     offsets = area.place_labels(pixels, texts, obstacles)
     for row, point, text, (across, down) in zip(rows, points, texts, offsets, strict=True):
         colour = marks[row["run_id"]].colour
-        aside = 16.0 if width == NARROW_WIDTH and row["online_lift"] < 0 else -16.0  # away from the zero line
+        is_below = area.down(point[1]) > area.down(0)
+        aside = 16.0 if width == NARROW_WIDTH and is_below else -16.0  # away from the zero line
         yield end_label(palette, text, point, (across, down or aside), colour, bgcolor=CLEAR, standoff=8)

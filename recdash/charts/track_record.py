@@ -42,13 +42,15 @@ def track_record(
 
     Online numbers are in %; offline ones too, except in a record ``in_units``.
 
-    Runs of the test ``test_id`` have their own marks, those of other tests are grey. If the record has a
-    calibration, the figure has its line, and a band for the true lift of a new test.
+    An axis of which less is better runs backwards. Runs of the test ``test_id`` have their own marks, those
+    of other tests are grey. If the record has a calibration, the figure has its line, and a band for the
+    true lift of a new test.
     """
     points = record.shown_points
     x = _around_zero([_ends(point.offline, point.offline_error) for point in points])
     y = _around_zero([_ends(point.online, point.online_error) for point in points])
-    traces = _band(record.calibration, x, palette) if record.calibration else []
+    traces = _band(record.shown_calibration, x, palette) if record.shown_calibration else []
+    x, y = (ends if sign > 0 else ends[::-1] for ends, sign in zip((x, y), record.signs, strict=True))
     traces += [zero_line(palette, x, [0, 0]), zero_line(palette, [0, 0], y)]
     for point in sorted(points, key=lambda point: point.test_id == test_id):  # the current test on top
         traces += _cross(point, record.offline_text(point), _mark(point, test_id, marks), palette)
@@ -111,7 +113,8 @@ def _names(
     obstacles = [*pixels, *(drawn_area.pixel(*end) for end in ends), *drawn_area.along_zero()]
     offsets = drawn_area.place_labels(starts, texts, obstacles)
     for point, text, (across, down) in zip(named, texts, offsets, strict=True):
-        offset = across, down or (-16.0 if point.online > 0 else 16.0)
+        is_above = drawn_area.down(point.online) < drawn_area.down(0)
+        offset = across, down or (-16.0 if is_above else 16.0)
         colour = marks[point.run_id].colour
         where = (point.offline, point.online)
         yield end_label(palette, text, where, offset, colour, bgcolor=CLEAR, standoff=8)

@@ -77,10 +77,10 @@ def _record_lines(record: TrackRecord) -> Iterable[str]:
         yield f"{record.metric} predicted the winner {right} of {n} times ({ends})."
     else:
         yield f"No comparison of {record.metric} is significant both offline and online."
-    if record.calibration is None:
+    line = record.shown_calibration
+    if line is None:
         yield f"No calibration: {record.reason}."
     else:
-        line = record.calibration
         ends = numbers.interval(line.low, line.high, numbers.places([line.low, line.high]))
         yield (
             f"A change of 1 % offline has corresponded to {numbers.three(line.slope)} % online (95 % CI "

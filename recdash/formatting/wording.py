@@ -13,11 +13,11 @@ CORRECTIONS = {"holm": "Holm", "holm in order": "Holm", "bh": "Benjamini–Hochb
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
-def finding(low: float, high: float) -> str:
+def finding(low: float, high: float, *, lower_is_better: bool = False) -> str:
     """Returns *better* or *worse* if the interval excludes zero, else the stored word for inconclusive."""
     if not numbers.excludes_zero(low, high):
         return "not settled"
-    return "better" if low > 0 else "worse"
+    return "better" if (low > 0) != lower_is_better else "worse"
 
 
 def shown(word: str) -> str:

@@ -102,6 +102,7 @@ TIES_WORDING = 11
 - Segments of a single run: the caption asks for a candidate.
 - Decisions: their checklists are not shown.
 - A/B test alone: the headline does not name inconclusive guardrails of what is shipped.
+- Charts of an A/B test: a rise is drawn as better, even of a metric of which less is better.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

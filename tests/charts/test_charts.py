@@ -474,6 +474,25 @@ def test_a_disagreement_stands_in_its_named_corner() -> None:
     assert (corner.x > 0.5, corner.y > 0.5) == (True, False)
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_of_a_metric_of_which_less_is_better_the_axis_runs_downwards(narrow: bool) -> None:
+    """Unsubscribes rose by 64 % and fell by 12 %: up is better, and the numbers are those measured."""
+    rise = SIDES | {"online_lift": 64.0, "online_low": 20.0, "online_high": 120.0}
+    fall = SIDES | {"run_id": "b", "online_lift": -12.0, "online_low": -20.0, "online_high": -5.0}
+    frame = pd.DataFrame([rise, fall])
+    figure = quadrants(
+        frame, looks("a", "b"), LIGHT, "offline", "online", narrow=narrow, lower_is_better=True
+    )
+    assert [trace.y[0] for trace in figure.data if trace.mode == "markers"] == [64.0, -12.0]
+    bottom, top = figure.layout.yaxis.range
+    assert bottom > 64 and top < -12
+    shaded = {(shape.x0 < 0 or shape.x1 < 0, shape.y0 > 0 or shape.y1 > 0) for shape in figure.layout.shapes}
+    assert shaded == {(True, False), (False, True)}, "worse on one side is shaded: left above, right below"
+    side = Side("online_lift", "online_low", "online_high", lower_is_better=True)
+    texts = [label.text for label in bars(frame, looks("a", "b"), LIGHT, side).layout.annotations]
+    assert [text[:4] for text in texts] == ["<b>▼", "<b>▲"]
+
+
 def test_where_nothing_is_judged_marks_are_hollow_and_lifts_have_no_sign() -> None:
     side, frame = Side("online_lift", "online_low", "online_high", judged=False), pd.DataFrame([SIDES])
     figure = bars(frame, looks("a"), LIGHT, side)

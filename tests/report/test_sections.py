@@ -198,6 +198,24 @@ def test_the_heading_without_a_disagreement_names_the_metric_and_others_that_dis
     assert heading("session_watch_time", WORDING) == "ease won offline, lost online"
 
 
+def test_charts_of_a_metric_of_which_less_is_better_say_so_but_not_in_older_reports(
+    space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("recdash.report.sections.online")
+    monkeypatch.setattr(module, "lower_is_better", lambda _row: True)
+
+    def directions(wording: int) -> list[tuple[str, bool, bool]]:
+        document = Reports(space).content(question, ["online"], wording=wording)
+        return [
+            (part.kind, "lower_is_better" in part.data, "(lower is better)" in f"{part.title}{part.data}")
+            for part in section(document, "online").parts
+            if isinstance(part, Figure)
+        ]
+
+    assert directions(WORDING) == [("bars", False, False), ("bars", True, True), ("quadrants", True, True)]
+    assert not any(any(told) for _, *told in directions(TIES_WORDING))
+
+
 def test_a_report_of_an_older_wording_keeps_its_causes(
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:

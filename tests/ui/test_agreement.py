@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,10 @@ from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT
 from recdash.charts.track_record import track_record as drawn
+from recdash.online import OnlineMetric
 from recdash.online.agreement.track_record import Point, track_record
 from recdash.service import Workspace
-from recdash.ui.offline_online.agreement import record_alt, record_words, tidy
+from recdash.ui.offline_online.agreement import record_alt, record_notes, record_words, tidy
 
 open_page = at_once
 
@@ -189,6 +191,19 @@ def test_offline_results_over_a_tiny_baseline_are_shown_as_differences() -> None
     assert list(tidy(record)["offline"]) == [0.134, 0.02]
 
 
+def test_of_a_metric_of_which_less_is_better_the_record_shows_the_measured_lifts() -> None:
+    """Both charts of the page have one sign; better is above."""
+    points = [replace(point(n, f"t{n}", n + 1.0, 2.0 * n + 1), signs=(1, -1)) for n in range(12)]
+    record = track_record("nDCG@10", "refunds", points)
+    figure = drawn(record, "t0", {}, LIGHT, ("offline", "online"))
+    dots = {trace.name: trace.y[0] for trace in figure.data if trace.mode == "markers"}
+    assert (dots["run 0"], dots["run 11"]) == (-1.0, -23.0)
+    bottom, top = figure.layout.yaxis.range
+    assert bottom > top
+    assert "−1.00 % online" in record_alt(record)
+    assert record_notes(record)[0].startswith("1 % offline has meant −")
+
+
 def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey() -> None:
     record = track_record("nDCG@10", "watch", [point(0, "t0"), point(1, "t1", settled=False)])
     figure = drawn(record, "t0", {}, LIGHT, ("offline", "online")).to_dict()
@@ -201,3 +216,29 @@ def test_only_points_settled_on_both_sides_are_filled_and_other_tests_are_grey()
 def test_the_track_record_of_a_guest_is_that_of_one_experiment(of_all: bool, scope: str) -> None:
     record = track_record("nDCG@10", "watch", [point(0, "t0")])
     assert scope in record_words(record, of_all=of_all)
+
+
+def test_a_rise_of_a_metric_of_which_less_is_better_is_worse_everywhere_on_the_page(
+    workspace: Workspace, films: dict[str, str], open_page: Open
+) -> None:
+    refunds = OnlineMetric("refunds", "Refunds", "", "", "value", direction="down")
+    rows = [(variant, "refunds", 10_000, mean, 1.0) for variant, mean in (("control", 10), ("B", 12))]
+    table = pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
+    workspace.online_tests.add(
+        films["films"], "Refunds", {"aggregates": table}, control="control", metrics=[refunds],
+        links={"control": films["third"], "B": films["first"]},
+    )  # fmt: skip
+    app = open_page("offline_online", k="5")
+    text = said(app)
+    assert "first won offline, lost online" in text
+    assert re.search(r"▲\s*▼\s*won offline, lost online", text)
+    assert "Online: Refunds (lower is better)" in text
+    charts = [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+    titles = [chart["layout"]["yaxis"].get("title", {}).get("text", "") for chart in charts]
+    ends = [
+        chart["layout"]["yaxis"]["range"]
+        for chart, title in zip(charts, titles, strict=True)
+        if title == "Online: lift in Refunds, % (lower is better)"
+    ]
+    assert len(ends) == 2
+    assert all(bottom > top for bottom, top in ends)

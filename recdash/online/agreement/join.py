@@ -86,7 +86,7 @@ def _row(
         corner, sentence = "control", f"{run} is the control."
     else:
         low, high = lift[1:]
-        if online.get("direction") == "down":
+        if lower_is_better(online):
             low, high = (None if end is None else -end for end in (high, low))
         corner = quadrant(offline[1], offline[2], low, high)
         results = SideResults(run, corner, offline, lift)
@@ -102,6 +102,11 @@ def _row(
         "quadrant": corner,
         "sentence": sentence,
     }
+
+
+def lower_is_better(row: Mapping[str, Any]) -> bool:
+    """Returns whether less of the online metric is better; ``row`` is one of the A/B test's results."""
+    return row.get("direction") == "down"
 
 
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:

@@ -25,7 +25,8 @@ class Point:
     standard error and the sign set so that more is better. ``calls`` says whether offline predicted the
     winner; None if one of the results is inconclusive. Each result is judged together with the other variants
     of its test. ``difference`` is the offline difference in units of the metric. ``from_zero``: the
-    baseline's value is nearly 0, so that no share of it tells anything.
+    baseline's value is nearly 0, so that no share of it tells anything. ``signs`` are those that were set
+    (offline, online): −1 if less of the metric is better.
     """
 
     experiment: str
@@ -41,6 +42,7 @@ class Point:
     difference: float = 0.0
     difference_error: float = 0.0
     from_zero: bool = False
+    signs: tuple[int, int] = (1, 1)
 
 
 class Called(NamedTuple):
@@ -108,16 +110,39 @@ class TrackRecord:
         return any(point.from_zero for point in self.points)
 
     @property
-    def shown_points(self) -> tuple[Point, ...]:
-        """Returns the points as they are shown, whose ``offline`` is a difference if the record is
-        ``in_units``.
+    def signs(self) -> tuple[int, int]:
+        """Returns the signs of the offline and the online results: −1 if less of the metric is better in all
+        tests, so that the results are shown as they were measured.
         """
-        if not self.in_units:
-            return self.points
-        return tuple(
-            replace(point, offline=point.difference, offline_error=point.difference_error)
-            for point in self.points
+        offline, online = (
+            -1 if self.points and all(point.signs[side] < 0 for point in self.points) else 1
+            for side in (0, 1)
         )
+        return offline, online
+
+    @property
+    def shown_points(self) -> tuple[Point, ...]:
+        """Returns the points as they are shown: with the sign that was measured, and with a difference as
+        ``offline`` if the record is ``in_units``.
+        """
+        points = self.points
+        if self.in_units:
+            points = tuple(
+                replace(point, offline=point.difference, offline_error=point.difference_error)
+                for point in points
+            )
+        offline, online = self.signs
+        return tuple(
+            replace(point, offline=offline * point.offline, online=online * point.online) for point in points
+        )
+
+    @property
+    def shown_calibration(self) -> Calibration | None:
+        """Returns the line through the shown points; None without one."""
+        line, (offline, online) = self.calibration, self.signs
+        if line is None or offline == online:
+            return line
+        return replace(line, slope=-line.slope, low=-line.high, high=-line.low)
 
     def offline_text(self, point: Point) -> str:
         """Returns the offline result of a shown point, in % or as a difference."""

@@ -129,7 +129,10 @@ def _bars(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     rows = _in_percent(data["rows"], names) if data["lifts"] else _frame(data["rows"])
     sign = sign_of if "open" in data else former_sign
     unit = " %" if data["lifts"] else ""
-    side = Side(names[0], names[1], names[2], unit=unit, judged=data["judged"], sign=sign)
+    lower = data.get("lower_is_better", False)
+    side = Side(
+        names[0], names[1], names[2], unit=unit, judged=data["judged"], sign=sign, lower_is_better=lower
+    )
     # Charts are measured for the font of the dashboard; fonts of readers may be wider.
     return bars(rows, marks, palette, side).update_layout(margin_l=BAR_NAMES)
 
@@ -138,7 +141,8 @@ def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
     from recdash.charts.offline_online import quadrants
 
     rows = _in_percent(data["rows"], ["online_lift", "online_low", "online_high"])
-    return quadrants(rows, marks, palette, *data["titles"], judged=data["judged"])
+    judged, lower = data["judged"], data.get("lower_is_better", False)
+    return quadrants(rows, marks, palette, *data["titles"], judged=judged, lower_is_better=lower)
 
 
 def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:

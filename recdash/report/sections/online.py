@@ -38,6 +38,7 @@ from recdash.online.agreement.join import (
     SRM_BLOCKS,
     SideResults,
     judged_by,
+    lower_is_better,
     offline_intervals,
     split_counts,
     split_is_broken,
@@ -49,6 +50,7 @@ from recdash.report.document import (
     AGREEMENT_WORDING,
     RISKS_WORDING,
     THRESHOLD_WORDING,
+    TIES_WORDING,
     Figure,
     Paragraph,
     Part,
@@ -63,6 +65,8 @@ SIDES = ("offline_delta", "offline_low", "offline_high")
 LIFTS = ("online_lift", "online_low", "online_high")
 NOT_JUDGED = "not judged (SRM)"
 OFFLINE_APART = "Offline numbers of this section have the experiment's relevance threshold."
+DIRECTION = " (lower is better)"
+"""Follows the axis title of a metric of which less is better."""
 QUADRANTS = "Offline change against online lift, 95 % CIs. Hollow: inconclusive."
 
 
@@ -80,6 +84,11 @@ class OfflineOnlineResults(NamedTuple):
     @property
     def is_judged(self) -> bool:
         return not split_is_broken(self.test.notices)
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Returns whether less of the online metric is better."""
+        return any(lower_is_better(row) for row in records(self.results) if row["metric"] == self.metric)
 
 
 def offline_online_results(context: ReportContext) -> OfflineOnlineResults | None:
@@ -147,7 +156,8 @@ def _sentences(context: ReportContext, sides: OfflineOnlineResults) -> list[str]
 
 def _figures(context: ReportContext, sides: OfflineOnlineResults) -> list[Part]:
     table, base = _table(context, sides), _base(context, sides.test)
-    heading = f"Online: {sides.title}, lift over {base}, %"
+    direction = DIRECTION if _falls_are_better(context, sides) else ""
+    heading = f"Online: {sides.title}, lift over {base}, %{direction}"
     lifts = _side(context, sides, heading, LIFTS, lifted=True)
     scatter = quadrants(context, sides)
     if scatter is None:
@@ -187,9 +197,18 @@ def _side(
     table = Table(heading, columns, lines)
     alt = f"{heading}. {listed(values_in_words)}."
     data = {"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": sides.is_judged}
+    if lifted and _falls_are_better(context, sides):
+        data["lower_is_better"] = True
     if context.tells_equal_users:
         data["open"] = OPEN
     return Figure("bars", heading, "95 % CIs", alt, data, table, wide=False)
+
+
+def _falls_are_better(context: ReportContext, sides: OfflineOnlineResults) -> bool:
+    """Returns whether the charts say that less of the online metric is better; False in a report of
+    ``TIES_WORDING`` and older.
+    """
+    return context.wording > TIES_WORDING and sides.lower_is_better
 
 
 def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None) -> Figure | None:
@@ -204,9 +223,13 @@ def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None)
         f"{context.short_names[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}"
         for row in records(rows)
     ]
-    titles = axis_titles(context.query.where, _base(context, sides.test), sides.title)
+    falls = _falls_are_better(context, sides)
+    base = _base(context, sides.test)
+    titles = axis_titles(context.query.where, base, sides.title, lower_is_better=falls)
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
+    if falls:
+        data["lower_is_better"] = True
     heading = _disagreements(context, sides)
     table = _table(context, sides)
     return Figure("quadrants", heading, QUADRANTS, f"{listed(outcomes)}.", data, table)
@@ -229,9 +252,10 @@ def _disagreements(context: ReportContext, sides: OfflineOnlineResults) -> str:
     return f"No significant disagreement in {small(sides.title)}{but}"
 
 
-def axis_titles(where: str, base: str, online_title: str) -> list[str]:
+def axis_titles(where: str, base: str, online_title: str, *, lower_is_better: bool) -> list[str]:
     """Returns the titles of the x axis and the y axis of the scatter chart."""
-    return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %"]
+    direction = DIRECTION if lower_is_better else ""
+    return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %{direction}"]
 
 
 def _table(context: ReportContext, sides: OfflineOnlineResults) -> Table:

@@ -10,7 +10,7 @@ from recdash.domain.records import OnlineTest
 from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import naming
 from recdash.online.agreement.agreement import DifferenceInterval
-from recdash.online.agreement.join import judged_by, split_is_broken
+from recdash.online.agreement.join import judged_by, lower_is_better, split_is_broken
 
 BROKEN = "the split of users between the variants is broken (sample ratio mismatch)"
 Row = Mapping[str, Any]
@@ -37,7 +37,7 @@ class OfflineOnlineResult:
     @property
     def sign(self) -> int:
         """Returns −1 if less of the online metric is better, else 1."""
-        return -1 if next(iter(self.rows.values())).get("direction") == "down" else 1
+        return -1 if lower_is_better(next(iter(self.rows.values()))) else 1
 
     @property
     def broken(self) -> str:

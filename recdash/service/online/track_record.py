@@ -117,4 +117,5 @@ def _point(experiment: str, sides: OfflineOnlineResult, variant: str, pair: Pair
         difference=sign * pair.paired.mean,
         difference_error=pair.paired.error,
         from_zero=is_from_zero(pair),
+        signs=(sign, sides.sign),
     )

@@ -16,7 +16,7 @@ from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.join import split_is_broken
+from recdash.online.agreement.join import lower_is_better, split_is_broken
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -61,6 +61,13 @@ class OfflineOnline:
         None has for a metric without a value per user, and if the runs share no user.
         """
         return any(is_number(row["offline_delta"]) for row in records(self.rows))
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Returns whether less of the online metric is better."""
+        return any(
+            lower_is_better(row) for row in records(self.results) if row["metric"] == self.online_metric
+        )
 
     @property
     def online_title(self) -> str:

@@ -13,6 +13,7 @@ from recdash.formatting.tables import number_columns, text_columns
 from recdash.formatting.wording import CORRECTIONS, capital, many
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
+from recdash.report.sections.online import DIRECTION
 from recdash.ui.app import answers, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -91,9 +92,11 @@ def sections(view: View, sides: OfflineOnline) -> None:
         widgets.section(record_heading(record), record_words(record, of_all=not state.person().is_guest))
         if record.points:
             unit = "" if record.in_units else ", %"
+            change = "difference" if record.in_units else "change"
+            offline, online = (DIRECTION if sign < 0 else "" for sign in record.signs)
             titles = (
-                f"Offline: {'difference' if record.in_units else 'change'} in {record.metric}{unit}",
-                f"Online: lift in {sides.online_title}, %",
+                f"Offline: {change} in {record.metric}{unit}{offline}",
+                f"Online: lift in {sides.online_title}, %{online}",
             )
             chart = track_record(record, sides.test.id, sides.marks, theme.palette(), titles)
             widgets.chart(chart, "track-record", record_alt(record), narrowest=0)
@@ -173,7 +176,7 @@ def record_words(record: TrackRecord, *, of_all: bool) -> str:
 
 def record_notes(record: TrackRecord) -> list[str]:
     """Returns notes on the line, or why there is none, and on which tests have no point."""
-    line = record.calibration
+    line = record.shown_calibration
     if line is None:
         lines = [f"No line: {record.reason}."]
     else:

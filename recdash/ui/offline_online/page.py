@@ -32,10 +32,11 @@ from recdash.online.agreement.join import (
     SPLIT_BROKEN,
     SRM_BLOCKS,
     judged_by,
+    lower_is_better,
     offline_intervals,
     split_counts,
 )
-from recdash.report.sections.online import NOT_JUDGED, lift_row
+from recdash.report.sections.online import DIRECTION, NOT_JUDGED, lift_row
 from recdash.ui.app import links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -116,7 +117,8 @@ def offline_title(sides: OfflineOnline) -> tuple[str, str]:
 
 
 def online_title(sides: OfflineOnline) -> tuple[str, str]:
-    return f"Online: {sides.online_title}", f"Lift over {sides.base}, %, 95 % CI, {_users(sides)}"
+    direction = DIRECTION if sides.lower_is_better else ""
+    return f"Online: {sides.online_title}{direction}", f"Lift over {sides.base}, %, 95 % CI, {_users(sides)}"
 
 
 def _users(sides: OfflineOnline) -> str:
@@ -137,7 +139,7 @@ def offline_values(sides: OfflineOnline) -> None:
 
 
 def online_side(sides: OfflineOnline) -> Side:
-    return replace(ONLINE, judged=not sides.broken_split)
+    return replace(ONLINE, judged=not sides.broken_split, lower_is_better=sides.lower_is_better)
 
 
 def scatter_title(sides: OfflineOnline) -> tuple[str, str]:
@@ -153,7 +155,7 @@ def reading(view: View, sides: OfflineOnline) -> None:
     rows: list[list[Cell]] = []
     for row in records(sides.rows):
         offline = _sign(row["offline_low"], row["offline_high"])
-        online = _sign(row["online_low"], row["online_high"])
+        online = _sign(row["online_low"], row["online_high"], lower_is_better=sides.lower_is_better)
         judged = tables.muted(numbers.NONE) if sides.broken_split else online
         rows.append([RunName(row["run_id"]), offline, judged, in_words(row["quadrant"])])
     widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
@@ -165,9 +167,9 @@ def reading(view: View, sides: OfflineOnline) -> None:
         widgets.note(ways)
 
 
-def _sign(low: float, high: float) -> Word:
+def _sign(low: float, high: float, *, lower_is_better: bool = False) -> Word:
     """Returns the sign of an interval's finding alone, for a narrow column."""
-    return replace(tables.finding(by_interval(low, high)), word="")
+    return replace(tables.finding(by_interval(low, high, lower_is_better=lower_is_better)), word="")
 
 
 def untested(view: View, test: OnlineTest) -> str:
@@ -211,7 +213,8 @@ def _result_row(sides: OfflineOnline, row: Row) -> list[Cell]:
     title, variant, *values, word, n_users = lift_row(row, judged=not sides.broken_split)
     low, high = judged_by(row)
     if is_number(low) and is_number(high) and not (row["word"] or row["is_control"] or sides.broken_split):
-        word = tables.finding(by_interval(low, high))  # an older release stored no findings
+        lower = lower_is_better(row)
+        word = tables.finding(by_interval(low, high, lower_is_better=lower))  # an older release stored none
     if row["is_control"]:  # it has no lift over itself
         values[1:] = ["", ""]
     run = RunName(row["run_id"]) if row["run_id"] in sides.marks else Number(None, why="not linked to a run")
