@@ -38,7 +38,7 @@ def agree(experiment: str, test: str | None, metric: str, online: str | None, fo
     online = online or chosen.primary_metric
     agreement = workspace.agreement.of(chosen.id, label, k, online)
     best = workspace.agreement.best_metric(chosen.id, online)
-    record = workspace.track_records.of(label, k, online)
+    record = workspace.track_records.of(label, k, online, chosen.id)
     if form == "json":
         further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}
         facts = {"test": chosen.name, **agreement.as_dict(), **further}

@@ -17,7 +17,7 @@ from recdash.comparison.wording import MANY, Piece, RichText, lift_name, n_teste
 from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import CORRECTIONS, listed
+from recdash.formatting.wording import CORRECTIONS, adjusted, listed
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats import Finding
 
@@ -360,7 +360,8 @@ def relation(case: CandidateCase) -> str:
 def online_words(lift: OnlineLift) -> str:
     """Returns a lift in words, such as ``session watch time rose by 5.1 % in the A/B test``."""
     verb = "rose" if lift.change > 0 else "fell"
-    return f"{lift_name(lift)} {verb} by {two(100 * abs(lift.change))} % in the A/B test"
+    beside = f" ({adjusted(lift.plain)})" if lift.plain is not None else ""
+    return f"{lift_name(lift)} {verb} by {two(100 * abs(lift.change))} % in the A/B test{beside}"
 
 
 def interval_of(lift: OnlineLift) -> str:
@@ -383,10 +384,11 @@ def against_online(lift: OnlineLift, which: str = "") -> RichText:
     verb = "raised" if lift.change > 0 else "cut"
     amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
     limit = f", which exceeds its {100 * lift.margin:.3g} % margin" if lift.margin else ""
+    beside = f" ({adjusted(lift.plain)})" if lift.plain is not None else ""
     return (
         Piece(f"{verb} "),
         Piece(amount, "offline-online", metric_of(lift)),
-        Piece(f" in the A/B test{which}{limit}"),
+        Piece(f" in the A/B test{which}{beside}{limit}"),
     )
 
 

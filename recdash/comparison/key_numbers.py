@@ -13,7 +13,7 @@ from recdash.comparison.wording import n_tested, short_interval, user_split
 from recdash.domain.kinds import Users
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import adjusted, shown
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at
 
@@ -133,8 +133,9 @@ def _of_lift(lift: OnlineLift, lift_level: str, *, former: bool) -> KeyNumber:
         ends = numbers.interval(low, high, numbers.places([low, high]), " %")
     corrected = ", Holm-corrected" if lift.is_corrected else ""
     is_known = isfinite(low) and isfinite(high)
+    beside = f"; {adjusted(lift.plain)}" if lift.plain is not None else ""
     note = f"{lift_level} {ends}{corrected}" if is_known else "no valid interval before the planned end"
-    return KeyNumber(f"{lift.title}, A/B test", amount, word, note)
+    return KeyNumber(f"{lift.title}, A/B test", amount, word, f"{note}{beside}")
 
 
 def _of_users(pair: Pair) -> KeyNumber:

@@ -15,7 +15,9 @@ from recdash.comparison.source import Source
 from recdash.domain.hits import IdOverlap
 from recdash.domain.results import UserValues
 from recdash.errors import InputError, Problem, UnknownName
+from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
+from recdash.formatting.wording import shown
 from recdash.metrics import Spec, define
 from recdash.stats import bootstrap, corrected, differences, grouped, permutation, wilcoxon
 
@@ -25,12 +27,22 @@ if TYPE_CHECKING:
 FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compared:
     """Runs compared by one metric at one k, with the recommendation that follows."""
 
     source: Source
     verdict: Recommendation
+
+    def __repr__(self) -> str:
+        """Returns the recommendation, and a line for each difference from the baseline, as text."""
+        names, metric = self.comparison.names, self.comparison.query.where
+        lines = [
+            f"{names[pair.candidate]}: {metric} {numbers.change(pair.paired.mean)} vs "
+            f"{names[pair.baseline]}, {shown(pair.judged.word)}, n = {numbers.count(pair.paired.n)}"
+            for pair in self.comparison.against
+        ]
+        return "\n".join([self.verdict.headline, *lines, "All numbers: .table(), .as_dict()"])
 
     @property
     def comparison(self) -> Comparison:

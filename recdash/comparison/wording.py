@@ -15,7 +15,17 @@ from recdash.comparison.query import Terms
 from recdash.comparison.verdict_state import State
 from recdash.domain.results import OnlineLift
 from recdash.formatting import numbers
-from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, lowered, many, plural, small
+from recdash.formatting.wording import (
+    CORRECTIONS,
+    adjusted,
+    capital,
+    count_range,
+    listed,
+    lowered,
+    many,
+    plural,
+    small,
+)
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats.replicates import ReplicateDifference
 from recdash.stats.sparse import StudentT, Unknown
@@ -373,7 +383,8 @@ def _lift_text(lift: OnlineLift) -> str:
     percents = [100 * share for share in (lift.change, *lift.interval)]
     digits = numbers.places(percents)
     interval_text = numbers.interval(percents[1], percents[2], digits, " %")
-    return f"{lift_name(lift)} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text})"
+    beside = f"; {adjusted(lift.plain)}" if lift.plain is not None else ""
+    return f"{lift_name(lift)} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text}{beside})"
 
 
 def _rails(evidence: VerdictEvidence) -> list[RichText]:

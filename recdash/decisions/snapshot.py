@@ -262,7 +262,8 @@ class Lift:
     ``lift`` is a share of control's value. ``low`` and ``high`` are the ends of its interval, corrected over
     the goals, which decides the finding ``word``. ``n`` is the number of users; ``numerator`` and
     ``denominator`` are sums over them. Numbers that could not be computed are None. ``is_always_valid`` is
-    True if the always-valid interval confirms the finding; False in snapshots of older releases.
+    True if the always-valid interval confirms the finding; False in snapshots of older releases. ``plain`` is
+    the lift without CUPED; None if ``lift`` is not adjusted, and in snapshots of older releases.
     """
 
     metric: str
@@ -285,6 +286,7 @@ class Lift:
     word: str
     note: str = ""
     is_always_valid: bool = False
+    plain: float | None = None
 
     @property
     def gained(self) -> float | None:

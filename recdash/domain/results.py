@@ -94,6 +94,7 @@ class OnlineLift:
     ``is_corrected``: the interval is Holm-corrected together with those of other goals or variants.
     ``control`` is the name of the run that control served, ``control_run`` its id; empty if unknown.
     ``is_reversed``: control served the run itself, and ``control`` is the run that the variant served.
+    ``plain`` is the change without CUPED, below 0 if the metric fell; None if the lift is not adjusted.
     """
 
     test: str
@@ -110,6 +111,7 @@ class OnlineLift:
     control: str = field(default="", compare=False)
     control_run: str = field(default="", compare=False)
     is_reversed: bool = field(default=False, compare=False)
+    plain: float | None = field(default=None, compare=False)
 
     @property
     def change(self) -> float:
@@ -129,7 +131,10 @@ class OnlineLift:
         if min(1 + end for end in self.interval) <= 0:
             return None
         lift, low, high = (-end / (1 + sign * end) for end in (self.lift, self.high, self.low))
-        return replace(self, lift=lift, low=low, high=high, control=name, control_run=run, is_reversed=True)
+        plain = None if self.plain is None or self.plain <= -1 else -self.plain / (1 + self.plain)
+        return replace(
+            self, lift=lift, low=low, high=high, control=name, control_run=run, is_reversed=True, plain=plain
+        )
 
     @property
     def is_goal(self) -> bool:

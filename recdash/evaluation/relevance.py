@@ -9,7 +9,9 @@ judged documents (0 to 3).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +76,15 @@ def every_row_notice(truth: Truth) -> list[Problem]:
     finding = f"every row counts; the page Add data suggests from {least} up (values {suggestion.scale})"
     fix = f"For the same numbers set relevance_threshold={least}, or --relevance-threshold {least}."
     return [Problem(EVERY_ROW_RELEVANT, "relevance", finding, fix)]
+
+
+def notices_of(settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yields the notices in an experiment's settings, without the advice for the set-up, which not every way
+    of adding stores.
+    """
+    for notice in settings.get("notices", ()):
+        if notice["code"] != EVERY_ROW_RELEVANT:
+            yield Problem(**notice)
 
 
 def _are_counts(grades: Numbers, rows: Ints) -> bool:

@@ -25,6 +25,11 @@ def shown(word: str) -> str:
     return "inconclusive" if word == "not settled" else word
 
 
+def adjusted(plain: float | None) -> str:
+    """Returns that CUPED adjusted a lift, with the unadjusted lift ``plain``, a share; empty for None."""
+    return "" if plain is None else f"CUPED-adjusted, {numbers.change(100 * plain, ' %')} unadjusted"
+
+
 def tone(word: str) -> str:
     """Returns the CSS class for the colour of a finding."""
     return _TONES.get(word, "same")

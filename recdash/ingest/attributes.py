@@ -37,6 +37,13 @@ PER_USER = "_per_user"
 """What a column of such a name is called besides in a table with a row per user, which has no sessions."""
 
 
+def without_counts_before_test(columns: Sequence[str]) -> list[str]:
+    """Returns the columns without those that count before the test what another counts in it: without
+    ``pre_orders`` beside ``orders``.
+    """
+    return [column for column in columns if not (column[:4] == "pre_" and column[4:] in columns)]
+
+
 def numbers_if_all(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Returns a text column as numbers if all values are numeric, else unchanged.
 

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from recdash.domain.kinds import Ints, TableKind
+from recdash.ingest.attributes import without_counts_before_test
 from recdash.ingest.cells import holding
 from recdash.ingest.column_inference import HELD_OUT, PREDICTED, is_distance
 from recdash.ingest.columns import (
@@ -257,7 +258,8 @@ def _with_variant(facts: FileFacts, variant: str) -> SortedFile:
         reason = f"'{variant}' may hold variants, or an attribute of users."
         return SortedFile("sessions", "unsure", (reason,), ("users", "exposures"), mapping)
     if numbers:
-        reason_of_numbers = f"Its numbers are counted per row: {', '.join(numbers[:4])}."
+        counted = without_counts_before_test(numbers)
+        reason_of_numbers = f"Its numbers are counted per row: {', '.join(counted[:4])}."
         return SortedFile("sessions", "likely", (reason, reason_of_numbers), ("exposures",), mapping)
     reasons = (reason, "It says who saw which variant.")
     return SortedFile("exposures", "likely", reasons, ("sessions", "users"), mapping)

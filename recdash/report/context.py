@@ -142,7 +142,14 @@ class ReportContext:
     @cached_property
     def source(self) -> Source:
         scope = self.verdict_query.scope
-        return self.workspace.comparisons.source(self.experiment.id, scope, with_tests=self.has_tests)
+        return self.workspace.comparisons.source(
+            self.experiment.id, scope, with_tests=self.has_tests, tells_adjusted=self.tells_adjusted
+        )
+
+    @property
+    def tells_adjusted(self) -> bool:
+        """Returns whether lifts that CUPED adjusted say so; not in reports of ``TIES_WORDING`` and older."""
+        return self.wording > TIES_WORDING
 
     @property
     def has_tests(self) -> bool:

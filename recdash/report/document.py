@@ -102,6 +102,9 @@ TIES_WORDING = 11
 - Segments of a single run: the caption asks for a candidate.
 - Decisions: their checklists are not shown.
 - A/B test alone: the headline does not name inconclusive guardrails of what is shipped.
+- A/B test: a run that is inconclusive is called undecided, and the heading names first the metric without a
+  disagreement.
+- Lifts: those that CUPED adjusted do not say so.
 - Charts of an A/B test: a rise is drawn as better, even of a metric of which less is better.
 """
 

@@ -485,7 +485,8 @@ def test_of_a_metric_of_which_less_is_better_the_axis_runs_downwards(narrow: boo
     )
     assert [trace.y[0] for trace in figure.data if trace.mode == "markers"] == [64.0, -12.0]
     bottom, top = figure.layout.yaxis.range
-    assert bottom > 64 and top < -12
+    assert bottom > 64
+    assert top < -12
     shaded = {(shape.x0 < 0 or shape.x1 < 0, shape.y0 > 0 or shape.y1 > 0) for shape in figure.layout.shapes}
     assert shaded == {(True, False), (False, True)}, "worse on one side is shaded: left above, right below"
     side = Side("online_lift", "online_low", "online_high", lower_is_better=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.key_numbers import SIGNIFICANT, _sign_test, key_numbers, whose_numbers
 from recdash.comparison.query import Terms
 from recdash.comparison.recommendation import recommend
+from recdash.comparison.result import compared
 from recdash.comparison.wording import plain, tiles_note, user_split
 from recdash.domain.results import OnlineLift, Scope
 from recdash.report.sections.first_lead import first_lead
@@ -46,6 +48,32 @@ def test_each_interval_says_its_level_and_correction(is_corrected: bool, correct
     assert offline.note.startswith("90 % CI +")
     assert offline.note.endswith(" %, Benjamini–Hochberg-corrected")
     assert online.note == f"95 % CI +2.00 to +8.00 %{corrected}"
+
+
+def test_a_lift_that_cuped_adjusted_says_so_with_the_plain_one_beside() -> None:
+    lift = OnlineLift("March", "Watch time", 0.1525, 0.02, 0.28, plain=0.124)
+    source = Table({"Popular": BASE, "ALS": CLEAR}, tests=[lift])
+    today = recommend(source, compare(source, ComparisonQuery(("ALS",), "Popular", "ndcg", 10)))
+    beside = "CUPED-adjusted, +12.4 % unadjusted"
+    assert key_numbers(today.evidence)[1].note == f"95 % CI +2.0 to +28.0 %; {beside}"
+    told = "".join(piece.text for sentence in today.why for piece in sentence)
+    assert f"watch time rose by 15 % in the A/B test ({beside})" in told
+
+
+def test_a_printed_comparison_is_the_recommendation_and_a_line_for_each_difference() -> None:
+    source = Table({"Popular": BASE, "ALS": CLEAR, "BPR": LOSS})
+    text = str(compared(source, ComparisonQuery(("ALS", "BPR"), "Popular", "ndcg", 10)))
+    head, als, bpr, more = text.splitlines()
+    assert head.startswith("Ship ALS")
+    assert re.fullmatch(r"ALS: nDCG@10 \+[\d.]+ vs Popular, better, n = \d+", als)
+    assert re.fullmatch(r"BPR: nDCG@10 −[\d.]+ vs Popular, worse, n = \d+", bpr)
+    assert more.startswith("All numbers: .table()")
+
+
+def test_the_plain_lift_is_turned_with_the_lift() -> None:
+    turned = OnlineLift("March", "Watch time", 0.2, 0.1, 0.3, plain=0.25).reversed("r", "ALS")
+    assert turned is not None
+    assert turned.plain == pytest.approx(-0.2)
 
 
 @pytest.mark.parametrize(

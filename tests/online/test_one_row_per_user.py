@@ -103,6 +103,15 @@ def test_a_number_of_the_time_before_the_test_adjusts_the_lift_and_is_no_metric(
     assert own.narrower > 0.5
 
 
+def test_printed_results_are_a_line_for_each_metric_and_variant() -> None:
+    results = results_of(shop(refunds=0.0))
+    head, *lines, more = str(results).splitlines()
+    assert (head, more) == (f"Lifts over {results.control}:", "All numbers: .table()")
+    assert len(lines) == sum(not row.is_control for row in results.rows)
+    assert lines[0].startswith("Bought, ")
+    assert "(95 % CI " in lines[0]
+
+
 def test_names_that_identify_or_date_something_are_no_metrics() -> None:
     table = shop(order_id=range(N), zip_code=12_345, signup_year=2020, refunds=0.0)
     table.loc[:100, "refunds"] = 2.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from importlib import import_module
 from math import log2
@@ -11,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, SPREAD, TRUTH, asked, copied, films, opened, rated_films
+from report_tables import CANDIDATES, SPREAD, TRUTH, asked, copied, films, opened, rated_films, with_runs
 
 from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
@@ -20,6 +21,7 @@ from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import (
     RISKS_WORDING,
     THRESHOLD_WORDING,
+    TIES_WORDING,
     WORDING,
     Document,
     Figure,
@@ -192,7 +194,7 @@ def test_the_heading_without_a_disagreement_names_the_metric_and_others_that_dis
         return next(figure.title for figure in figures if figure.kind == "quadrants")
 
     assert heading("engagement_rate", WORDING) == (
-        "No significant disagreement in engagement rate, but in session watch time"
+        "Offline and online disagree significantly in session watch time, not in engagement rate"
     )
     assert heading("engagement_rate", RISKS_WORDING) == "No significant disagreement"
     assert heading("session_watch_time", WORDING) == "ease won offline, lost online"
@@ -214,6 +216,32 @@ def test_charts_of_a_metric_of_which_less_is_better_say_so_but_not_in_older_repo
 
     assert directions(WORDING) == [("bars", False, False), ("bars", True, True), ("quadrants", True, True)]
     assert not any(any(told) for _, *told in directions(TIES_WORDING))
+
+
+def test_lifts_that_cuped_adjusted_say_so_but_not_in_older_reports(tmp_path: Path) -> None:
+    """Revenue is that of the time before plus what the variant earns."""
+    space = opened(tmp_path)
+    made = with_runs(space, CANDIDATES)
+    ids = {run.name: run.id for run in space.runs.all(made)}
+    rows = [
+        (f"{variant}-{user}", variant, 4 + user % 10 + user % 2 + earned, 4 + user % 10)
+        for variant, earned in (("A", 0), ("B", 1))
+        for user in range(200)
+    ]
+    users = pd.DataFrame(rows, columns=["unit_id", "variant", "revenue", "pre_revenue"])
+    links = {"A": ids["popular"], "B": ids["als"]}
+    space.online_tests.add(made, "March", {"sessions": users}, control="A", links=links)
+    question = Reports(space).question(made, space.queries.of(made, metric="ndcg", k=3))
+
+    def told(wording: int) -> str:
+        document = Reports(space).content(question, ["online"], wording=wording)
+        return f"{document.lead}{told_online(document)}"
+
+    today = told(WORDING)
+    assert "in the A/B test (CUPED-adjusted, +" in today
+    assert re.search(r"unadjusted lift in brackets: revenue B \+[\d.]+ % \(\+[\d.]+ %\)", today)
+    assert re.search(r"95 % CI [^;]*; CUPED-adjusted, \+[\d.]+ % unadjusted", today)
+    assert "djusted" not in told(TIES_WORDING)
 
 
 def test_a_report_of_an_older_wording_keeps_its_causes(

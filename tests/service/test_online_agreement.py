@@ -206,6 +206,24 @@ def test_of_an_online_metric_of_which_less_is_better_the_lowest_wins(
     assert record.called[:2] == (2, 2)
 
 
+def test_a_test_in_two_experiments_counts_once_in_the_track_record(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    means = {"control": 10.0, "B": 11.0, "C": 12.0}
+    first = ab_test(workspace, films["films"], means, links_of(films))
+    again = workspace.experiments.create("more films", TRUTH, depth=5).id
+    runs = {
+        name: workspace.runs.add(again, table, name=name, accept_unknown_ids=True)[0].run.id
+        for name, table in RUNS.items()
+    }
+    own = ab_test(workspace, again, means, links_of(runs), "Summer")
+    for test, kept, other in ((own, "Summer in more films", "Spring"), (first, "Spring in films", "Summer")):
+        record = workspace.track_records.of("ndcg", 5, WATCH, test)
+        assert record.n_tests == 1
+        assert record.called[:2] == (2, 2)
+        assert record.left_out == ((other, f"it has the data of {kept}, which counts already"),)
+
+
 def test_of_an_offline_metric_of_which_less_is_better_signs_are_turned() -> None:
     assert (sign_of("rmse"), sign_of("ndcg")) == (-1, 1)
     assert oriented(DifferenceInterval(1.0, 2.0), -1) == DifferenceInterval(-2.0, -1.0)

@@ -14,6 +14,7 @@ from app_pages import Open, at_once, link, markup, passed, press, said, warned
 from decision_worlds import films, home_page
 from streamlit.testing.v1 import AppTest
 
+from recdash.decisions.snapshot import Difference, Guardrail
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.service import Workspace, context
@@ -22,7 +23,7 @@ from recdash.service.decisions.journal import MOST_AUTHOR
 from recdash.ui.app import current_user
 from recdash.ui.components.decision_links import excerpt
 from recdash.ui.components.online_tests import SHARE
-from recdash.ui.decisions.tiles import online_value
+from recdash.ui.decisions.tiles import interval_of, online_value, tiles
 from recdash.ui.decisions.wording import LONG, prose
 
 open_page = at_once
@@ -353,6 +354,43 @@ def test_an_empty_box_is_named_in_the_error(shown: Open, ids: Ids, workspace: Wo
 def test_a_tile_says_the_unit_once(unit: str, title: str, value: float | None, text: str) -> None:
     lift: Any = SimpleNamespace(unit=unit, title=title)
     assert online_value(lift, value) == text
+
+
+def difference(value: float, low: float, high: float, word: str, part: str = "") -> Difference:
+    """From a baseline of 0.0388."""
+    return Difference(
+        "pop", "als", "ndcg", "nDCG@10", 0.0388, value, value - 0.0388, low, high, 0.01, 0.01, 232, 0, 0, 232,
+        0.0, word, part,
+    )  # fmt: skip
+
+
+NEW_USERS = difference(0.0, -0.0652, -0.0144, "worse", "users new to the service (232)")
+
+
+def test_the_interval_of_a_tile_is_not_below_the_largest_possible_loss() -> None:
+    assert interval_of(NEW_USERS) == (-0.0388, -0.0144)
+    assert interval_of(replace(NEW_USERS, metric="r2")) == (-0.0652, -0.0144)
+
+
+def test_what_speaks_against_a_candidate_keeps_its_tile_beside_an_ab_test() -> None:
+    goals = [
+        SimpleNamespace(
+            title=title, unit="", value=1.2, lift=0.1, low=low, high=0.3, n=9, word=word, note="", plain=plain
+        )
+        for title, low, word, plain in (
+            ("Orders", 0.05, "better", 0.08),
+            ("Saves", -0.1, "not settled", None),
+        )
+    ]
+    rail = Guardrail("coverage", "Coverage@10", 0.5, 0.52, 0.04, 0.1, False, None, None, "not asked for")
+    offline: Any = SimpleNamespace(
+        own=difference(0.05, 0.005, 0.02, "better"), metrics=(), guardrails=(rail,), slices=(NEW_USERS,)
+    )
+    shown = tiles(offline, [SimpleNamespace(of_role=lambda _role: goals)])  # type: ignore[list-item]
+    titles = ["nDCG@10", "nDCG@10, users new to the service", "Online: orders", "Online: saves"]
+    assert [tile.title for tile in shown] == titles
+    assert shown[1].note == "95 % CI −100.0 to −37.1 %, n = 232"
+    assert shown[2].note.endswith("; CUPED-adjusted, +8.00 % unadjusted")
 
 
 @pytest.mark.parametrize(

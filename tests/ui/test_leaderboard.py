@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from app_pages import Open, lists, said, store
+from app_pages import Open, lists, markup, said, store
 
 from recdash.comparison import ComparisonQuery, Terms
 from recdash.service import Workspace
@@ -54,6 +55,14 @@ def test_runs_are_in_the_order_of_the_metric_whatever_the_order_of_the_link(
     text = said(open_page("precision_recall", m="recall", k="1", **link))
     table = text[text.index("At k = 1") :]
     assert table.index("bpr") < table.index("als") < table.index("twin")
+
+
+def test_the_interval_of_a_difference_names_its_test(runs: dict[str, str], open_page: Open) -> None:
+    link = {"e": runs["films"], "b": runs["bpr"], "m": "recall", "k": "1"}
+    page = markup(open_page("leaderboard", **link))
+    assert re.search(
+        r'title="McNemar[^"]*s exact test: p = 0.021, uncorrected. Paired t-test: p = 0.0\d+"', page
+    )
 
 
 def test_the_buttons_of_the_decision_have_short_names(workspace: Workspace, open_page: Open) -> None:

@@ -68,6 +68,14 @@ def own_films(workspace: Workspace) -> dict[str, str]:
         ("runs", "what was uploaded"),
     ],
 )
+def test_pairs_in_both_train_and_test_set_are_noted_with_the_recommendation(
+    workspace: Workspace, open_page: Open
+) -> None:
+    store(workspace, {"third": lists(3), "first": lists(1)}, train=TRUTH)
+    text = said(open_page("overview", k="5"))
+    assert "(user, item) pairs are in both train and truth" in text
+
+
 def test_an_empty_store_says_what_the_tab_will_show(open_page: Open, page: str, shows: str) -> None:
     app = open_page(page)
     assert "No data yet" in said(app)

@@ -65,6 +65,14 @@ def plan_of(*files: PlannedFile, **facts: Any) -> IntakePlan:
             "customer,group,revenue,country\na,x,1,SE\nb,y,2,PT\n",
             "customer → user · group → variant · 2 metrics or segments: revenue and country",
         ),
+        (
+            "sessions",
+            "customer,group,revenue,pre_revenue\nu,A,5,4\nv,B,5,3\n",
+            (
+                "customer → user · group → variant · 1 metric or segment: revenue · before the test, for "
+                "CUPED: pre_revenue"
+            ),
+        ),
         ("users", "user,age\nu,3\n", "user · 1 attribute: age"),
     ],
 )
@@ -266,6 +274,14 @@ def test_a_threshold_is_told_by_what_it_changes() -> None:
         "Counts 600 of 1,000 rows as relevant; 80 of 90 users have at least one."
     )
     assert words.relevance_effect(replace(relevance, kept_rows=1000)) == "All 1,000 rows count as relevant."
+
+
+def test_rows_of_zero_are_told_apart_from_those_that_count() -> None:
+    relevance = RelevancePlan("grade", "0 to 3", None, None, "", 4837, 4837, 90, 90, rows_of_zero=2566)
+    assert words.relevance_effect(relevance) == "4,837 of 7,403 rows count as relevant, those of 0 do not."
+    assert words.gain_of_grades(relevance).endswith(
+        "choose “every row is relevant” under Advanced. This also counts the 2,566 rows of 0."
+    )
 
 
 def test_what_values_do_in_ndcg_is_told() -> None:

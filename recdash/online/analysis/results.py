@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import Problem
+from recdash.formatting import numbers
+from recdash.formatting.numbers import percent
+from recdash.formatting.wording import shown
 from recdash.online.analysis import aggregates, health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
 from recdash.online.metrics import KNOWN, OnlineMetric
@@ -88,7 +91,7 @@ class OnlineRow:
         return 1 - (self.lift_high - self.lift_low) / (self.plain_high - self.plain_low)  # type: ignore[operator]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OnlineResults:
     """The results of an A/B test.
 
@@ -108,6 +111,19 @@ class OnlineResults:
     def noticed(self) -> list[Problem]:
         """Returns the notices, and one for each rule that excluded something."""
         return [*self.notices, *(removed.notice(self.variants) for removed in self.removed)]
+
+    def __repr__(self) -> str:
+        """Returns a line for each metric and variant as text."""
+        lines = []
+        for row in self.rows:
+            if row.is_control:
+                continue
+            low, high = row.judged_interval
+            lift, interval = numbers.estimate(percent(row.lift), percent(low), percent(high), " %")
+            lines.append(
+                f"{row.title}, {row.variant}: {lift} (95 % CI {interval}), {shown(row.word) or 'not judged'}"
+            )
+        return "\n".join([f"Lifts over {self.control}:", *lines, "All numbers: .table()"])
 
     def records(self) -> list[dict[str, Any]]:
         """Returns the rows as dicts, for a table or for the store."""

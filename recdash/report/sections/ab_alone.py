@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from recdash.comparison.key_numbers import KeyNumber
 from recdash.decisions.lift_numbers import lift_numbers, users_of
 from recdash.decisions.snapshot import AGGREGATED
 from recdash.domain.records import OnlineTest
@@ -29,7 +30,7 @@ from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
 from recdash.report.document import TIES_WORDING, Decided, Lead, Paragraph, Part, Section
 from recdash.report.sections.caveats import notes
-from recdash.report.sections.online import all_lifts, broken_split, validity
+from recdash.report.sections.online import adjusted, all_lifts, broken_split, validity
 
 GONE = "What this report is about is not here any more: its A/B test was deleted."
 RULES = (
@@ -77,9 +78,14 @@ def lead_of_test(context: ReportContext) -> Lead:
         headline_of_test(context),
         (*_reasons(steps), *([_against(results, variant)] if variant else [])),
         decision=_decided(context, today),
-        numbers=tuple(number for _, number in lift_numbers(results, variant)) if variant else (),
+        numbers=_numbers(context, results, variant) if variant else (),
         risks=tuple(unknown),
     )
+
+
+def _numbers(context: ReportContext, results: OnlineResults, variant: str) -> tuple[KeyNumber, ...]:
+    lifts = lift_numbers(results, variant, tells_adjusted=context.tells_adjusted)
+    return tuple(number for _, number in lifts)
 
 
 def _look(context: ReportContext, results: OnlineResults, steps: tuple[NextStep, ...]) -> tuple[str, Tone]:
@@ -137,7 +143,7 @@ def results_of_test(context: ReportContext) -> Section:
     test, source = _test_of(context), context.workspace.online_tests
     results, (headline, _) = source.results(test.id), _next_steps(context)
     frame = source.result_frame(test.id)
-    parts: list[Part] = [*broken_split(test), all_lifts(context, test, frame)]
+    parts: list[Part] = [*broken_split(test), all_lifts(context, test, frame), *adjusted(context, frame)]
     if results.users:
         parts.append(_split(results, test.rules.get("split") or {}))
     parts += [Paragraph(text) for text in (_checked(context, test, results), _size(context, test, results))]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from recdash.comparison.headlines import merge_problems
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import CAVEATS
-from recdash.evaluation.relevance import EVERY_ROW_RELEVANT
+from recdash.evaluation.relevance import notices_of
 from recdash.formatting.wording import listed, named_number, plural
 from recdash.metrics.naming import metric_title
 from recdash.report.context import ReportContext
@@ -44,11 +44,7 @@ def _problems(context: ReportContext) -> Iterator[Problem]:
             yield problem
     for run in context.runs:
         yield from run.notices
-    for notice in context.experiment.settings.get("notices", ()):
-        if (
-            notice["code"] != EVERY_ROW_RELEVANT
-        ):  # advice for the set-up, which not every way of adding stores
-            yield Problem(**notice)
+    yield from notices_of(context.experiment.settings)
     if context.test is not None:
         for problem in context.test.notices:
             yield replace(problem, place=f"{context.test.name}, {problem.place}")

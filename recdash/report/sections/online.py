@@ -4,7 +4,7 @@ differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -32,7 +32,7 @@ from recdash.formatting.tables import (
     with_intervals,
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
-from recdash.online.agreement.agreement import DISAGREE
+from recdash.online.agreement.agreement import DISAGREE, UNDECIDED
 from recdash.online.agreement.join import (
     SPLIT_BROKEN,
     SRM_BLOCKS,
@@ -130,7 +130,7 @@ def online(context: ReportContext) -> Section | None:
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
-    parts.append(all_lifts(context, test, results))
+    parts += [all_lifts(context, test, results), *adjusted(context, results)]
     parts += validity(test, results, metric)
     offline = offline_intervals(rows) if context.wording > AGREEMENT_WORDING else ()
     return Section("online", agreement(list(rows["quadrant"]), offline), note, tuple(parts))
@@ -248,6 +248,8 @@ def _disagreements(context: ReportContext, sides: OfflineOnlineResults) -> str:
     if context.wording <= RISKS_WORDING:
         return "No significant disagreement"
     others = _disagreeing_others(context, sides)
+    if others and context.wording > TIES_WORDING:
+        return f"Offline and online disagree significantly in {listed(others)}, not in {small(sides.title)}"
     but = f", but in {listed(others)}" if others else ""
     return f"No significant disagreement in {small(sides.title)}{but}"
 
@@ -269,6 +271,8 @@ def _table(context: ReportContext, sides: OfflineOnlineResults) -> Table:
     lines: list[tuple[Cell, ...]] = []
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
         reading = row["quadrant"] if sides.is_judged else "not judged"
+        if reading == UNDECIDED and context.wording > TIES_WORDING:
+            reading = f"inconclusive in {small(sides.title)}"
         lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
     where = context.query.where
     titles = (f"Offline, {where}", "95 % CI, offline", f"Online, {small(sides.title)}", "95 % CI, online")
@@ -341,6 +345,31 @@ def all_lifts(context: ReportContext, test: OnlineTest, results: pd.DataFrame) -
     more = f" {n_left_out} more metrics are not shown." if n_left_out else ""
     note = f"Lift over control; CIs of the goals are corrected together. n = {users} per variant."
     return Table(f"{test.name}: goals and guardrails", columns, tuple(lines), f"{note}{more}", bands)
+
+
+def adjusted(context: ReportContext, results: pd.DataFrame) -> list[Paragraph]:
+    """Returns a paragraph with the unadjusted lifts beside those that CUPED adjusted; empty without one, and
+    in reports of older wordings.
+    """
+    rows = [row for row in records(results) if row["role"] != "other"]
+    text = adjusted_lifts(rows) if context.tells_adjusted else ""
+    return [Paragraph(text, "muted")] if text else []
+
+
+def adjusted_lifts(rows: Iterable[Row]) -> str:
+    """Returns a note with the unadjusted lifts beside those that CUPED adjusted; empty without one."""
+    lifts = [
+        f"{small(row['title'])} {row['variant']} {numbers.change(100 * row['lift'], PERCENT)} "
+        f"({numbers.change(100 * row['plain_lift'], PERCENT)})"
+        for row in rows
+        if is_number(row["plain_lift"])
+    ]
+    if not lifts:
+        return ""
+    return (
+        "Adjusted for pre-test behaviour (CUPED), so not the plain ratio of the values, with the unadjusted "
+        f"lift in brackets: {listed(lifts)}."
+    )
 
 
 def validity(test: OnlineTest, results: pd.DataFrame, chosen: str) -> list[Paragraph]:

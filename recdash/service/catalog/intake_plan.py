@@ -176,7 +176,8 @@ class RelevancePlan:
     """From which grade a row of the test set counts as relevant, and how many rows and users that keeps.
 
     ``threshold`` None counts every row above 0. ``suggested`` is the threshold that fits the scale, None if
-    every row above 0 should count; ``reason`` says why in one sentence.
+    every row above 0 should count; ``reason`` says why in one sentence. ``rows`` are those above 0, and
+    ``rows_of_zero`` is the number of the others.
     """
 
     column: str
@@ -188,6 +189,7 @@ class RelevancePlan:
     kept_rows: int
     users: int
     kept_users: int
+    rows_of_zero: int = 0
 
 
 @dataclass(frozen=True)

@@ -450,6 +450,7 @@ class Planner:
             n_kept,
             n_users,
             n_kept_users,
+            rows_of_zero=len(rows.gain) - n_rows,
         )
 
     def _kept(self, truth: Any, threshold: float | None) -> tuple[int, int]:

@@ -252,7 +252,7 @@ def _lift(row: OnlineRow, control: OnlineRow | None) -> Lift:
         control_n=control.n_users if control else 0, n=row.n_users, numerator=row.numerator,
         denominator=row.denominator, lift=row.lift, low=low, high=high, p=row.p,
         p_corrected=row.p_corrected, word=row.word, note=row.note,
-        is_always_valid=is_always_valid(row),
+        is_always_valid=is_always_valid(row), plain=row.plain_lift,
     )  # fmt: skip
 
 

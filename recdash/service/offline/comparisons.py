@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 PAIR_COLUMNS = [
     "baseline_id", "run_id", "run", "base_value", "value", "mean_diff", "ci_low", "ci_high", "p",
     "p_corrected", "n_users", "wins", "ties", "losses", "effect_size", "word", "margin", "more_users",
+    "method", "t_p",
 ]  # fmt: skip
 RANK_COLUMNS = ["run_id", "run", "rank", "shared", "rank_low", "rank_high", "n_users"]
 
@@ -89,16 +90,29 @@ class Comparisons:
         self._stored_curves = context.sized_cache(self._read_stored_curves, least=64)
 
     def source(
-        self, experiment_id: str, scope: Scope = WHOLE, *, with_tests: bool | None = None
+        self,
+        experiment_id: str,
+        scope: Scope = WHOLE,
+        *,
+        with_tests: bool | None = None,
+        tells_adjusted: bool = True,
     ) -> StoredSource:
         """Returns the data that ``recdash.comparison`` needs about an experiment's runs, limited to
         ``scope``.
 
         ``with_tests``: whether A/B tests count, by default unless ``scope`` has a slice, for which they have
-        no results.
+        no results. ``tells_adjusted``: lifts that CUPED adjusted come with the unadjusted ones.
         """
-        tests = not scope.slice if with_tests is None else with_tests
-        return StoredSource(self, self._context, self._scores, self._replicates, experiment_id, scope, tests)
+        return StoredSource(
+            self,
+            self._context,
+            self._scores,
+            self._replicates,
+            experiment_id,
+            scope,
+            with_tests=not scope.slice if with_tests is None else with_tests,
+            tells_adjusted=tells_adjusted,
+        )
 
     def compare(self, query: ComparisonQuery) -> Compared:
         """Returns the complete comparison: all pairs of runs with their tests, and the verdict.
@@ -425,6 +439,7 @@ class StoredSource:
     scope: Scope
     with_tests: bool
     users: Users | None = None
+    tells_adjusted: bool = True
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -471,10 +486,14 @@ class StoredSource:
         return self.comparisons.list_pulls(runs, metrics, k)
 
     def online(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        return self.comparisons.online_lifts(run, baseline) if self.with_tests else []
+        return self._told(self.comparisons.online_lifts(run, baseline)) if self.with_tests else []
 
     def lifts_elsewhere(self, run: str, baseline: str) -> Sequence[OnlineLift]:
-        return self.comparisons.lifts_elsewhere(run, baseline) if self.with_tests else []
+        return self._told(self.comparisons.lifts_elsewhere(run, baseline)) if self.with_tests else []
+
+    def _told(self, lifts: Sequence[OnlineLift]) -> Sequence[OnlineLift]:
+        """Returns the lifts, without the unadjusted ones unless the source tells them."""
+        return lifts if self.tells_adjusted else [replace(lift, plain=None) for lift in lifts]
 
     def tests_elsewhere(self, run: str, baseline: str) -> Sequence[AbTestElsewhere]:
         return self.comparisons.tests_elsewhere(run, baseline) if self.with_tests else []
@@ -526,7 +545,7 @@ def _online_lift(test: OnlineTest, row: Mapping[str, Any]) -> OnlineLift | None:
     margin = (row.get("margin") or 0.0) if row.get("role") == "guardrail" else None
     return OnlineLift(
         test.name, row["title"], *ends, margin, row.get("more_users"), is_down, _is_complete(test),
-        row["metric"], is_corrected=margin is None and _n_corrected(test) > 1,
+        row["metric"], is_corrected=margin is None and _n_corrected(test) > 1, plain=row.get("plain_lift"),
     )  # fmt: skip
 
 
@@ -569,6 +588,7 @@ def _pair_rows(comparison: Comparison) -> list[dict[str, Any]]:
             "p_corrected": pair.judged.p, "n_users": pair.paired.n, "wins": pair.paired.wins,
             "ties": pair.paired.ties, "losses": pair.paired.losses, "effect_size": pair.paired.effect_size,
             "word": pair.judged.word, "margin": pair.judged.margin, "more_users": pair.judged.more_users,
+            "method": pair.paired.method.name, "t_p": pair.paired.t_p,
         }
         for pair in comparison.pairs
     ]  # fmt: skip

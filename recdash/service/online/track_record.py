@@ -34,10 +34,11 @@ class TrackRecords:
     _online_tests: OnlineTests
     _agreement: OnlineAgreement
 
-    def of(self, metric: str, k: int, online_metric: str) -> TrackRecord:
+    def of(self, metric: str, k: int, online_metric: str, own: str = "") -> TrackRecord:
         """Returns how well metric@k predicted the A/B tests of all experiments, the oldest test first.
 
-        Tests that cannot be used are listed with the reason.
+        Tests that cannot be used are listed with the reason. A test that was added to several experiments
+        counts once: as the test with the id ``own`` if it is that, else as the oldest.
         """
         check_k(k)
         metric = str(define(metric))
@@ -45,10 +46,19 @@ class TrackRecords:
         left_out: list[tuple[str, str]] = []
         experiments = self._context.store.experiments.all()
         tests = [test for experiment in experiments for test in self._online_tests.all(experiment.id)]
-        for test in sorted(tests, key=lambda test: test.created):
+        counted: dict[tuple[str, str], str] = {}
+        for test in sorted(tests, key=lambda test: (test.id != own, test.created)):
+            same = counted.get((test.upload, test.control))
+            if same is not None:
+                left_out.append((test.name, f"it has the data of {same}, which counts already"))
+                continue
             test_points, reason = self._points(test, metric, k, online_metric)
+            if test_points:
+                counted[test.upload, test.control] = f"{test.name} in {test_points[0].experiment}"
             points += test_points
             left_out += [(test.name, reason)] if reason else []
+        created = {test.id: test.created for test in tests}
+        points.sort(key=lambda point: created[point.test_id])
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
 
     def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:

@@ -37,7 +37,9 @@ def show(ab_test: AbTest, metric: str) -> None:
             variant: cached.ask(analysis.more_users, ab_test.test, metric, variant, effect / 100)
             for variant in open_
         }
-        texts.append(sentence(ab_test.titles[metric], effect, missing))
+        alone = open_ if len(ab_test.challengers) > 1 else []
+        names = {variant: ab_test.names[variant] for variant in alone}
+        texts.append(sentence(ab_test.titles[metric], effect, missing, names))
         more = [f"More users to\ndetect {_signed(effect)}"]
     st.html(join([html('<p class="rd-lead">{text}</p>', text=text) for text in texts if text]))
     now, least = "Users now,\ncontrol included", "Minimum\ndetectable effect"
@@ -98,11 +100,14 @@ def can_detect(title: str, smallest: Mapping[str, float | None]) -> str:
     return f"With its users, this test can detect {largest} in {lowered(title)}{each}."
 
 
-def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
+def sentence(
+    title: str, effect: float, missing: dict[str, int | None], names: Mapping[str, str] | None = None
+) -> str:
     """Returns a sentence such as ``To detect +2 % in engagement rate, this test needs about 41,000 more
     users.``
 
-    ``missing`` is the number of further users by variant, None if no sample size detects the effect.
+    ``missing`` is the number of further users by variant, None if no sample size detects the effect. A single
+    variant is named by ``names`` if the test has others, which need no more users.
     """
     effect_in_metric = f"{_signed(effect)} in {lowered(title)}"
     known = [n for n in missing.values() if n is not None]
@@ -112,7 +117,9 @@ def sentence(title: str, effect: float, missing: dict[str, int | None]) -> str:
         return f"This test is large enough to detect {effect_in_metric}."
     most = many(numbers.rounded(max(known)), "more user")
     if len(missing) == 1:
-        return f"To detect {effect_in_metric}, this test needs about {most}."
+        name = (names or {}).get(next(iter(missing)))
+        needs = f"the comparison of {name} needs" if name else "this test needs"
+        return f"To detect {effect_in_metric}, {needs} about {most}."
     return f"To detect {effect_in_metric} in every variant, this test needs up to {most} per comparison."
 
 

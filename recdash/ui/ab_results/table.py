@@ -15,7 +15,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.numbers import percent
 from recdash.formatting.signs import sign_of
 from recdash.formatting.tables import Cell, number_columns, p_value, text_columns
-from recdash.formatting.wording import cut_inside, listed, shown
+from recdash.formatting.wording import cut_inside, listed, shown, small
 from recdash.online import OnlineRow
 from recdash.online.analysis.caveats import open_loss
 from recdash.online.analysis.judgement import TONES
@@ -173,7 +173,7 @@ def lifts_table(ab_test: AbTest) -> Html:
         heading = html(  # it extends over the cells to its right
             '<span class="rd-spill"><b>{title}</b> <small class="rd-muted">{text}</small></span>',
             title=ROLES[role],
-            text=SUBTITLES[role],
+            text=_subtitle(ab_test, role),
         )
         body += [[heading, *[""] * (len(columns) - 1)]]
         for _, group in groupby(rows, lambda row: row.metric):
@@ -191,6 +191,18 @@ def _control_head(ab_test: AbTest) -> Html:
 def _head(first: str, second: str) -> Html:
     """Returns a column's title on two lines."""
     return html("{first}<br>{second}", first=first, second=second)
+
+
+def _subtitle(ab_test: AbTest, role: str) -> str:
+    """Returns what a role means; of goals it asks whether those of which less is better are guardrails, if
+    there is no guardrail.
+    """
+    falls = list(dict.fromkeys(row.title for row in ab_test.lifted("goal") if row.direction == "down"))
+    if role != "goal" or not falls or ab_test.rows("guardrail"):
+        return SUBTITLES[role]
+    is_or_are = "Is" if len(falls) == 1 else "Are"
+    kind = "a guardrail" if len(falls) == 1 else "guardrails"
+    return f"{SUBTITLES[role]}. {is_or_are} {small(listed(falls))} {kind}? Change the role below."
 
 
 def _lines(ab_test: AbTest, group: Sequence[OnlineRow]) -> list[list[Cell]]:

@@ -25,7 +25,7 @@ INTERVALS = (
 )
 INCONCLUSIVE = "Inconclusive does not prove equality."
 AGGREGATED = "As aggregated before the upload."
-LONGEST_CELL = 34
+LONGEST_CELL, LONGEST_OWN = 34, 12
 
 
 # ── title and subtitle ───────────────────────────────────────────────────────────────────────
@@ -107,13 +107,15 @@ def _rules_in_short(rules: OnlineRules, *, has_sessions: bool) -> str:
 
 
 def variant_cell(ab_test: AbTest, variant: str) -> Html:
-    """Returns a cell with a variant's mark and the name of its run, shortened in the middle; its tooltip has
-    both names.
+    """Returns a cell with a variant's mark, the name of its run, shortened in the middle, and its own name if
+    that is another; its tooltip has both names.
     """
     mark = ab_test.marks[variant]
-    cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{title}">{short}</bdi></span>'
+    own = "" if mark.name == variant else cut_inside(variant, LONGEST_OWN)
+    small = html(' <small class="rd-muted">{own}</small>', own=own) if own else ""
+    cell = '<span class="rd-run rd-variant">{glyph}<bdi title="{title}">{short}</bdi>{small}</span>'
     title = mark.name if mark.name == variant else f"{mark.name} (variant {variant})"
-    return html(cell, glyph=glyph(mark), title=title, short=cut_inside(mark.name, LONGEST_CELL))
+    return html(cell, glyph=glyph(mark), title=title, short=cut_inside(mark.name, LONGEST_CELL), small=small)
 
 
 # ── how to read ──────────────────────────────────────────────────────────────────────────────

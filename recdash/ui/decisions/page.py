@@ -43,7 +43,7 @@ def show(view: View) -> None:
         forms.begin(view)
     _show_decision(view, made)
     _show_reviews(view, proposed)
-    if not begins and made and not state.params().get("pr") and forms.may_write():
+    if not begins and (made or open_) and not state.params().get("pr") and forms.may_write():
         with st.expander("Propose or decide again"):
             forms.begin(view)
     elif not begins:

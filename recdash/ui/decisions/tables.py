@@ -25,11 +25,11 @@ from recdash.formatting.tables import (
     text_columns,
     with_intervals,
 )
-from recdash.formatting.wording import capital, many, nested
+from recdash.formatting.wording import adjusted, capital, many, nested
 from recdash.metrics.naming import less_is_wanted
 from recdash.ui.components import widgets
 from recdash.ui.components.widgets import table_html
-from recdash.ui.decisions.tiles import online_value, rail_interval
+from recdash.ui.decisions.tiles import interval_of, online_value, rail_interval
 
 NUMBERS = ("Value", "Baseline", "Difference", "95 % CI, corrected", "p, corrected", "n")
 
@@ -80,7 +80,7 @@ def _table(first: str, rows: Sequence[tuple[str, Difference]]) -> Html:
 
 def _row(name: str, pair: Difference) -> list[Cell]:
     value, base = (metric_value(pair.metric, value) for value in (pair.value, pair.base_value))
-    differences, bounds = with_intervals([pair.difference], [(pair.low, pair.high)])
+    differences, bounds = with_intervals([pair.difference], [interval_of(pair)])
     word = finding(pair.word)
     return [name, value, base, *differences, *bounds, p_value(pair.p_corrected), count(pair.n), word]
 
@@ -121,7 +121,8 @@ def _online(online: Online) -> None:
         *text_columns("Finding"),
     ]
     st.html(table_html(columns, [_lift_row(lift) for lift in online.lifts], kind="rd-small rd-frozen"))
-    lines = [*online.warnings, *(side.sentence for side in online.sides)]
+    plain = [f"{lift.title}: {adjusted(lift.plain)}." for lift in online.lifts if lift.plain is not None]
+    lines = [*plain, *online.warnings, *(side.sentence for side in online.sides)]
     _notes([*lines, *(f"Explained: {side.explained}" for side in online.sides if side.explained)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from math import isfinite, nan
 
 from recdash.charts.marks import CONTEXT_GREY, Mark
 from recdash.comparison import relative
@@ -15,7 +15,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.signs import sign_of, sign_of_change
-from recdash.formatting.wording import small
+from recdash.formatting.wording import adjusted, small
 from recdash.metrics.naming import less_is_wanted
 from recdash.ui.app.state import View
 from recdash.ui.components import tiles as cards
@@ -25,25 +25,28 @@ from recdash.ui.components.tiles import Strip, Tile
 TILES = 4
 FINDING_PRIORITY = ("worse", "not settled", "tie", "better")
 """Findings in the order in which they deserve a tile: those against the candidate come first."""
+AGAINST = ("worse", "broken", EXCEEDS)
 ONLINE_PRIORITY = ("worse", "broken", "better", "holds", "not settled", "not judged", "")
 
 
 def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
-    """Returns tiles for the primary metric, two online goals (else another metric), a guardrail and a slice.
+    """Returns tiles for the primary metric, two online goals (else another metric), a guardrail and a slice:
+    what speaks against the candidate before the others.
 
     Empty if the decision has no offline numbers of the run that it is about.
     """
     if offline is None or offline.own is None:
         return []
     goals = sorted((lift for test in online for lift in test.of_role("goal")), key=_online_rank)
-    chosen = [_of_difference(offline.own), *map(_of_lift, goals[:2])]
+    chosen = [*map(_of_lift, goals[:2])]
     if offline.metrics and not goals:
         chosen.append(_of_difference(_most_important(offline.metrics)))
     if offline.guardrails:
         chosen.append(_of_rail(min(offline.guardrails, key=lambda rail: gain_of(rail) or 0.0)))
     if offline.slices:
         chosen.append(_of_difference(_most_important(offline.slices)))
-    return chosen[:TILES]
+    chosen.sort(key=lambda tile: tile.word not in AGAINST)
+    return [_of_difference(offline.own), *chosen][:TILES]
 
 
 def show(view: View, offline: Offline | None, online: Sequence[Online]) -> Html:
@@ -79,7 +82,7 @@ def _of_difference(pair: Difference) -> Tile:
     """Returns the tile of a difference in % of the baseline's value; in units of the metric if that value is
     0.
     """
-    amounts = (pair.difference, pair.low, pair.high)
+    amounts = (pair.difference, *interval_of(pair))
     shares = [percent(pair.share(amount)) for amount in amounts]
     unit, amounts_shown = (" %", shares) if is_number(shares[0]) else ("", list(amounts))
     title = f"{pair.title}, {pair.part.partition(' (')[0]}" if pair.part else pair.title
@@ -89,12 +92,21 @@ def _of_difference(pair: Difference) -> Tile:
     return Tile(title, value, sign_of(pair.word), change, pair.word, note, strip)
 
 
+def interval_of(pair: Difference) -> tuple[float | None, float | None]:
+    """Returns the ends of a difference's interval: not below the largest possible loss, as on other pages."""
+    least = relative.largest_loss(pair.metric)
+    if pair.low is None or pair.base_value is None or pair.base_value <= 0 or not isfinite(least):
+        return pair.low, pair.high
+    return max(pair.low, least * pair.base_value), pair.high
+
+
 def _of_lift(row: Lift) -> Tile:
     """Returns the tile of a lift, in % of the control's value."""
     percents = [percent(amount) for amount in (row.lift, row.low, row.high)]
     change, ends = numbers.estimate(percents[0], percents[1], percents[2], " %")
     interval = "no interval" if ends == numbers.NONE else f"95 % CI {ends}"
-    note = f"{interval}, n = {numbers.count(row.n)}" if row.lift is not None else row.note
+    beside = f"; {adjusted(row.plain)}" if row.plain is not None else ""
+    note = f"{interval}, n = {numbers.count(row.n)}{beside}" if row.lift is not None else row.note
     strip = _strip(percents, hollow=row.word not in ("better", "worse"))
     title, value = f"Online: {small(row.title)}", online_value(row, row.value)
     return Tile(title, value, sign_of(row.word), change, row.word or "not judged", note, strip)

@@ -13,6 +13,7 @@ from recdash.comparison.relative import largest_loss
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.names import shortened
+from recdash.formatting.numbers import is_number
 from recdash.formatting.records import Row, records
 from recdash.formatting.tables import (
     Cell,
@@ -29,7 +30,7 @@ from recdash.formatting.tables import (
     text_columns,
     with_intervals,
 )
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import capital, shown
 from recdash.metrics.naming import has_k, is_percent, metric_at, metric_title
 from recdash.stats import Correction
 from recdash.ui.components import corrections
@@ -267,7 +268,17 @@ def _difference(view: View, board: Board, run_id: str, judged: tuple[Number, Int
             return [muted("no shared users"), numbers.NONE, ""]
         return [html('<span title="catalogue-level metric, ranked by value">–</span>'), numbers.NONE, ""]
     difference, bounds = judged
-    return [bold(difference), muted(bounds.shown), finding(words(board.pairs[run_id]))]
+    cell = '<span class="rd-muted" title="{method}">{bounds}</span>'
+    interval = html(cell, method=_tested(board.pairs[run_id]), bounds=bounds.shown)
+    return [bold(difference), interval, finding(words(board.pairs[run_id]))]
+
+
+def _tested(pair: Row) -> str:
+    """Returns the test of a difference with its p-value, and that of the t-test if it is another."""
+    own = f"{capital(pair['method'])}: {numbers.p_equals(pair['p'])}, uncorrected"
+    if not is_number(pair["t_p"]) or pair["t_p"] == pair["p"]:
+        return own
+    return f"{own}. Paired t-test: {numbers.p_equals(pair['t_p'])}"
 
 
 def words(pair: Row) -> str:

@@ -77,7 +77,7 @@ def sections(view: View, sides: OfflineOnline) -> None:
     )
     record: TrackRecord = answers.answer(
         state.workspace().track_records.of,
-        (view.metric, view.k, sides.online_metric),
+        (view.metric, view.k, sides.online_metric, sides.test.id),
         version=version,
     )
     if best.n >= LEAST_RUNS:  # of fewer runs, some metric has the online order by chance

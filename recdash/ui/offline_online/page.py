@@ -26,7 +26,7 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import AGREE, DISAGREE
+from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED
 from recdash.online.agreement.join import (
     BLOCKED,
     SPLIT_BROKEN,
@@ -36,7 +36,7 @@ from recdash.online.agreement.join import (
     offline_intervals,
     split_counts,
 )
-from recdash.report.sections.online import DIRECTION, NOT_JUDGED, lift_row
+from recdash.report.sections.online import DIRECTION, NOT_JUDGED, adjusted_lifts, lift_row
 from recdash.ui.app import links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -188,7 +188,8 @@ def _why(view: View, sides: OfflineOnline, row: Row) -> Html:
 
 
 def in_words(quadrant: str) -> str:
-    return NOT_JUDGED if quadrant == BLOCKED else quadrant
+    """Returns how a run did on both sides, as shown to people."""
+    return {BLOCKED: NOT_JUDGED, UNDECIDED: "inconclusive"}.get(quadrant, quadrant)
 
 
 def results_table(view: View, sides: OfflineOnline) -> None:
@@ -207,6 +208,8 @@ def results_table(view: View, sides: OfflineOnline) -> None:
     )
     rows = records(sides.results)
     st.html(widgets.stacked_table_html(columns, [_result_row(sides, row) for row in rows], sides.marks))
+    if text := adjusted_lifts(rows):
+        widgets.note([text])
 
 
 def _result_row(sides: OfflineOnline, row: Row) -> list[Cell]:

@@ -17,6 +17,7 @@ from recdash.comparison.case_table import case_table
 from recdash.comparison.cells import metric_values
 from recdash.comparison.wording import differences_note, level, n_tested, short_interval, tiles_note
 from recdash.domain.results import WHOLE
+from recdash.evaluation.relevance import notices_of
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import records
@@ -382,7 +383,8 @@ def _nothing(view: View) -> str:
 
 
 def notes(view: View) -> Html:
-    """Returns the notices about the shown runs and their A/B tests, or a sentence that there are none.
+    """Returns the notices about the shown runs, their experiment and their A/B tests, or a sentence that
+    there are none.
 
     Notices on how files were read are left out; the pages Add data and Runs show them.
     """
@@ -393,6 +395,7 @@ def notes(view: View) -> Html:
         *broken,
         *online_tests.disagreements(view),
         *without_formats(others),
+        *notices_of(view.experiment.settings),
         *replicate_spread.notices(view),
         *headlines.merge_problems(of_runs, partial(headlines.named_places, of=len(ids))),
     ]

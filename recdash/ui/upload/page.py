@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import Problem
+from recdash.evaluation.relevance import notices_of
 from recdash.formatting.html import markdown
 from recdash.ingest import get_ready
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
@@ -195,7 +196,8 @@ def _show_result(result: IntakeResult) -> None:
     notices += list(result.test.notices) if result.test else []
     if result.runs:  # what no run shows alone, such as users who get a list from some runs only
         every = [run.id for run in workspace().runs.all(result.experiment.id)]
-        notices = [*workspace().scores.comparability(every), *notices]
+        of_data = notices_of(result.experiment.settings)
+        notices = [*of_data, *workspace().scores.comparability(every), *notices]
     if notices:
         with st.expander(f"What was noticed ({len(notices)})"):
             widgets.notices([words.for_page(notice) for notice in notices])

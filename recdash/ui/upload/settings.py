@@ -293,10 +293,21 @@ def _choose_links(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None
     names = _runs_to_link(plan)
     if not names or not test.variants:
         return
-    st.caption("Which run each variant served (suggested by their names):")
+    _tell_links(plan.settings.links, test)
     with st.container(horizontal=True, gap="small"):
         for number, variant in enumerate(test.variants):
             _choose_link(upload, plan, number, variant, names)
+
+
+def _tell_links(links: Mapping[str, str] | None, test: TestPlan) -> None:
+    """Says what the boxes are for, and what it means if no variant other than control is linked."""
+    if links and any(links.get(variant) for variant in test.variants):
+        st.caption("Which run each variant served, suggested where the names are the same:")
+        return
+    st.warning(
+        "Choose which run each variant served: no name of a variant is that of a run. Variants that are not "
+        "linked do not count for the recommendation. You can link them later on *Results* or *Runs*."
+    )
 
 
 def with_links(plan: IntakePlan) -> IntakePlan:

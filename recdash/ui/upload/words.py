@@ -14,6 +14,7 @@ from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, cut_inside, listed, many, small
 from recdash.ingest import Preview
+from recdash.ingest.attributes import without_counts_before_test
 from recdash.ingest.columns import CHOOSE
 from recdash.ingest.formats.delimited import is_delimited
 from recdash.ingest.notice_rules import NOTICE_RULES
@@ -139,8 +140,13 @@ def _further(file: PlannedFile) -> list[str]:
         return []
     if noun is None:
         return [f"not used: {listed(others, MOST_COLUMNS)}"]
-    columns = many(len(others), noun).replace("metric or segments", "metrics or segments")
-    return [f"{columns}: {listed(others, MOST_COLUMNS)}"]
+    before = without_counts_before_test(others) if file.kind == "sessions" else others
+    covariates = [column for column in others if column not in before]
+    columns = many(len(before), noun).replace("metric or segments", "metrics or segments")
+    return [
+        *([f"{columns}: {listed(before, MOST_COLUMNS)}"] if before else []),
+        *([f"before the test, for CUPED: {listed(covariates, MOST_COLUMNS)}"] if covariates else []),
+    ]
 
 
 def _has_ranges(preview: Preview) -> bool:
@@ -289,6 +295,11 @@ def _runs_in_words(plan: IntakePlan, baseline: str) -> list[str]:
 
 def relevance_effect(relevance: RelevancePlan) -> str:
     """Returns a sentence on how many rows and users of the test set the threshold keeps."""
+    if relevance.kept_rows == relevance.rows and relevance.rows_of_zero:
+        n_all = relevance.rows + relevance.rows_of_zero
+        return (
+            f"{numbers.count(relevance.rows)} of {many(n_all, 'row')} count as relevant, those of 0 do not."
+        )
     if relevance.kept_rows == relevance.rows:
         return f"All {many(relevance.rows, 'row')} count as relevant."
     rows = f"{numbers.count(relevance.kept_rows)} of {many(relevance.rows, 'row')}"
@@ -299,9 +310,11 @@ def relevance_effect(relevance: RelevancePlan) -> str:
 def gain_of_grades(relevance: RelevancePlan) -> str:
     """Returns what the values of the test set do in nDCG, and how to count all rows alike."""
     example = "" if relevance.threshold else ": a 2 counts twice as much as a 1"
+    of_zero = many(relevance.rows_of_zero, "row")
+    also = f" This also counts the {of_zero} of 0." if relevance.rows_of_zero else ""
     return (
         f"nDCG weights relevant rows by {relevance.column}{example}. To count all rows alike, choose "
-        "“every row is relevant” under Advanced."
+        f"“every row is relevant” under Advanced.{also}"
     )
 
 
