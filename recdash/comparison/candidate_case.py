@@ -9,7 +9,7 @@ from math import floor, log10
 from typing import Any, Literal
 
 from recdash.comparison import relative
-from recdash.comparison.evidence import VerdictEvidence
+from recdash.comparison.evidence import SliceDifference, VerdictEvidence
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.missing_lists import MissingLists
 from recdash.comparison.pairs import Pair
@@ -48,7 +48,8 @@ class CandidateCase:
     ``pair`` is its difference from the baseline by the primary metric. ``missing`` is what the users without
     recommendations from it have of that difference; None if there are none, or if it was not asked for.
     ``tells_control`` is whether words use A/B tests against another run than the baseline, and name that run;
-    in older reports only its losses there are told.
+    in older reports only its losses there are told. ``tells_lists`` is whether words say that a segment of
+    users gets no recommendations; not in older reports.
     ``equality`` is how it equals the baseline for every user; empty if it does not: see ``equality_of``.
     """
 
@@ -56,6 +57,7 @@ class CandidateCase:
     evidence: VerdictEvidence
     missing: MissingLists | None = None
     tells_control: bool = True
+    tells_lists: bool = True
     equality: str = ""
 
     @property
@@ -241,6 +243,12 @@ class CandidateCase:
         """
         return (self.case, *(risk.code for risk in self._risks))
 
+    def _of_lists(self, part: SliceDifference) -> str:
+        """Returns that a slice gets no recommendations, which is then why the candidate is worse in it."""
+        if not (part.has_no_list and self.tells_lists):
+            return ""
+        return f" (no recommendations for any of these {numbers.count(part.pair.paired.n)})"
+
     @cached_property
     def _risks(self) -> tuple[_Risk, ...]:
         evidence, k = self.evidence, self.evidence.comparison.query.k
@@ -262,6 +270,7 @@ class CandidateCase:
                 "is worse for ",
                 slice_words(part),
                 "segments",
+                self._of_lists(part),
                 by=part.by,
                 c=part.pair.candidate,
             )

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from recdash.comparison.guardrails import GuardrailResult, check_guardrails
 from recdash.comparison.pairs import Comparison, Pair, UnjudgedPair, compare, judge_family, pair_of, shared
 from recdash.comparison.replicates import replicate_differences
 from recdash.comparison.source import Source
+from recdash.domain.kinds import Ints
 from recdash.domain.results import AbTestElsewhere, OnlineLift, UserValues
 from recdash.errors import InputError, Problem
 from recdash.metrics import METRICS, define
@@ -31,13 +34,15 @@ BLOCKING = (
 class SliceDifference:
     """A slice of the users, and the candidate's difference from the baseline within it.
 
-    ``by`` names the attribute that forms the slices, ``value`` its value in this slice.
+    ``by`` names the attribute that forms the slices, ``value`` its value in this slice. ``has_no_list``: the
+    candidate has no recommendations for any of these users.
     """
 
     by: str
     value: str
     title: str
     pair: Pair
+    has_no_list: bool = False
 
 
 @dataclass(frozen=True)
@@ -361,6 +366,12 @@ def _values_of_both(
         return None, None
 
 
+def _serves(source: Source, comparison: Comparison, leader: Pair, users: Ints) -> bool:
+    """Returns whether the leader has recommendations for any of the users."""
+    listed = source.under("both").values(leader.candidate, comparison.query.metric, comparison.query.k)
+    return listed is None or bool(np.isin(users, listed.users).any())
+
+
 def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> list[SliceDifference]:
     """Returns the leader's difference from the baseline in every slice of users, all corrected together.
 
@@ -375,6 +386,7 @@ def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> 
     runs, level = (leader.baseline, leader.candidate), comparison.query.terms.level
     slices: dict[bytes, Slice] = {}
     unjudged: dict[bytes, UnjudgedPair] = {}
+    without_list: set[bytes] = set()
     for user_slice in source.user_slices():
         if user_slice.users is None:
             raise ValueError(f"{user_slice.title} is a slice of items")
@@ -384,7 +396,13 @@ def _slice_differences(source: Source, comparison: Comparison, leader: Pair) -> 
             continue
         if pair := pair_of(*runs, base.of(inside), candidate.of(inside), level=level):
             slices[users], unjudged[users] = user_slice, pair
+            if not candidate.of(inside).own.any() and not _serves(
+                source, comparison, leader, base.users[inside]
+            ):
+                without_list.add(users)
     return [
-        SliceDifference(slices[users].by, slices[users].value, slices[users].title, pair)
+        SliceDifference(
+            slices[users].by, slices[users].value, slices[users].title, pair, users in without_list
+        )
         for users, pair in judge_family(unjudged, comparison.query.terms).items()
     ]

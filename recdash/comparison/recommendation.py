@@ -148,6 +148,7 @@ def recommend(
     named: bool = True,
     tells_control: bool = True,
     repeats: bool = False,
+    tells_lists: bool = True,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
@@ -159,11 +160,12 @@ def recommend(
     another does not differ nor says how much was examined, as in older reports. Nor do those use A/B tests
     against another run than the baseline (``tells_control=False``), except for losses. ``repeats=True``
     says twice that no candidate beats the baseline, and of one that equals it that more users would be
-    needed, as in reports of wording 10 and older.
+    needed, as in reports of wording 10 and older. ``tells_lists=False`` does not say that a segment gets no
+    recommendations, as in those of wording 11 and older.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
-        CandidateCase(evidence.leader, evidence, tells_control=tells_control)
+        CandidateCase(evidence.leader, evidence, tells_control=tells_control, tells_lists=tells_lists)
         for evidence in evidence_of_each(source, comparable, same_users=same_users, of_controls=tells_control)
         if evidence.leader is not None
     )

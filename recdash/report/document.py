@@ -104,6 +104,7 @@ TIES_WORDING = 11
 - A/B test alone: the headline does not name inconclusive guardrails of what is shipped.
 - A/B test: a run that is inconclusive is called undecided, and the heading names first the metric without a
   disagreement.
+- Segments: one for which a candidate has no recommendations does not say so.
 - Lifts: those that CUPED adjusted do not say so.
 - Charts of an A/B test: a rise is drawn as better, even of a metric of which less is better.
 """

@@ -6,6 +6,8 @@ which is a loss of 0.2.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from verdict_table import BASE, LOSS, Table, run
@@ -15,6 +17,7 @@ from recdash.comparison.completion import completion, completion_question
 from recdash.comparison.missing_lists import missing_lists
 from recdash.comparison.recommendation import recommend
 from recdash.comparison.wording import plain
+from recdash.domain.results import Slice
 
 SERVED = 250
 QUERY = ComparisonQuery(("ALS",), "Popular", "ndcg", 10)
@@ -61,6 +64,22 @@ def test_the_reason_of_a_loss_is_said_with_what_remains(
     assert why.endswith(f". {share} of this loss comes from {without}; for the other 250, {word}.")
     (former,) = map(plain, recommend(source, comparison, missing=False).why)
     assert former == why.partition(f" {share} of")[0]
+
+
+def test_a_segment_without_any_list_is_told_as_that() -> None:
+    """New users are the last 50, of whom ALS serves none; of the other segment it serves some."""
+    users = np.arange(300)
+    cuts = [
+        Slice("users", "new", "users new to the service", users >= 250),
+        Slice("country", "FR", "FR", users >= 220),
+    ]
+    source = replace(table(5 * GAIN, n_without=50), cuts=cuts, bound=1.0)
+    comparison = compare(source, QUERY)
+    told = {plain(risk) for risk in recommend(source, comparison).cases[0].risks}
+    assert "is worse for users new to the service (no recommendations for any of these 50)" in told
+    former = {plain(risk) for risk in recommend(source, comparison, tells_lists=False).cases[0].risks}
+    assert "is worse for users new to the service" in former
+    assert not any("recommendations" in risk for risk in told if "FR" in risk)
 
 
 def test_a_small_part_of_a_loss_is_not_its_reason() -> None:

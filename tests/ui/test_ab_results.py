@@ -395,7 +395,7 @@ def test_how_many_users_are_missing_is_one_sentence() -> None:
     assert sentence("CTR", 2, {"new": 41_234}) == needed
     assert sentence("Watch", 2, {"new": 0}) == "This test is large enough to detect +2 % in watch."
     named = sentence("CTR", 2, {"B": 41_234}, {"B": "bpr"})
-    assert named == "To detect +2 % in CTR, the comparison of bpr needs about 41,000 more users."
+    assert named == "To detect +2 % in CTR, the comparison of bpr needs about 42,000 more users."
     assert "up to 52,000 more users" in sentence("Watch", 2, {"new": 0, "other": 52_000})
     assert sentence("Watch", 2, {"new": None}).startswith("No sample size detects +2 % in watch")
 

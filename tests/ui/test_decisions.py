@@ -389,7 +389,7 @@ def test_what_speaks_against_a_candidate_keeps_its_tile_beside_an_ab_test() -> N
     shown = tiles(offline, [SimpleNamespace(of_role=lambda _role: goals)])  # type: ignore[list-item]
     titles = ["nDCG@10", "nDCG@10, users new to the service", "Online: orders", "Online: saves"]
     assert [tile.title for tile in shown] == titles
-    assert shown[1].note == "95 % CI −100.0 to −37.1 %, n = 232"
+    assert shown[1].note == "95 % CI −100 to −37 %, n = 232"
     assert shown[2].note.endswith("; CUPED-adjusted, +8.00 % unadjusted")
 
 

@@ -68,14 +68,6 @@ def own_films(workspace: Workspace) -> dict[str, str]:
         ("runs", "what was uploaded"),
     ],
 )
-def test_pairs_in_both_train_and_test_set_are_noted_with_the_recommendation(
-    workspace: Workspace, open_page: Open
-) -> None:
-    store(workspace, {"third": lists(3), "first": lists(1)}, train=TRUTH)
-    text = said(open_page("overview", k="5"))
-    assert "(user, item) pairs are in both train and truth" in text
-
-
 def test_an_empty_store_says_what_the_tab_will_show(open_page: Open, page: str, shows: str) -> None:
     app = open_page(page)
     assert "No data yet" in said(app)
@@ -832,3 +824,11 @@ def test_a_step_in_the_browsers_history_replaces_every_choice(monkeypatch: pytes
     monkeypatch.setattr(st, "session_state", {"recdash.params": {"e": "films", "k": "5", "u": "u1"}})
     state.return_to("?e=films&k=20&c=")
     assert state.params() == {"e": "films", "k": "20", "c": ""}
+
+
+def test_pairs_in_both_train_and_test_set_are_noted_with_the_recommendation(
+    workspace: Workspace, open_page: Open
+) -> None:
+    store(workspace, {"third": lists(3), "first": lists(1)}, train=TRUTH)
+    text = said(open_page("overview", k="5"))
+    assert "(user, item) pairs are in both train and truth" in text

@@ -46,20 +46,24 @@ class TrackRecords:
         left_out: list[tuple[str, str]] = []
         experiments = self._context.store.experiments.all()
         tests = [test for experiment in experiments for test in self._online_tests.all(experiment.id)]
-        counted: dict[tuple[str, str], str] = {}
+        counted: dict[tuple[str, str], OnlineTest] = {}
         for test in sorted(tests, key=lambda test: (test.id != own, test.created)):
             same = counted.get((test.upload, test.control))
-            if same is not None:
-                left_out.append((test.name, f"it has the data of {same}, which counts already"))
+            if same is not None and same.experiment != test.experiment:
+                left_out.append((test.name, f"it has the data of {self._titled(same)}, which counts already"))
                 continue
             test_points, reason = self._points(test, metric, k, online_metric)
             if test_points:
-                counted[test.upload, test.control] = f"{test.name} in {test_points[0].experiment}"
+                counted[test.upload, test.control] = test
             points += test_points
             left_out += [(test.name, reason)] if reason else []
         created = {test.id: test.created for test in tests}
         points.sort(key=lambda point: created[point.test_id])
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
+
+    def _titled(self, test: OnlineTest) -> str:
+        """Returns the test's name with that of its experiment."""
+        return f"{test.name} in {self._context.store.experiments.get(test.experiment).name}"
 
     def _points(self, test: OnlineTest, metric: str, k: int, online_metric: str) -> tuple[list[Point], str]:
         """Returns a point for each variant with offline and online results, and "", or else no points and the
