@@ -16,6 +16,7 @@ from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, NotFound, RecdashError, StoreBusy, UnknownName
 from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
+from recdash.service.access.sharing import PAGE
 from recdash.web import access_log
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
 from recdash.web.headers import report_policy, security_headers
@@ -29,7 +30,7 @@ from recdash.web.upload_quota import quota
 from recdash.web.upload_routes import UploadRoutes
 from recdash.web.visitor import VISITOR, person_of, read_visitor
 
-PAGE = "html"
+HTML = "html"
 
 
 def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route]:
@@ -103,7 +104,13 @@ class ShareLinks:
         return answer
 
     def to_experiment(self, request: Request, token: str, link: ShareLink) -> Response:
-        onwards = RedirectResponse(f"../?{urlencode({'e': link.experiment})}", 303)
+        """Returns the way to the view of the link's experiment that the address names, which the sender
+        saw.
+        """
+        view = {name: value for name, value in request.query_params.items() if name not in ("e", PAGE)}
+        wanted = request.query_params.get(PAGE, "")
+        page = wanted if wanted in self.config.pages else ""
+        onwards = RedirectResponse(f"../{page}?{urlencode({'e': link.experiment, **view})}", 303)
         seconds = int((link.expires - datetime.now(UTC)).total_seconds())
         return with_cookie(onwards, request, SHARE, token, max(seconds, 1))
 
@@ -150,11 +157,11 @@ class ReportRoute:
     async def open(self, request: Request) -> Response:
         report, _, form = request.path_params["name"].partition(".")
         try:
-            file = await self.turns.make(reader_of(request), lambda: self.file(request, report, form or PAGE))
+            file = await self.turns.make(reader_of(request), lambda: self.file(request, report, form or HTML))
         except RecdashError as why:
             raise report_refusal(why) from None  # the middleware logs and answers it
         visitor = read_visitor(request.headers.get(VISITOR))
-        facts = {"report": report, "format": form or PAGE}
+        facts = {"report": report, "format": form or HTML}
         access_log.record("report read", request, **facts, **access_log.reader(visitor))
         return report_download(file) if form else report_page(file, self.config)
 

@@ -206,7 +206,7 @@ def can_change_nothing(reader: Page, url: str) -> None:
     reader.goto(f"{url}/reports")
     expect(reader.get_by_role("link", name=TITLE)).to_be_visible()
     press(reader, "Share")
-    expect(reader.get_by_role("tab", name="Link", exact=True)).to_be_visible()
+    expect(reader.get_by_role("tab", name="View link", exact=True)).to_be_visible()
     expect(reader.get_by_role("tab", name="Share link")).to_have_count(0)
 
 

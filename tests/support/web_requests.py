@@ -176,7 +176,10 @@ def browser_of(workspace: Workspace, auth: str = "key") -> Browser:
         return PlainTextResponse(f"{person.name} reads {person.experiment}" if person else "nobody")
 
     ends = workspace.sign_ins
-    door = AuthConfig(rules(auth=auth), "the-key", guest, end_session=ends.end, has_ended=ends.has_ended)
+    pages = frozenset({"leaderboard"})
+    door = AuthConfig(
+        rules(auth=auth), "the-key", guest, pages=pages, end_session=ends.end, has_ended=ends.has_ended
+    )
     inside = [*routes(door, lambda: workspace), Route("/{rest:path}", page)]
     app = Starlette(routes=inside, middleware=[Middleware(AuthMiddleware, config=door, quota=UploadQuota())])
     return Browser(app)

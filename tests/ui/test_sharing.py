@@ -286,6 +286,38 @@ def test_a_share_link_is_shown_once_and_opens_this_experiment_only(
     assert len(workspace.sharing.links(films["films"])) == 1
 
 
+@pytest.mark.parametrize(
+    ("page", "params", "query", "opens"),
+    [
+        ("overview", {}, "", "Decision: Recommendation, nDCG@5"),
+        ("overview", {"k": "2"}, "k=2", "Decision: Recommendation, nDCG@2"),
+        (
+            "leaderboard",
+            {"k": "2", "m": "recall"},
+            "page=leaderboard&m=recall&k=2",
+            "Compare: Ranking, Recall@2",
+        ),
+    ],
+)
+def test_a_share_link_keeps_the_view_and_names_it(
+    films: dict[str, str], open_page: Open, page: str, params: dict[str, str], query: str, opens: str
+) -> None:
+    app = open_tab(open_page(page, e=films["films"], **params), "Share link")
+    captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
+    assert f"It opens what you see ({opens})." in captions
+    press(app, "Create link")
+    assert token_in(app).partition("?")[2] == query
+
+
+def test_a_guest_reads_which_view_it_is_and_goes_back_to_the_rules(
+    films: dict[str, str], open_page: Open, seen_as: Any
+) -> None:
+    seen_as(Person("guest of ann", "viewer", films["films"]))
+    assert "View:" not in said(open_page(e=films["films"]))
+    app = open_page(e=films["films"], k="2")
+    assert re.search(r"View: nDCG@2 ?\. By the rules: nDCG@5", said(app))
+
+
 def test_a_link_of_numbers_only_says_so_and_when_it_was_used(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:
@@ -353,7 +385,7 @@ def test_a_viewer_opens_saved_views_and_changes_nothing(
     workspace.sharing.save_view(films["films"], "weekly", "leaderboard", {"e": films["films"]})
     seen_as(Person("vera", "viewer"))
     app = open_page()
-    assert [tab.label for tab in app.tabs] == ["Link", "Saved views", "Embed"]
+    assert [tab.label for tab in app.tabs] == ["View link", "Saved views", "Embed"]
     labels = [button.label for button in open_tab(app, "Saved views").button]
     assert "Open" in labels
     assert not {"Save this view", "Delete", "Create link", "Revoke"} & set(labels)
@@ -365,7 +397,7 @@ def test_a_guest_has_no_other_experiment_to_choose(
     workspace.experiments.create("songs", TRUTH, depth=3)
     seen_as(Person("guest of ann", "viewer", films["films"]))
     app = open_page()
-    assert [tab.label for tab in app.tabs] == ["Link", "Saved views"]
+    assert [tab.label for tab in app.tabs] == ["View link", "Saved views"]
     assert "frame-experiment" not in [box.key for box in app.selectbox]
     assert "films" not in said(app)  # the line above the page names it
     assert "Ship best" in said(app)

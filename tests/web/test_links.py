@@ -39,6 +39,24 @@ def test_a_link_leads_to_its_experiment_and_counts_from_then_on(
     assert browser.get("/").text == f"guest of {workspace.person.name} reads {films['films']}"
 
 
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("k=5&m=recall", "?e={films}&k=5&m=recall"),
+        ("page=leaderboard&k=5", "leaderboard?e={films}&k=5"),
+        ("page=leaderboard&e=books", "leaderboard?e={films}"),
+        ("page=//evil.example", "?e={films}"),
+        ("page=..%2Fupload", "?e={films}"),
+    ],
+)
+def test_a_link_opens_the_view_that_it_names_of_its_own_experiment_only(
+    workspace: Workspace, films: dict[str, str], browser: Browser, asked: str, page: str
+) -> None:
+    token = workspace.sharing.share(films["films"]).token
+    opened = browser.get(f"/s/{token}", query=asked)
+    assert (opened.status, opened.headers["location"]) == (303, "../" + page.format(**films))
+
+
 def test_no_script_and_no_other_site_gets_at_the_link(
     workspace: Workspace, films: dict[str, str], browser: Browser
 ) -> None:

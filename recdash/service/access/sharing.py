@@ -25,6 +25,8 @@ from recdash.store import new_id
 logger = logging.getLogger(__name__)
 MOST_DAYS, USUAL_DAYS = 366, 30
 LABEL_CHARS = 200
+PAGE = "page"
+"""The parameter of a share link's address that names the page to open; the others are those of the view."""
 ID_BYTES = 16
 SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 LONGEST_TOKEN = 200

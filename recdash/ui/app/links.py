@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import unavailable
+from recdash.service.access.sharing import PAGE
 from recdash.service.question import frame_parameters
 from recdash.ui.app import state
 from recdash.ui.app.state import SEPARATOR, View
@@ -50,6 +51,25 @@ def first_page() -> str:
 def current_url() -> str:
     """Returns the address of the current view, with all its parameters."""
     return f"{_address()}?{_query(state.shown())}"
+
+
+def of_shared_view(view: View) -> str:
+    """Returns the query of a share link that opens this view; "" if it is the experiment's usual view.
+
+    What is as usual is left out, so that the link follows the experiment's rules and new runs.
+    """
+    shown = {name: value for name, value in state.shown().items() if name != "e"}
+    if view.runs:
+        usual = state.workspace().queries.of(view.experiment.id)
+        is_usual = {
+            "b": view.baseline is not None and view.baseline.id == usual.baseline,
+            "c": set(view.chosen_ids) == set(usual.runs),
+            "m": view.metric == usual.metric,
+            "k": view.k == usual.k,
+        }
+        shown = {name: value for name, value in shown.items() if not is_usual.get(name)}
+    place = {} if state.page() == "overview" else {PAGE: state.page()}
+    return _query(place | shown)
 
 
 def url_of_view(view: View) -> str:

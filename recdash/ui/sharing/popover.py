@@ -54,7 +54,7 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
     Guests get the link and saved views, viewers also the HTML for a wiki, and editors also share links.
     """
     person = workspace().person
-    parts: dict[str, Callable[[View], None]] = {"Link": _link, "Saved views": _saved_views}
+    parts: dict[str, Callable[[View], None]] = {"View link": _link, "Saved views": _saved_views}
     if person.may("editor"):
         parts["Share link"] = share_links.show
     if not person.is_guest:
@@ -64,8 +64,11 @@ def _parts() -> Mapping[str, Callable[[View], None]]:
 
 def _link(_: View) -> None:
     address = links.current_url()
-    guests = f" {NEEDS_SHARE_LINK}" if workspace().person.is_guest else ""
-    st.caption(f"For people who can open this dashboard.{guests}{links.local_only_warning(address)}")
+    person = workspace().person
+    others = f" {NEEDS_SHARE_LINK}" if person.is_guest else ""
+    if person.may("editor"):
+        others = " For all others make a share link."
+    st.caption(f"For people who can open this dashboard.{others}{links.local_only_warning(address)}")
     st.code(address, language=None, wrap_lines=True)
 
 

@@ -10,11 +10,12 @@ import streamlit as st
 
 from recdash.domain.journal import LinkUse, ShareLink
 from recdash.errors import RecdashError
-from recdash.formatting.html import Html
+from recdash.formatting.html import Html, markdown
 from recdash.formatting.wording import day
+from recdash.metrics.naming import metric_at
 from recdash.service import SharedLink
 from recdash.service.access.sharing import LABEL_CHARS, MOST_DAYS, USUAL_DAYS
-from recdash.ui.app import links
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import widgets
 
@@ -39,16 +40,15 @@ def show(view: View) -> None:
     """Draws the form for a new link, or the new link once, and the list of links."""
     tab: ShareTab = st.session_state.setdefault("recdash.share-desk", ShareTab())
     if tab.made is not None and tab.made.link.experiment == view.experiment.id:
-        _show_once(tab, tab.made)
+        _show_once(tab, tab.made, view)
     else:
         _form(tab, view)
     _list(tab, workspace().sharing.links(view.experiment.id))
 
 
 def _form(tab: ShareTab, view: View) -> None:
-    st.caption(
-        f"Anyone with this link can read the experiment (no sign-in).{links.local_only_warning(links.home())}"
-    )
+    anyone = "Anyone with this link can read the experiment (no sign-in)."
+    st.caption(f"{anyone} {markdown(_opens(view))}{links.local_only_warning(links.home())}")
     label, days, limit = (f"link-{name}-{tab.turn}" for name in ("label", "days", "limit"))
     with st.form(f"make-link-{tab.turn}", border=False):
         st.text_input("Label", key=label, max_chars=LABEL_CHARS, placeholder="steering group")
@@ -76,11 +76,19 @@ def _make(tab: ShareTab, turn: int, view: View, label: str, days: str, limit: st
         tab.refused = error
 
 
-def _show_once(tab: ShareTab, made: SharedLink) -> None:
-    address = f"{links.home()}s/{made.token}"
-    st.caption(f"Copy it now: it is not shown again.{links.local_only_warning(address)}")
+def _show_once(tab: ShareTab, made: SharedLink, view: View) -> None:
+    query = links.of_shared_view(view)
+    address = f"{links.home()}s/{made.token}{f'?{query}' if query else ''}"
+    once = "Copy it now: it is not shown again."
+    st.caption(f"{once} {markdown(_opens(view))}{links.local_only_warning(address)}")
     st.code(address, language=None, wrap_lines=True)
     st.button("Done", key=f"link-done-{tab.turn}", on_click=_put_away, args=(tab,))
+
+
+def _opens(view: View) -> str:
+    """Returns a sentence that names the page and the metric with which the link opens."""
+    metric = f", {metric_at(view.metric, view.k)}" if view.runs else ""
+    return f"It opens what you see ({links.title(state.page())}{metric})."
 
 
 def _put_away(tab: ShareTab) -> None:

@@ -29,7 +29,8 @@ the middle.
 """
 
 COPY_LINK = (
-    '<button type="button" class="rd-copy-link" data-copied="{copied}">'
+    '<button type="button" class="rd-copy-link" data-copied="{copied}" '
+    'title="For people who can open this dashboard">'
     '<span aria-live="polite">Copy link</span></button>'
 )
 """A button; at a click page.js copies the address of the view, and shows what is in ``data-copied``."""
@@ -87,12 +88,32 @@ def _draw_frame(*, scoped: bool, with_lists: bool, parts: Collection[Part]) -> t
             _draw(experiments, experiment, view, scoped=scoped, parts=parts)
             if view:
                 scope_picker.show(view, scoped=scoped)
+                _tell_guest(view)
                 first_run.show_strip(view)
     if experiment is None:
         widgets.damaged(state.workspace().damaged())
         _warn_unknown("Choose another experiment above.")
         state.stop()
     return experiment, view
+
+
+def _tell_guest(view: View) -> None:
+    """Tells a guest that the view has another metric or k than the rules of the experiment, with a link to
+    these; nothing for others, and for a view by the rules.
+    """
+    source = state.workspace()
+    if not source.person.is_guest:
+        return
+    usual = source.queries.of(view.experiment.id)
+    if (view.metric, view.k) == (usual.metric, usual.k):
+        return
+    rules = links.link(
+        view, metric_at(usual.metric, usual.k), state.page(), {"m": usual.metric, "k": str(usual.k)}
+    )
+    template = (
+        '<div class="rd-guest" role="note"><span>View: <b>{view}</b>. By the rules: {rules}.</span></div>'
+    )
+    st.html(html(template, view=metric_at(view.metric, view.k), rules=rules))
 
 
 def _warn_unknown(next_step: str) -> None:
