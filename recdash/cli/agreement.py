@@ -24,7 +24,7 @@ SHOWN_METRICS = 5
 @experiment_option
 @click.option("--test", help="Name of the A/B test (default: the newest).")
 @click.option("--metric", default=DEFAULT_SPEC, show_default=True, help="One offline metric with its cutoff.")
-@click.option("--online", help="One online metric (default: the primary metric of the test).")
+@click.option("--online", help="One online metric (default: the first that disagrees).")
 @form_option
 def agree(experiment: str, test: str | None, metric: str, online: str | None, form: str) -> None:
     """Show whether offline metrics and an A/B test rank the runs alike, and how often they have so far."""
@@ -35,7 +35,9 @@ def agree(experiment: str, test: str | None, metric: str, online: str | None, fo
     label, k = spec.label, cutoff_of(spec)
     workspace, stored = open_experiment(experiment)
     chosen = workspace.online_tests.named(stored.id, test)
-    online = online or chosen.primary_metric
+    if online is None:
+        disagreeing = workspace.online_tests.disagreeing_metrics(chosen.id, label, k)
+        online = chosen.metric_to_explain(disagreeing)
     agreement = workspace.agreement.of(chosen.id, label, k, online)
     best = workspace.agreement.best_metric(chosen.id, online)
     record = workspace.track_records.of(label, k, online, chosen.id)

@@ -27,7 +27,8 @@ class CheckAnswer:
     of one side are invalid, or are not about this run; 2: the contradiction disappears if the cause is
     accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
     inconclusive check lacks. ``former_cause`` is the cause in the words of older
-    reports, ``former_verdict`` their verdict if it was another one.
+    reports, ``former_verdict`` their verdict if it was another one. ``threshold`` is the relevance threshold
+    with which offline counts as online, None if that is not the advice.
     """
 
     check: str
@@ -40,6 +41,7 @@ class CheckAnswer:
     strength: Strength = 0
     former_cause: str = ""
     former_verdict: Finding | None = None
+    threshold: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""

@@ -77,7 +77,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "labels", "Label definition", "Does success offline mean the same as success online?",
-        "a label mismatch",
+        "what counts as relevant offline",
         "Set the relevance threshold of the experiment to the online definition, and choose by that.",
         offline.labels,
     ),

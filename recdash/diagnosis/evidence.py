@@ -235,7 +235,8 @@ class Stricter:
 
     ``rule`` is that definition in words ("a rating of 4 or more"), ``kept`` the share of relevant rows that
     it keeps. ``already``: offline uses this definition already. ``former_rule`` is the rule in older reports
-    if its words differ.
+    if its words differ. ``left_out`` names the rows that it does not keep ("grades below 4"), and
+    ``threshold`` is the lowest grade that it keeps.
     """
 
     rule: str
@@ -243,6 +244,8 @@ class Stricter:
     kept: float
     already: bool = False
     former_rule: str = ""
+    left_out: str = ""
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)

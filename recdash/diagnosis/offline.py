@@ -286,10 +286,11 @@ def labels(evidence: Evidence) -> CheckAnswer:
     if remaining == "stays":
         return result.rules_out(f"Counting only {rule}, the gain remains.")
     word = becomes(gain, stricter.gain)
-    return result.supports(
+    supported = result.supports(
         2,
         f"label mismatch: the offline gain {word} if only {rule} count",
-        f"Counting only {rule}, the offline difference {word}: it came from rows that hardly count online "
-        f"({percent(1 - stricter.kept)} of the relevant rows).",
+        f"{percent(1 - stricter.kept)} of what counted as relevant offline were {stricter.left_out}. "
+        f"Counting only {rule}, the offline gain {word}.",
         former_cause=f"label mismatch: the offline gain {word} if only {stricter.former_rule or rule} count",
     )
+    return replace(supported, threshold=stricter.threshold)

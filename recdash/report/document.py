@@ -107,6 +107,11 @@ TIES_WORDING = 11
 - Segments: one for which a candidate has no recommendations does not say so.
 - Lifts: those that CUPED adjusted do not say so.
 - Charts of an A/B test: a rise is drawn as better, even of a metric of which less is better.
+- Offline against online: the title says only on how many candidates both agree, and a run that won the chosen
+  online metric and lost another one has *won both*.
+- First page: the risks do not say which candidates were not tested, in which segments nothing changes, and
+  how many other questions would change the recommendation. The link of a local dashboard does not say that
+  it opens on one computer only.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
@@ -300,6 +305,11 @@ class Document:
     def names(self) -> dict[str, str]:
         """Returns {run id: name}."""
         return {run.run_id: run.name for run in self.runs}
+
+    @property
+    def risks_heading(self) -> str:
+        """Returns the heading of what speaks against the candidate and what would change the opening."""
+        return "Risks and open questions" if self.wording > TIES_WORDING else "Risks"
 
     def tables(self) -> Iterator[tuple[Section, Table]]:
         """Yields every table with its section, tables of figures included."""

@@ -78,7 +78,7 @@ class Reports:
             raise InputError(Problem("many-runs", "report", f"{len(query.runs)} candidates", fix))
         online_test = self._online_test(experiment_id, test)
         if online_test is not None:
-            online_metric = self._online_metric(online_test, online_metric)
+            online_metric = self._online_metric(online_test, query, online_metric)
         if by is None:
             by = next(iter(self._workspace.slices.of(experiment_id)), "")
         elif by:
@@ -109,15 +109,17 @@ class Reports:
             return next((test for test in tests if test.links), None)
         return _with_id(tests, test_id)
 
-    def _online_metric(self, test: OnlineTest, online_metric: str | None) -> str:
-        """Returns the online metric with this name; without a name, the primary one.
+    def _online_metric(self, test: OnlineTest, query: ComparisonQuery, online_metric: str | None) -> str:
+        """Returns the online metric with this name; without a name, the one that the page *Offline vs online*
+        opens with: see ``OnlineTest.metric_to_explain``.
 
         Raises UnknownName for a metric that the test lacks.
         """
         if online_metric is not None:
             self._workspace.agreement.both_sides(test.id, online_metric)  # raises UnknownName
             return online_metric
-        return test.primary_metric
+        tests = self._workspace.online_tests
+        return test.metric_to_explain(tests.disagreeing_metrics(test.id, query.metric, query.k))
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────
 

@@ -478,7 +478,8 @@ def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() ->
 
 
 def counting(mean: float, low: float, high: float, base: float = 0.2, **more: Any) -> Stricter:
-    return Stricter("a rating of 4 or more", gain(mean, low, high, base), kept=0.6, **more)
+    found = gain(mean, low, high, base)
+    return Stricter("a rating of 4 or more", found, 0.6, left_out="ratings below 4", threshold=4, **more)
 
 
 @pytest.mark.parametrize(
@@ -497,7 +498,8 @@ def test_labels_are_supported_where_the_gain_does_not_outlive_the_online_rule(
     assert (result.verdict, result.strength) == ("supports", 2)
     assert word in result.cause
     assert result.former_cause == result.cause
-    assert "40.0 % of the relevant rows" in result.sentence
+    assert result.sentence.startswith("40.0 % of what counted as relevant offline were ratings below 4.")
+    assert result.threshold == 4
 
 
 def test_labels_keep_the_rule_of_older_reports_in_their_words() -> None:

@@ -21,8 +21,9 @@ from report_tables import SESSIONS, TRUTH, asked, copied, films, lists, opened
 from recdash.errors import InputError, UnknownName
 from recdash.formatting.tables import Interval, Number, shown
 from recdash.metrics import METRICS
-from recdash.report.document import Document
+from recdash.report.document import TIES_WORDING, WORDING, Document
 from recdash.report.formats import pdf
+from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.formats.latex import escape as latex
 from recdash.report.formats.markdown import escaped as markdown
@@ -121,6 +122,21 @@ def test_headings_captions_and_scopes_are_in_order(document: Document) -> None:
     assert all(one.get("scope") in {"col", "row"} for one in page.of("th"))
     assert all(one.get("aria-label") for one in [*page.of("figure"), *page.of("div")] if one.get("role"))
     assert page.of("html")[0]["lang"] == "en"
+
+
+def test_a_report_of_one_section_is_brief_and_a_local_link_says_so(document: Document) -> None:
+    def page(wording: int = WORDING, link: str = "http://127.0.0.1:8501/?e=a", n: int = 1) -> str:
+        return to_html(replace(document, sections=document.sections[:n], wording=wording, link=link))
+
+    local = "(on the computer that runs recdash)"
+    assert '<body class="brief">' in page()
+    assert "<body>" in page(n=2)
+    assert local in page()
+    assert local not in page(link="https://recdash.example.org/?e=a")
+    assert "Risks and open questions" in page()
+    former = page(wording=TIES_WORDING)
+    assert "<body>" in former
+    assert not [words for words in (local, "Risks and open", ".brief", "on-phone") if words in former]
 
 
 def test_the_same_document_is_the_same_file(document: Document) -> None:

@@ -12,7 +12,19 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, SPREAD, TRUTH, asked, copied, films, opened, rated_films, with_runs
+from report_tables import (
+    CANDIDATES,
+    HIDDEN,
+    SPREAD,
+    TRUTH,
+    asked,
+    copied,
+    films,
+    lists,
+    opened,
+    rated_films,
+    with_runs,
+)
 
 from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
@@ -110,7 +122,7 @@ def test_it_says_who_counts_by_which_formula_and_how_it_is_judged(report: Docume
 
 def test_offline_and_online_stand_side_by_side(report: Document) -> None:
     online = section(report, "online")
-    assert "agree" in online.title
+    assert online.title == "ease won offline, lost online; als won both"
     row = cells(report, "Offline and online, run by run", "als")
     assert row["Result"] == "won both"
     assert "March: goals and guardrails" in [one.title for one in online.parts if isinstance(one, Table)]
@@ -170,16 +182,65 @@ def told_online(document: Document) -> list[str]:
     return [part.text for part in section(document, "online").parts if isinstance(part, Paragraph)]
 
 
-def test_a_report_begins_with_the_primary_metric_and_names_another_that_disagrees(
+def test_a_report_begins_with_the_online_metric_in_which_offline_and_online_disagree(
     space: Workspace, question: Question
 ) -> None:
     """The first goal is the engagement rate; ease lost session watch time only."""
     by_default = Reports(space).question(question.experiment, question.query)
-    assert by_default.online_metric == "engagement_rate"
+    assert by_default.online_metric == "session_watch_time"
+    asked = Reports(space).question(question.experiment, question.query, online_metric="engagement_rate")
     named = "Offline and online disagree in session watch time."
-    assert named in told_online(Reports(space).content(by_default, ["online"]))
-    assert named not in told_online(Reports(space).content(by_default, ["online"], wording=7))
-    assert named not in told_online(Reports(space).content(question, ["online"]))
+    assert named in told_online(Reports(space).content(asked, ["online"]))
+    assert named not in told_online(Reports(space).content(asked, ["online"], wording=7))
+    assert named not in told_online(Reports(space).content(by_default, ["online"]))
+
+
+def test_the_first_page_names_what_was_not_tested_and_what_would_change_it(tmp_path: Path) -> None:
+    space = opened(tmp_path)
+    made = rated_films(space, HIDDEN)
+    space.runs.add(made, lists(lambda _: 2), name="late")
+    query = space.queries.of(made, metric="ndcg", k=3)
+    question = Reports(space).question(made, query)
+    opening = Reports(space).content(question, ["online"], moment=MOMENT).lead
+    former = Reports(space).content(question, ["online"], moment=MOMENT, wording=TIES_WORDING).lead
+    untested, equal, changing = opening.risks[len(former.risks) :]
+    assert untested == "Not in the A/B test: late."
+    assert equal.startswith("als equals popular for every user of these segments: Known users")
+    assert changing.startswith("1 of 5 other questions would change the recommendation: Only known users")
+
+
+@pytest.mark.parametrize(
+    ("online_metric", "wording", "title", "result"),
+    [
+        ("sales", WORDING, "Offline and online agree on two of two candidates, but als lost clicks online",
+         "won both, but lost clicks online"),
+        ("sales", TIES_WORDING, "Offline and online agree on two of two candidates", "won both"),
+        ("clicks", WORDING, "als won offline, lost online; ease won both", "won offline, lost online"),
+        ("clicks", TIES_WORDING, "Offline and online agree on one of two candidates",
+         "won offline, lost online"),
+    ],
+)  # fmt: skip
+def test_a_run_that_lost_another_metric_online_has_not_simply_won_both(
+    tmp_path: Path, online_metric: str, wording: int, title: str, result: str
+) -> None:
+    space = opened(tmp_path)
+    made = with_runs(space, CANDIDATES)
+    ids = {run.name: run.id for run in space.runs.all(made)}
+    means = {"A": (10, 10), "B": (12, 8), "C": (11, 11)}
+    sums = [
+        {"variant": variant, "metric": metric, "n": 10_000, "mean": mean, "variance": 1.0}
+        for variant, both in means.items()
+        for metric, mean in zip(("sales", "clicks"), both, strict=True)
+    ]
+    links = {"A": ids["popular"], "B": ids["als"], "C": ids["ease"]}
+    space.online_tests.add(made, "Sums", {"aggregates": pd.DataFrame(sums)}, control="A", links=links)
+    query = space.queries.of(made, metric="ndcg", k=3)
+    assert Reports(space).question(made, query).online_metric == "clicks"
+    question = Reports(space).question(made, query, online_metric=online_metric)
+    shown_section = section(Reports(space).content(question, ["online"], wording=wording), "online")
+    figures = [part for part in shown_section.parts if isinstance(part, Figure)]
+    rows = next(figure.table.rows for figure in figures if figure.kind == "quadrants")
+    assert (shown_section.title, rows[0][-1]) == (title, result)
 
 
 def test_the_heading_without_a_disagreement_names_the_metric_and_others_that_disagree(
@@ -195,6 +256,9 @@ def test_the_heading_without_a_disagreement_names_the_metric_and_others_that_dis
 
     assert heading("engagement_rate", WORDING) == (
         "Offline and online disagree significantly in session watch time, not in engagement rate"
+    )
+    assert heading("engagement_rate", TIES_WORDING) == (
+        "No significant disagreement in engagement rate, but in session watch time"
     )
     assert heading("engagement_rate", RISKS_WORDING) == "No significant disagreement"
     assert heading("session_watch_time", WORDING) == "ease won offline, lost online"
@@ -420,7 +484,7 @@ def test_a_decision_that_the_evidence_contradicts_is_said_and_its_own_numbers_ar
     former = Reports(own).content(question, wording=RISKS_WORDING).lead
     assert former.decision is not None
     assert former.decision.evidence.endswith("the recommendation is “Ship als”.")
-    assert former.risks == (*opening.risks, "Approved despite risks: Cost.")
+    assert former.risks == (*opening.risks[:-1], "Approved despite risks: Cost.")
 
 
 def test_the_report_links_to_the_view_in_the_dashboard(own: Workspace) -> None:

@@ -309,11 +309,18 @@ def test_the_demo_wins_offline_and_loses_online(workspace: Workspace, open_page:
     text = said(open_page("offline_online"))
     assert "Two-tower 2026-10 won offline, lost online; ALS v3 won both" in text
     assert "nDCG@10 offline, session watch time online" in text
-    assert "online disagree in: Session watch time" in said(open_page("offline_online", om="engagement_rate"))
-    because = "Two-tower 2026-10 won offline, lost online, most likely because of a label mismatch"
+    by_engagement = said(open_page("offline_online", om="engagement_rate"))
+    assert "on two of three candidates, but Two-tower 2026-10 lost session watch time online" in by_engagement
+    assert "online disagree in: Session watch time" in by_engagement
+    because = (
+        "Two-tower 2026-10 won offline, lost online, most likely because of what counts as relevant offline"
+    )
     assert because in said(open_page("why"))
     won_both = said(open_page("why", om="engagement_rate", v="two-tower"))
-    assert "Two-tower 2026-10 won both; a reason for doubt is a label mismatch" in won_both
+    assert (
+        "Two-tower 2026-10 won both, but lost session watch time online; "
+        "a reason for doubt is what counts as relevant offline"
+    ) in won_both
     assert "Most likely" not in won_both
     assert "cause" not in won_both.replace("Several causes may hold", "")
 

@@ -80,10 +80,12 @@ def test_a_cause_comes_with_what_to_do(workspace: Workspace, shown: Open) -> Non
     links = {"control": ids["old"], "new": ids["new"]}
     workspace.online_tests.add(ids["films"], "spring", table, control="control", links=links)
     text = said(shown())
-    assert "won offline, lost online, most likely because of a label mismatch" in text
-    assert "Counting only grades of 5" in text
-    assert "Label definition ● possible cause +100 % offline; 0 % with grades of 5" in text
+    assert "won offline, lost online, most likely because of what counts as relevant offline" in text
+    assert "of what counted as relevant offline were grades below 5. Counting only grades of 5" in text
+    assert "Label definition ● most likely cause +100 % offline; 0 % with grades of 5" in text
     assert "What to do: Set the relevance threshold" in text
+    assert "See the recommendation with relevance from 5 on →" in text
+    assert "th=5" in markup(shown())
 
 
 def test_it_opens_on_the_variant_that_disagrees_and_another_is_kept_in_the_link(

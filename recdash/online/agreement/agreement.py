@@ -17,6 +17,7 @@ from recdash.stats.concordance import Tau, best, tau
 UNDECIDED = "undecided"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
 AGREE = ("won both", "lost both")
+WON_ONLINE = ("won both", "lost offline, won online")
 LEAST_RUNS = 6
 """Smallest number of runs for naming a best metric; with fewer, some metric is likely to agree by chance."""
 CONVINCING = 0.05

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import capital, small
-from recdash.online.agreement.agreement import UNDECIDED, quadrant
+from recdash.formatting.wording import capital, listed, small
+from recdash.online.agreement.agreement import UNDECIDED, WON_ONLINE, quadrant
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SPLIT_BROKEN = "sample-ratio-mismatch"
 BLOCKED = "blocked"
+LOST = ("worse", "broken")
+"""The findings of an online metric that a variant lost."""
 SRM = "Sample ratio mismatch (SRM): "
 SRM_BLOCKS = f"{SRM}no metric is judged."
 COLUMNS = (
     "variant", "run_id", "run", "offline_value", "offline_delta", "offline_low", "offline_high",
-    "online_value", "online_lift", "online_low", "online_high", "quadrant", "sentence",
+    "online_value", "online_lift", "online_low", "online_high", "quadrant", "sentence", "also_lost",
 )  # fmt: skip
 
 
@@ -52,7 +54,7 @@ def join_offline(
 
     ``results`` are those of the A/B test, ``scores`` and ``differences`` the offline values and paired
     differences. ``names`` maps run ids to names. Missing numbers are None. With ``broken_split`` every
-    quadrant is ``BLOCKED``.
+    quadrant is ``BLOCKED``. ``also_lost`` names the other online metrics that a variant lost.
     """
     import pandas as pd
 
@@ -61,7 +63,16 @@ def join_offline(
     chosen = results[(results["metric"] == online_metric) & results["run_id"].isin(list(names))]
     rows: list[dict[str, Any]] = chosen.to_dict("records")  # type: ignore[assignment]
     joined = [
-        _row(row, names[row["run_id"]], value.get(row["run_id"]), delta.get(row["run_id"], {}), offline_title)
+        {
+            **_row(
+                row,
+                names[row["run_id"]],
+                value.get(row["run_id"]),
+                delta.get(row["run_id"], {}),
+                offline_title,
+            ),
+            "also_lost": _also_lost(results, row["variant"], online_metric),
+        }
         for row in rows
     ]
     frame = pd.DataFrame(joined, columns=list(COLUMNS))
@@ -107,6 +118,18 @@ def _row(
 def lower_is_better(row: Mapping[str, Any]) -> bool:
     """Returns whether less of the online metric is better; ``row`` is one of the A/B test's results."""
     return row.get("direction") == "down"
+
+
+def _also_lost(results: pd.DataFrame, variant: str, online_metric: str) -> str:
+    """Returns the titles of the other online metrics that a variant lost, as text; "" if there are none."""
+    of_variant = results[(results["variant"] == variant) & (results["metric"] != online_metric)]
+    return listed([small(title) for title in of_variant.loc[of_variant["word"].isin(LOST), "title"]])
+
+
+def outcome(row: Mapping[str, Any]) -> str:
+    """Returns the quadrant of a row of ``join_offline``, and what else the run lost if it won online."""
+    is_mixed = row["also_lost"] and row["quadrant"] in WON_ONLINE
+    return f"{row['quadrant']}, but lost {row['also_lost']} online" if is_mixed else str(row["quadrant"])
 
 
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
@@ -25,7 +26,13 @@ from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.signs import EQUAL, former_sign, sign_of
 from recdash.formatting.tables import table_html
 from recdash.formatting.wording import cut_inside, long_day, tone
-from recdash.report.document import EQUAL_USERS_WORDING, FIRST_FORMAT, Document, Split
+from recdash.report.document import (
+    EQUAL_USERS_WORDING,
+    FIRST_FORMAT,
+    TIES_WORDING,
+    Document,
+    Split,
+)
 from recdash.report.formats.figures import drawn, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
@@ -38,6 +45,9 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "page"
 LONGEST_CHIP = 44
+PHONE_STYLE = "phone_and_brief.css"
+"""The style of phones and of reports of the decision only, which reports of ``TIES_WORDING`` lack."""
+THIS_COMPUTER = ("localhost", "127.0.0.1", "::1")
 WIDE, HALF = 960, 470
 """The widths of wide and other figures in pixels; a browser scales them to the page."""
 POLICY = (
@@ -85,10 +95,14 @@ def to_html(document: Document, version: str = __version__) -> str:
     """
     layout = FIRST if document.format == FIRST_FORMAT else TODAY
     runs = {run: _run(mark) for run, mark in marks_of(document, LIGHT).items()}
+    is_today = document.wording > TIES_WORDING
     facts = {
         "document": document,
+        "is_today": is_today,
+        "is_brief": is_today and len(document.sections) < 2,
+        "only_here": is_today and urlsplit(document.link).hostname in THIS_COMPUTER,
         "version": version,
-        "style": _trusted_html(_style(layout.style)),
+        "style": _trusted_html(_style(layout.style, *([PHONE_STYLE] if is_today else []))),
         "script": _trusted_html(_file("report.js")),
         "policy": POLICY.format(script=_hash(_file("report.js"))),
         "names": layout.titles,
@@ -135,8 +149,8 @@ def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
-def _style(name: str) -> str:
-    rules = _file(name).replace("/* marks.css */\n", RULES)
+def _style(*names: str) -> str:
+    rules = "".join(map(_file, names)).replace("/* marks.css */\n", RULES)
     dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{variables(DARK)}}}}}"
     return f":root{{{variables(LIGHT)}}}{dark}{rules}"
 

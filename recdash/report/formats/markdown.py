@@ -83,7 +83,7 @@ def _opening(document: Document) -> Iterator[str]:
     if lead.split:
         yield f"- **Users**: {within(_users(lead.split))}"
     if lead.risks:
-        yield from ("", "## Risks", "", *(f"- {escaped(risk)}" for risk in lead.risks))
+        yield from ("", f"## {document.risks_heading}", "", *(f"- {escaped(risk)}" for risk in lead.risks))
     if document.narrative:
         yield from ("", "## Summary", "", *(f"> {escaped(line)}" for line in document.narrative.splitlines()))
     if lead.chart:

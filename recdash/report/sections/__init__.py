@@ -73,6 +73,10 @@ BLOCKS: Mapping[str, SectionKind] = {
 """All kinds of sections by name, in their default order."""
 
 
+DECISION_ONLY = ("changes",)
+"""The section of a report of the decision only, whose other content is on the first page."""
+
+
 def check_blocks(names: Sequence[str], *, has_runs: bool = True) -> tuple[str, ...]:
     """Returns the distinct names of sections; if none is given, those of all sections that a report can have.
 

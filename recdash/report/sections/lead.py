@@ -10,12 +10,13 @@ from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.headlines import NOTHING_IS_JUDGED, best_value, only_run, standing_sentence, values
 from recdash.comparison.key_numbers import LIFT_LEVEL, KeyNumber, key_numbers
 from recdash.comparison.recommendation import Recommendation
+from recdash.comparison.sensitivity import summary_of
 from recdash.comparison.wording import allowed_losses, level, plain
 from recdash.decisions.standing import standing
 from recdash.domain.results import WHOLE
 from recdash.evaluation.comparability import LISTS_MISSING
 from recdash.formatting.tables import Tone
-from recdash.formatting.wording import capital
+from recdash.formatting.wording import capital, listed
 from recdash.metrics import define
 from recdash.report.context import ReportContext
 from recdash.report.document import (
@@ -23,6 +24,7 @@ from recdash.report.document import (
     LISTS_WORDING,
     RISKS_WORDING,
     THRESHOLD_WORDING,
+    TIES_WORDING,
     Decided,
     Figure,
     Lead,
@@ -31,6 +33,7 @@ from recdash.report.document import (
 from recdash.report.sections.evidence import forest
 from recdash.report.sections.online import quadrants
 
+MOST_NAMED = 3
 NO_RISK = (
     "None of the other accuracy metrics, guardrails and segments of users shows a significant loss. Segments "
     "of items and metrics without a guardrail are not part of this check: see the appendix."
@@ -72,7 +75,7 @@ def _recommended(context: ReportContext, recommendation: Recommendation) -> Lead
         opening,
         split=split_of(evidence),
         numbers=_numbers(context, evidence),
-        risks=_risks(context, recommendation),
+        risks=(*_risks(context, recommendation), *_open_questions(context)),
     )
 
 
@@ -149,6 +152,29 @@ def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str,
     if is_shipped and context.wording > THRESHOLD_WORDING and context.evidence is not None:
         risks += map(plain, allowed_losses(context.evidence))
     return tuple(risks) or ((NO_RISK,) if is_shipped else ())
+
+
+def _open_questions(context: ReportContext) -> tuple[str, ...]:
+    """Returns which candidates were not tested, in which segments nothing changes for any user, and how many
+    other questions would change the recommendation; empty in reports of ``TIES_WORDING`` and older.
+    """
+    if context.wording <= TIES_WORDING:
+        return ()
+    sentences = []
+    served = set(context.test.links.values()) if context.test else set()
+    untested = [context.short_names[run] for run in context.verdict_query.runs if run not in served]
+    if served and untested:
+        sentences.append(f"Not in the A/B test: {listed(untested, MOST_NAMED)}.")
+    evidence = context.evidence
+    same = [row.title for row in evidence.slices if row.pair.is_identical] if evidence else []
+    if evidence and same:
+        text = f"{evidence.name} equals {evidence.base} for every user of these segments"
+        sentences.append(f"{text}: {listed(same, MOST_NAMED)}.")
+    if answers := context.answers:
+        changing = [answer.question for answer in answers if answer.matters]
+        named = f": {listed(changing, MOST_NAMED)}" if changing else ""
+        sentences.append(f"{summary_of(answers)}{named}.")
+    return tuple(sentences)
 
 
 def _chart(context: ReportContext) -> Figure | None:

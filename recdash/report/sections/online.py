@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from recdash.comparison.headlines import agreement
+from recdash.comparison.headlines import agreement, some
 from recdash.diagnosis.summary import summary
 from recdash.domain.records import OnlineTest
 from recdash.domain.results import WHOLE
@@ -32,7 +32,7 @@ from recdash.formatting.tables import (
     with_intervals,
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
-from recdash.online.agreement.agreement import DISAGREE, UNDECIDED
+from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED, WON_ONLINE
 from recdash.online.agreement.join import (
     SPLIT_BROKEN,
     SRM_BLOCKS,
@@ -40,6 +40,7 @@ from recdash.online.agreement.join import (
     judged_by,
     lower_is_better,
     offline_intervals,
+    outcome,
     split_counts,
     split_is_broken,
 )
@@ -132,8 +133,37 @@ def online(context: ReportContext) -> Section | None:
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
     parts += [all_lifts(context, test, results), *adjusted(context, results)]
     parts += validity(test, results, metric)
+    return Section("online", _title(context, rows), note, tuple(parts))
+
+
+def _title(context: ReportContext, rows: pd.DataFrame) -> str:
+    """Returns the section's title: the headline of the page *Offline vs online*, in reports of
+    ``TIES_WORDING`` and older only on how many candidates both sides agree.
+    """
+    if context.wording > TIES_WORDING:
+        return headline_of_sides(rows)
     offline = offline_intervals(rows) if context.wording > AGREEMENT_WORDING else ()
-    return Section("online", agreement(list(rows["quadrant"]), offline), note, tuple(parts))
+    return agreement(list(rows["quadrant"]), offline)
+
+
+def headline_of_sides(rows: pd.DataFrame) -> str:
+    """Returns which runs won on one side and lost on the other, then which won or lost both.
+
+    Without a disagreement it says on how many candidates offline and online agree, and which other metrics
+    a run lost that won online.
+    """
+    names = {
+        quadrant: list(rows.loc[rows["quadrant"] == quadrant, "run"]) for quadrant in (*DISAGREE, *AGREE)
+    }
+    if any(names[quadrant] for quadrant in DISAGREE):
+        return "; ".join(f"{some(runs, 'candidates')} {quadrant}" for quadrant, runs in names.items() if runs)
+    lost = [
+        f"{row['run']} lost {row['also_lost']} online"
+        for row in records(rows)
+        if row["also_lost"] and row["quadrant"] in WON_ONLINE
+    ]
+    agreed = agreement(list(rows["quadrant"]), offline_intervals(rows))
+    return ", but ".join([agreed, *([listed(lost)] if lost else [])])
 
 
 def _sentences(context: ReportContext, sides: OfflineOnlineResults) -> list[str]:
@@ -220,7 +250,7 @@ def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None)
         return None
     rows, judged = sides.rows, sides.is_judged
     outcomes = [
-        f"{context.short_names[row['run_id']]} {row['quadrant'] if judged else NOT_JUDGED}"
+        f"{context.short_names[row['run_id']]} {_in_words(context, row) if judged else NOT_JUDGED}"
         for row in records(rows)
     ]
     falls = _falls_are_better(context, sides)
@@ -254,6 +284,13 @@ def _disagreements(context: ReportContext, sides: OfflineOnlineResults) -> str:
     return f"No significant disagreement in {small(sides.title)}{but}"
 
 
+def _in_words(context: ReportContext, row: Row) -> str:
+    """Returns how offline and online agree for a run; in reports of ``TIES_WORDING`` and older without what
+    else it lost.
+    """
+    return outcome(row) if context.wording > TIES_WORDING else str(row["quadrant"])
+
+
 def axis_titles(where: str, base: str, online_title: str, *, lower_is_better: bool) -> list[str]:
     """Returns the titles of the x axis and the y axis of the scatter chart."""
     direction = DIRECTION if lower_is_better else ""
@@ -270,8 +307,8 @@ def _table(context: ReportContext, sides: OfflineOnlineResults) -> Table:
     lifts, above = with_intervals(list(rows["online_lift"]), ends, unit=PERCENT, scale=100)
     lines: list[tuple[Cell, ...]] = []
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
-        reading = row["quadrant"] if sides.is_judged else "not judged"
-        if reading == UNDECIDED and context.wording > TIES_WORDING:
+        reading = _in_words(context, row) if sides.is_judged else "not judged"
+        if row["quadrant"] == UNDECIDED and sides.is_judged and context.wording > TIES_WORDING:
             reading = f"inconclusive in {small(sides.title)}"
         lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
     where = context.query.where

@@ -148,16 +148,20 @@ class OfflineEvidence:
         if is_time and gains.max() > seconds:
             least = float(np.nextafter(seconds, np.inf))
             rule = former_rule = f"rows with more than {three(seconds)} s watched"
+            left_out, lowest = f"rows with at most {three(seconds)} s watched", least
         else:
             least = evidence_math.strict_grade(gains)
             lowest = float(gains[gains >= least].min())
             better = "" if lowest == gains.max() else " or more"
+            left_out = f"grades below {_grade(lowest)}"
             rule, former_rule = f"grades of {_grade(lowest)}{better}", f"grades of {_grade(least)} and more"
         already = truth.threshold is not None and truth.threshold >= least
         gain = self.gain_at(case, case.query.k, WHOLE if already else Scope(threshold=least))
         share = float((gains >= least).mean())
-        return (
-            LISTS if gain is None else Stricter(rule, gain, share, already=already, former_rule=former_rule)
+        if gain is None:
+            return LISTS
+        return Stricter(
+            rule, gain, share, already=already, former_rule=former_rule, left_out=left_out, threshold=lowest
         )
 
     def case_audience(self, case: Case) -> AudienceEvidence | Missing:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from recdash.charts.offline_online import Side
-from recdash.comparison import headlines
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, markdown
@@ -26,17 +25,17 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED
+from recdash.online.agreement.agreement import DISAGREE, UNDECIDED
 from recdash.online.agreement.join import (
     BLOCKED,
     SPLIT_BROKEN,
     SRM_BLOCKS,
     judged_by,
     lower_is_better,
-    offline_intervals,
+    outcome,
     split_counts,
 )
-from recdash.report.sections.online import DIRECTION, NOT_JUDGED, adjusted_lifts, lift_row
+from recdash.report.sections.online import DIRECTION, NOT_JUDGED, adjusted_lifts, headline_of_sides, lift_row
 from recdash.ui.app import links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -81,20 +80,10 @@ def without_links(view: View, sides: OfflineOnline) -> None:
 
 
 def finding(sides: OfflineOnline) -> str:
-    """Returns the headline: which runs won on one side and lost on the other, then which won or lost both;
-    without a disagreement, on how many candidates offline and online agree.
-    """
+    """Returns the headline: see ``headline_of_sides``."""
     if sides.rows.empty:
         return f"{sides.test.name}: {sides.online_title}"
-    names = {
-        quadrant: list(sides.rows.loc[sides.rows["quadrant"] == quadrant, "run"])
-        for quadrant in (*DISAGREE, *AGREE)
-    }
-    if any(names[quadrant] for quadrant in DISAGREE):
-        return "; ".join(
-            f"{headlines.some(runs, 'candidates')} {quadrant}" for quadrant, runs in names.items() if runs
-        )
-    return headlines.agreement(list(sides.rows["quadrant"]), offline_intervals(sides.rows))
+    return headline_of_sides(sides.rows)
 
 
 def subtitle(view: View, test: OnlineTest, online: str) -> str:
@@ -157,7 +146,7 @@ def reading(view: View, sides: OfflineOnline) -> None:
         offline = _sign(row["offline_low"], row["offline_high"])
         online = _sign(row["online_low"], row["online_high"], lower_is_better=sides.lower_is_better)
         judged = tables.muted(numbers.NONE) if sides.broken_split else online
-        rows.append([RunName(row["run_id"]), offline, judged, in_words(row["quadrant"])])
+        rows.append([RunName(row["run_id"]), offline, judged, in_words(row)])
     widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
     if without := untested(view, sides.test):
         st.html(html('<p class="rd-quiet">{text}</p>', text=without))
@@ -187,9 +176,11 @@ def _why(view: View, sides: OfflineOnline, row: Row) -> Html:
     return links.link(view, f"Why {row['run']} {row['quadrant']} →", "why", chosen)
 
 
-def in_words(quadrant: str) -> str:
-    """Returns how a run did on both sides, as shown to people."""
-    return {BLOCKED: NOT_JUDGED, UNDECIDED: "inconclusive"}.get(quadrant, quadrant)
+def in_words(row: Row) -> str:
+    """Returns how offline and online agree for a run, and what else it lost online."""
+    if row["quadrant"] == BLOCKED:
+        return NOT_JUDGED
+    return "inconclusive" if row["quadrant"] == UNDECIDED else outcome(row)
 
 
 def results_table(view: View, sides: OfflineOnline) -> None:
@@ -228,7 +219,7 @@ def alt(sides: OfflineOnline, side: str) -> str:
     """Returns the alternative text of one of the three charts."""
     rows = records(sides.rows)
     if side == "quadrant":
-        return listed([f"{row['run']} {in_words(row['quadrant'])}" for row in rows]) + "."
+        return listed([f"{row['run']} {in_words(row)}" for row in rows]) + "."
     value, unit = ("offline_delta", "") if side == "offline" else ("lift_percent", " %")
     values = listed([f"{row['run']} {numbers.three(row[value])}{unit}" for row in rows])
     return f"{side.capitalize()}: {values}."

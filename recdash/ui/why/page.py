@@ -19,7 +19,7 @@ from recdash.formatting.html import Html, html, join
 from recdash.formatting.records import Row, records
 from recdash.formatting.wording import listed, lowered
 from recdash.online.agreement.agreement import AGREE, DISAGREE
-from recdash.online.agreement.join import BLOCKED
+from recdash.online.agreement.join import BLOCKED, outcome
 from recdash.service import Explanation
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import View
@@ -32,7 +32,9 @@ SIGNS: Mapping[str, tuple[str, str, str]] = {
     "can't tell": ("?", "inconclusive", "muted"),
 }
 """Answer of a check → sign, words and tone."""
-AGREED_WORDS: Mapping[str, str] = {"supports": "reason for doubt", "rules out": "no reason for doubt"}
+MOST_LIKELY = "most likely cause"
+"""The words of the strongest cause, as in the headline."""
+AGREED_WORDS: dict[str, str] = {"supports": "reason for doubt", "rules out": "no reason for doubt"}
 """Answer of a check → words if offline and online have the same result, which needs no cause."""
 FOOTNOTE = "Several causes may hold at once. Open a row to see how it was checked, and what it needs."
 MOST_NAMED = 3
@@ -60,23 +62,24 @@ def show(view: View) -> None:
             widgets.title(f"{row['run']} cannot be explained here", str(error))
         return
     with title:
-        widgets.title(finding(explained), subtitle(explained))
+        widgets.title(finding(explained, row["also_lost"]), subtitle(explained))
     causes = likely(explained.answers)
     if causes:
         st.html(html('<p class="rd-lead rd-why-lead">{sentence}</p>', sentence=causes[0].sentence))
-    st.html(table(explained, sides.marks[row["run_id"]]))
+    st.html(table(view, explained, sides.marks[row["run_id"]]))
     widgets.note([FOOTNOTE])
     st.html(_back(view, sides))
 
 
-def finding(explained: Explanation) -> str:
+def finding(explained: Explanation, also_lost: str = "") -> str:
     """Returns what happened and its most likely cause; for a run with the same result offline and online,
-    the reasons to doubt that.
+    the reasons to doubt that. ``also_lost`` names the other online metrics that it lost.
     """
     names = {check.name: check.cause for check in CHECKS}
     causes = [names[answer.check] for answer in likely(explained.answers)]
     run, quadrant = explained.run, explained.quadrant
     if quadrant in AGREE:
+        quadrant = outcome({"quadrant": quadrant, "also_lost": also_lost})
         if not causes:
             return f"{run} {quadrant}: no check finds a reason for doubt"
         reasons = "a reason for doubt is" if len(causes) == 1 else f"{len(causes)} reasons for doubt are"
@@ -128,17 +131,21 @@ def _back(view: View, sides: OfflineOnline) -> Html:
 # ── the twelve checks ────────────────────────────────────────────────────────────────────────
 
 
-def table(explained: Explanation, mark: Mark) -> Html:
+def table(view: View, explained: Explanation, mark: Mark) -> Html:
     """Returns a row per check, which opens to show its details; possible causes come first."""
     by_name = {answer.check: answer for answer in explained.answers}
     causes = [answer.check for answer in likely(explained.answers)]
     checks = sorted(CHECKS, key=lambda check: check.name not in causes)
     words = AGREED_WORDS if explained.quadrant in AGREE else {}
-    lines = [_line(check, by_name[check.name], mark, words) for check in checks]
+    first = {"supports": MOST_LIKELY} if explained.quadrant in DISAGREE else {}
+    lines = [
+        _line(view, check, by_name[check.name], mark, words | first if check.name in causes[:1] else words)
+        for check in checks
+    ]
     return widgets.folding_rows(("Check", "Answer", "Evidence"), lines)
 
 
-def _line(check: Check, answer: CheckAnswer, mark: Mark, words: Mapping[str, str]) -> Html:
+def _line(view: View, check: Check, answer: CheckAnswer, mark: Mark, words: Mapping[str, str]) -> Html:
     sign, word, tone = SIGNS[answer.verdict]
     template = '<i aria-hidden="true">{sign}</i> {word}'
     marked = html(template, sign=sign, word=words.get(answer.verdict, word))
@@ -147,7 +154,7 @@ def _line(check: Check, answer: CheckAnswer, mark: Mark, words: Mapping[str, str
         "<p>{sentence}</p>{picture}{advice}",
         sentence=answer.sentence,
         picture=picture,
-        advice=_advice(check, answer),
+        advice=_advice(view, check, answer),
     )
     return widgets.folding_row(
         check.title, widgets.toned(marked, tone), _statistic(answer), check.question, rest
@@ -161,12 +168,25 @@ def _statistic(answer: CheckAnswer) -> Html:
     return widgets.muted(f"needs {answer.needs}")
 
 
-def _advice(check: Check, answer: CheckAnswer) -> Html:
+def _advice(view: View, check: Check, answer: CheckAnswer) -> Html:
     if answer.verdict == "supports":
-        return html("<p><b>What to do:</b> {advice}</p>", advice=check.advice)
+        advice = html("{advice} {way}", advice=check.advice, way=_with_threshold(view, answer))
+        return html("<p><b>What to do:</b> {advice}</p>", advice=advice)
     if answer.verdict == "can't tell":
         return html("<p><b>This needs:</b> {needs}.</p>", needs=answer.needs)
     return Html("")
+
+
+def _with_threshold(view: View, answer: CheckAnswer) -> Html:
+    """Returns a link to the recommendation with the relevance threshold of the advice; empty without one, and
+    if it cannot be chosen.
+    """
+    known = state.workspace().scopes.thresholds(view.experiment.id)
+    if answer.threshold is None or answer.threshold not in known:
+        return Html("")
+    least = f"{answer.threshold:g}"
+    words = f"See the recommendation with relevance from {least} on →"
+    return links.link(view, words, "overview", {"th": least})
 
 
 # ── a picture ────────────────────────────────────────────────────────────────────────────────
