@@ -67,6 +67,15 @@ def test_a_live_report_is_made_where_that_is_chosen(
     assert Reports(workspace).all(question.experiment)[0].document is None
 
 
+def test_a_report_of_the_decision_only_has_what_would_change_it(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
+    app = open_page("reports", e=question.experiment)
+    next(element for element in app.radio if element.label == "Length").set_value("decision")
+    press(app, "Make report")
+    assert Reports(workspace).all(question.experiment)[0].blocks == ("changes",)
+
+
 def test_each_report_opens_and_can_be_taken_away_in_every_form(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
@@ -190,9 +199,15 @@ def test_the_section_ab_test_is_only_chosen_if_there_is_one(
     assert "online" not in chosen()
 
 
-def test_a_report_is_confirmed_where_it_is_made(question: Question, open_page: Open) -> None:
+def test_a_report_is_confirmed_with_a_link_where_it_is_made(
+    workspace: Workspace, question: Question, open_page: Open
+) -> None:
     app = press(open_page("reports", e=question.experiment), "Make report")
+    (report,) = Reports(workspace).all(question.experiment)
     assert [toast.value for toast in app.toast] == ["The report is made."]
+    assert "The report is made: films . To make another, open the form." in said(app)
+    assert markup(app).count(f'href="reports/{report.id}" target="_blank"') == 2
+    assert "The report is made" not in said(passed(turn_to(passed(turn_to(app, "overview")), "reports")))
 
 
 def test_a_list_of_reports_says_which_follow_the_data_and_making_one_comes_before_managing(

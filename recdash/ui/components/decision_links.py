@@ -126,7 +126,7 @@ def outcome_badge(outcome: Outcome) -> Html:
     return widgets.badge(f"{sign} {LABELS[outcome]}", tone)
 
 
-def excerpt(text: str) -> str:
-    """Returns the beginning of a text on one line."""
+def excerpt(text: str, longest: int = EXCERPT) -> str:
+    """Returns the beginning of a text on one line, with at most ``longest`` characters."""
     line = " ".join(text.split())
-    return line if len(line) <= EXCERPT else f"{line[:EXCERPT].rstrip()}…"
+    return line if len(line) <= longest else f"{line[:longest].rstrip()}…"

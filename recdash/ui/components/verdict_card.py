@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from recdash.ui.app.state import View
 
 
+MOST_ALTHOUGH = 400
+"""The most characters of why a decision was approved despite risks, which has the width of the page."""
 CHANCE = " Each question is tested by itself: a change for one of many may be chance."
 OPEN = (
     f" Open: inconclusive there. An inconclusive difference keeps the baseline, unless the candidate is "
@@ -107,6 +109,7 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
     by = f"Decided by {decision.author}, {day(decision.created)}"
     compared = f" It compared {view.with_short_names(decision.compared)}." if decision.compared else ""
     way = links.link(view, by, REVIEWS, {"dec": decision.id})
+    reason = excerpt(decision.although, MOST_ALTHOUGH)
     return html(
         '<div class="rd-badges">{badges}</div><h1>{headline}</h1>'
         '<p class="rd-lead">{way}.{compared} <span class="rd-{tone}">{sign}</span> {today}{although}</p>',
@@ -117,7 +120,7 @@ def _decided(view: View, standing: DecisionStanding) -> Html:
         tone="worse" if standing.agrees is False else "better" if standing.agrees else "same",
         sign="✓" if standing.agrees else "≠" if standing.agrees is False else "?",
         today=widgets.unbroken(standing.text),
-        although=f" {decision.although_text(excerpt(decision.although))}" if decision.although else "",
+        although=f" {decision.although_text(reason)}" if reason else "",
     )
 
 

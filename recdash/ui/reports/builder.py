@@ -7,20 +7,27 @@ from typing import Any
 import streamlit as st
 
 from recdash.comparison.headlines import MOST_NAMED
+from recdash.domain.journal import Report
 from recdash.domain.records import OnlineTest
-from recdash.formatting.html import markdown
+from recdash.formatting.html import html, markdown
 from recdash.formatting.wording import listed, many
 from recdash.metrics.naming import metric_at
 from recdash.report.reports import MOST_NARRATIVE, MOST_TITLE, Reports
-from recdash.report.sections import BLOCKS, kinds_of
+from recdash.report.sections import BLOCKS, DECISION_ONLY, kinds_of
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, online_tests, widgets
+from recdash.ui.reports import listing
 
 FORM = "report"
+MADE = "recdash.report-made"
 KINDS = {
     "snapshot": "Snapshot: keeps today's numbers",
     "live": "Live: follows the data",
+}
+LENGTHS = {
+    "full": "Full report",
+    "decision": "Decision only: two pages, with what would change it",
 }
 
 
@@ -29,7 +36,9 @@ def show(view: View) -> None:
     if not workspace().person.may("editor") or not (view.runs or online_tests.tests(view)):
         return
     is_first = not Reports(workspace()).all(view.experiment.id)
-    with st.expander("Make a report", expanded=is_first):
+    _show_made()
+    # with the key of the form, so that it is closed again once the report is made
+    with st.expander("Make a report", expanded=is_first, key=f"make-report-{idempotent_form.key(FORM)}"):
         st.caption("One file that opens with the decision or recommendation. It needs no network.")
         st.caption(markdown(_about(view)))
         with st.form("make-report", border=False):
@@ -72,7 +81,8 @@ def _fields(view: View) -> dict[str, Any]:
     )
     kinds = kinds_of(has_runs=bool(view.runs))
     titles = widgets.titled({name: BLOCKS[name].title for name in kinds})
-    label, blocks_key = "What to show, in this order", f"report-blocks-{key}"
+    length = st.radio("Length", **widgets.titled(LENGTHS), key=f"report-length-{key}")
+    label, blocks_key = "What to show in a full report, in this order", f"report-blocks-{key}"
     source, experiment_id = workspace(), view.experiment.id
     empty = {
         "online": not source.online_tests.all(experiment_id),
@@ -82,7 +92,8 @@ def _fields(view: View) -> dict[str, Any]:
     usual = [name for name in kinds if not empty.get(name)]
     blocks = st.multiselect(label, **titles, default=usual, key=blocks_key)
     kind = st.radio("Numbers", **widgets.titled(KINDS), key=f"report-kind-{key}")
-    return {"title": title, "narrative": narrative, "blocks": blocks, "live": kind == "live"}
+    chosen = DECISION_ONLY if length == "decision" else blocks
+    return {"title": title, "narrative": narrative, "blocks": chosen, "live": kind == "live"}
 
 
 def _make(view: View, fields: dict[str, Any]) -> None:
@@ -90,4 +101,16 @@ def _make(view: View, fields: dict[str, Any]) -> None:
     query = view.query if view.runs else None
     question = reports.question(view.experiment.id, query, test=test.id if test else None)
     with st.spinner("Gathering every number"):
-        reports.make(question, home=links.home(), **fields)
+        state.until_left()[MADE] = reports.make(question, home=links.home(), **fields)
+
+
+def _show_made() -> None:
+    """Says which report was just made, with a link to it; nothing before, and after a visit to another
+    page.
+    """
+    made: Report | None = state.until_left().get(MADE)
+    if made is None:
+        return
+    then = "To make another, open the form."
+    template = '<p class="rd-lead" role="status">The report is made: {way}. {then}</p>'
+    st.html(html(template, way=listing.linked(made), then=then))

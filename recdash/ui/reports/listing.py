@@ -70,7 +70,12 @@ def manage(view: View) -> None:
 
 
 def _named(report: Report) -> Html:
-    link = '<span class="rd-lead"><a href="reports/{id}" target="_blank" rel="noopener">{title}</a></span>'
+    return html('<span class="rd-lead">{way}</span>', way=linked(report))
+
+
+def linked(report: Report) -> Html:
+    """Returns the title of a report as a link that opens it."""
+    link = '<a href="reports/{id}" target="_blank" rel="noopener">{title}</a>'
     return html(link, id=report.id, title=report.title)
 
 
