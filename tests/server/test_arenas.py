@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +50,30 @@ def test_all_threads_of_the_app_use_two_arenas(tmp_path: Path) -> None:
     command = [sys.executable, "-c", APP_WITH_THREADS, str(facts)]
     subprocess.run(command, cwd=ROOT, env=os.environ | own, check=True, capture_output=True)
     assert facts.read_text().count("<heap nr=") == 2
+
+
+ARENA_BYTES = 1 << 26
+"""What glibc reserves for an arena beside the first; it begins at a multiple, and what is not in use has no
+permissions.
+"""
+
+
+def n_arenas(mapped: str) -> int:
+    """Returns the number of arenas of a process by its list of mappings."""
+    lines = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) (\S+)", mapped, re.MULTILINE)
+    areas = [(int(begin, 16), int(end, 16), rights) for begin, end, rights in lines]
+    beside_the_first = [
+        used
+        for used, left in pairwise(areas)
+        if used[0] % ARENA_BYTES == 0 and (used[1], used[0] + ARENA_BYTES, "---p") == left
+    ]
+    return 1 + len(beside_the_first)
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists what is mapped")
+def test_a_server_that_make_starts_has_two_arenas(server: Any) -> None:
+    """Streamlit has started threads before it loads the app, each with an arena."""
+    given = re.search(r"^export (MALLOC_ARENA_MAX) = (\d+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert given is not None
+    process = server(settings={given[1]: given[2]}).process
+    assert n_arenas(Path(f"/proc/{process.pid}/maps").read_text()) == 2
