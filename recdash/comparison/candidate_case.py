@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor, log10
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from recdash.comparison.wording import MANY, Piece, RichText, lift_name, n_teste
 from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import CORRECTIONS, adjusted, listed
+from recdash.formatting.wording import CORRECTIONS, adjusted, capital, listed, loss_of
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.stats import Finding
 
@@ -39,6 +39,7 @@ CASES: Mapping[Case, str] = {
     "worse": "Worse offline",
 }
 """The words that readers see for each case."""
+BUT = Piece("But ")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class CandidateCase:
     in older reports only its losses there are told. ``tells_lists`` is whether words say that a segment of
     users gets no recommendations; not in older reports.
     ``equality`` is how it equals the baseline for every user; empty if it does not: see ``equality_of``.
+    ``may_break`` says of a guardrail that an A/B test leaves open that the candidate may break it, rather
+    than which loss is not ruled out, as reports of wording 11 and older do.
     """
 
     pair: Pair
@@ -59,6 +62,7 @@ class CandidateCase:
     tells_control: bool = True
     tells_lists: bool = True
     equality: str = ""
+    may_break: bool = False
 
     @property
     def lifts_elsewhere(self) -> tuple[OnlineLift, ...]:
@@ -232,9 +236,23 @@ class CandidateCase:
         """Returns the reasons not to ship the candidate, the most serious first; empty if there are none.
 
         Each is the end of a sentence that begins with the candidate, such as ``cut session watch time by 12
-        %``.
+        %``, or a clause of its own, such as ``a drop of 2 % in sessions per user is not ruled out``.
         """
         return tuple(risk.text for risk in self._risks)
+
+    @property
+    def objections(self) -> tuple[RichText, ...]:
+        """Returns each risk as a sentence that begins with *But*. In a clause of its own, *But* is a piece
+        of its own.
+        """
+        begin = Piece(f"But {self.name} ")
+        return tuple((BUT if risk.is_clause else begin, *risk.text, Piece(".")) for risk in self._risks)
+
+    @property
+    def risk_sentences(self) -> tuple[str, ...]:
+        """Returns each risk as a sentence without *But*."""
+        texts = [(risk.is_clause, plain(risk.text)) for risk in self._risks]
+        return tuple(f"{capital(text) if is_clause else f'{self.name} {text}'}." for is_clause, text in texts)
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -292,18 +310,15 @@ class CandidateCase:
             _Risk(f"lost elsewhere {_code(lift)}", self._against_elsewhere(lift))
             for lift in evidence.lost_elsewhere
         ]
-        unknown = [
-            _risk(
-                f"may break {_code(lift)}",
-                "may break the guardrail ",
-                lift_name(lift),
-                "ab-results",
-                " in the A/B test",
-            )
-            for lift in evidence.lifts
-            if lift.is_open
-        ]
+        unknown = [self._open(lift) for lift in evidence.lifts if lift.is_open]
         return (*lifts, *elsewhere, *metrics, *slices, *rails, *unknown)
+
+    def _open(self, lift: OnlineLift) -> _Risk:
+        code, name = f"may break {_code(lift)}", lift_name(lift)
+        if self.may_break:
+            return _risk(code, "may break the guardrail ", name, "ab-results", " in the A/B test")
+        loss = f"{loss_of(lift.margin, rises=lift.lower_is_better)} in "
+        return replace(_risk(code, loss, name, "ab-results", " is not ruled out"), is_clause=True)
 
     def loss_to(self, run_id: str) -> RichText:
         """Returns what it lost in an A/B test to a run that was the control, as the end of a sentence."""
@@ -436,10 +451,13 @@ def two(amount: float) -> str:
 
 @dataclass(frozen=True)
 class _Risk:
-    """A reason not to ship a candidate: a code that stays the same, and the end of a sentence."""
+    """A reason not to ship a candidate: a code that stays the same, and the end of a sentence, or a clause
+    with a subject of its own (``is_clause``).
+    """
 
     code: str
     text: RichText
+    is_clause: bool = False
 
 
 def _risk(code: str, begin: str, text: str, page: str, end: str = "", **params: str) -> _Risk:

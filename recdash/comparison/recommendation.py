@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 from recdash.comparison import relative
 from recdash.comparison.candidate_case import (
+    BUT,
     CandidateCase,
     Case,
     against_control,
@@ -45,7 +46,7 @@ from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, 
 from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.errors import Problem
 from recdash.formatting import numbers
-from recdash.formatting.wording import capital, listed, many, named_number
+from recdash.formatting.wording import capital, listed, loss_of, many, named_number
 
 Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -95,8 +96,9 @@ class Recommendation:
         """
         if len(self.risks) < 2:
             return self.risks
-        (*words, end), (_, *second) = self.risks[:2]
-        first = (*words, replace(end, text=f"{end.text.removesuffix('.')}; it also "))
+        (*words, end), (begin, *second) = self.risks[:2]
+        joint = "; " if begin == BUT else "; it also "
+        first = (*words, replace(end, text=f"{end.text.removesuffix('.')}{joint}"))
         if len(self.risks) == 2:
             return ((*first, *second),)
         others = (
@@ -149,6 +151,7 @@ def recommend(
     tells_control: bool = True,
     repeats: bool = False,
     tells_lists: bool = True,
+    may_break: bool = False,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
@@ -161,11 +164,18 @@ def recommend(
     against another run than the baseline (``tells_control=False``), except for losses. ``repeats=True``
     says twice that no candidate beats the baseline, and of one that equals it that more users would be
     needed, as in reports of wording 10 and older. ``tells_lists=False`` does not say that a segment gets no
-    recommendations, as in those of wording 11 and older.
+    recommendations, as in those of wording 11 and older. ``may_break=True`` says that a
+    candidate may break a guardrail, rather than which loss is not ruled out, as those do.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
-        CandidateCase(evidence.leader, evidence, tells_control=tells_control, tells_lists=tells_lists)
+        CandidateCase(
+            evidence.leader,
+            evidence,
+            tells_control=tells_control,
+            tells_lists=tells_lists,
+            may_break=may_break,
+        )
         for evidence in evidence_of_each(source, comparable, same_users=same_users, of_controls=tells_control)
         if evidence.leader is not None
     )
@@ -235,9 +245,8 @@ def open_guardrails(today: Recommendation) -> str:
 
 
 def _open_guardrail(lift: OnlineLift) -> str:
-    change = "rise" if lift.lower_is_better else "loss"
-    limit = f"a {change} of {100 * (lift.margin or 0):.3g} % or more in {lift_name(lift)}"
-    text = f"The A/B test does not rule out {limit}: {interval_of(lift)}"
+    loss = capital(loss_of(lift.margin, rises=lift.lower_is_better))
+    text = f"{loss} in {lift_name(lift)} is not ruled out: {interval_of(lift)}"
     if not lift.more_users:
         return f"{text}."
     return f"{text}. About {numbers.count(numbers.rounded(lift.more_users))} more users would decide it."
@@ -675,7 +684,7 @@ def against(case: CandidateCase) -> RichText:
 
 
 def _but(case: CandidateCase) -> tuple[RichText, ...]:
-    return tuple((Piece(f"But {case.name} "), *risk, Piece(".")) for risk in case.risks)
+    return case.objections
 
 
 def _unbeaten(cases: Sequence[CandidateCase]) -> CandidateCase:

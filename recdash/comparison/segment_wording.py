@@ -162,21 +162,25 @@ def subtitle(comparison: SegmentComparison, *, former: bool = False) -> str:
     """Returns the chart's caption: the metric, the baseline, the interval and its correction, and what each
     look of a mark means.
 
-    ``former`` gives the caption in reports of wording 11 and older: of a single run, it asks for a candidate.
+    ``former`` gives the caption in reports of wording 11 and older: of a single run, it asks for a candidate,
+    and says that a catalogue-level metric has no CI.
     """
     if former and len(comparison.runs) < 2:
         return f"{compared(comparison)} Choose a candidate to compare with it."
     has_looks = len(comparison.runs) > 1 and not comparison.by_value
-    return compared(comparison) + (f" {FILLED} {_untested(comparison)}" if has_looks else "")
+    return compared(comparison, former=former) + (f" {FILLED} {_untested(comparison)}" if has_looks else "")
 
 
-def compared(comparison: SegmentComparison) -> str:
-    """Returns what is compared: the metric, the baseline, the interval and its correction."""
+def compared(comparison: SegmentComparison, *, former: bool = False) -> str:
+    """Returns what is compared: the metric, the baseline, the interval and its correction; see ``subtitle``
+    for ``former``.
+    """
     metric, base = comparison.query.where, _name(comparison, comparison.query.baseline)
     if len(comparison.runs) < 2:
         return f"{metric} of {base} in each segment."
     if comparison.by_value:
-        return f"{metric} is a catalogue-level metric, no CI. Grey tick: {base}."
+        no_interval = "no CI" if former else "no CI drawn here"
+        return f"{metric} is a catalogue-level metric, {no_interval}. Grey tick: {base}."
     correction = comparison.query.terms.correction
     n_family = sum(len(comparison.judged(run)) for run in comparison.candidates)
     corrected = "not corrected" if correction == "off" else f"{CORRECTIONS[correction]}-corrected"

@@ -160,3 +160,9 @@ def nested(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(nested, value))
     return numbers.NONE if value is None else str(value)
+
+
+def loss_of(margin: float | None, *, rises: bool) -> str:
+    """Returns a loss in words, such as ``a drop of 2 %``; ``rises`` is whether a higher value is a loss."""
+    loss = "rise" if rises else "drop"
+    return f"a {loss} of {100 * margin:g} %" if margin else f"a {loss}"

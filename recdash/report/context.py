@@ -192,6 +192,7 @@ class ReportContext:
             tells_control=self.wording > RISKS_WORDING,
             repeats=self.wording <= RISKS_WORDING,
             tells_lists=self.wording > TIES_WORDING,
+            may_break=self.wording <= TIES_WORDING,
         )
 
     @property

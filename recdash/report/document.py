@@ -112,6 +112,8 @@ TIES_WORDING = 11
 - First page: the risks do not say which candidates were not tested, in which segments nothing changes, and
   how many other questions would change the recommendation. The link of a local dashboard does not say that
   it opens on one computer only.
+- Inconclusive guardrails of A/B tests: the candidate *may break* them.
+- Segments by a catalogue-level metric: the caption says that it has no CI.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

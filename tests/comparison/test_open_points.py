@@ -48,4 +48,4 @@ def test_a_result_against_another_run_is_that_of_a_test() -> None:
 def test_a_guardrail_that_the_test_leaves_open_is_named() -> None:
     rail = OnlineLift("Homepage", "Sessions per user", -0.01, -0.03, 0.01, margin=0.02)
     points = open_points(recommendation(lifts=[WIN, rail]), [], untested=UNTESTED)
-    assert points[0].startswith("The A/B test does not rule out a loss of 2 % or more in sessions per user")
+    assert points[0].startswith("A drop of 2 % in sessions per user is not ruled out")

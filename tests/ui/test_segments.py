@@ -234,7 +234,7 @@ def test_a_metric_of_what_is_shown_has_values_and_no_words(shown: Open) -> None:
     app = shown(m="coverage", k="2")
     text = seen(app)
     assert "Coverage@2 by segment, without a test" in text
-    assert "Coverage@2 is a catalogue-level metric, no CI. Grey tick: base." in text
+    assert "Coverage@2 is a catalogue-level metric, no CI drawn here. Grey tick: base." in text
     assert not re.search("better|worse", text.split("Coverage@2 by segment, %")[1])
     assert [trace["x"] for trace in traces(app, "known")][1] == [pytest.approx(100 * 2 / 162)]
     assert not traces(app, "zero", "lines")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recdash.formatting.wording import loss_of
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
 
@@ -21,5 +22,4 @@ def caveats(results: OnlineResults, sample: SampleSummary | None) -> list[str]:
 
 def open_loss(row: OnlineRow) -> str:
     """Returns the loss that an inconclusive guardrail does not rule out, such as ``a drop of 2 %``."""
-    loss = "drop" if row.direction == "up" else "rise"
-    return f"a {loss} of {100 * row.margin:g} %" if row.margin else f"a {loss}"
+    return loss_of(row.margin, rises=row.direction != "up")

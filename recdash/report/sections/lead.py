@@ -147,7 +147,7 @@ def _risks(context: ReportContext, recommendation: Recommendation) -> tuple[str,
         risks = [capital(plain(risk).removeprefix("But ")) for risk in recommendation.risks]
     else:
         case = recommendation.case_of(context.subject) if context.subject else None
-        risks = [f"{case.name} {plain(risk)}." for risk in case.risks] if case else []
+        risks = list(case.risk_sentences) if case else []
     is_shipped = decision.outcome == "ship" if decision else recommendation.action == "ship"
     if is_shipped and context.wording > THRESHOLD_WORDING and context.evidence is not None:
         risks += map(plain, allowed_losses(context.evidence))
