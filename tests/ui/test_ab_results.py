@@ -287,6 +287,7 @@ def test_an_open_metric_says_how_many_users_the_chosen_effect_needs(
     text = said(shown(eff="5"))
     assert "? inconclusive" in text
     assert "To detect +5 % in engagement rate, this test needs about" in text
+    assert "This is for the effect that you choose here" in text
     assert 'Effect "moon" isn\'t between 0.01 and 500 %; showing 2 %.' in warned(shown(eff="moon"))
 
 

@@ -10,7 +10,8 @@ from recdash.formatting.html import html
 from recdash.formatting.tables import text_columns
 from recdash.ui.components import widgets
 
-HELD_TOGETHER = ["+2.22 %", "k = 10", "n = 4,556", "p = 0.083", "p < 0.001", "≈ 1.2 M", "≈ 93,000"]
+HELD_TOGETHER = ["+2.22 %", "k = 10", "n = 4,556", "p = 0.083", "p < 0.001", "≈ 1.2 M", "≈ 93,000",
+                "−4.65 to +2.22 %"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HELD_TOGETHER)
@@ -20,7 +21,7 @@ def test_a_number_and_its_unit_are_on_one_line(text: str) -> None:
     assert html("{kept}", kept=kept) in widgets.table_html(text_columns("Value"), [[text]])
 
 
-@pytest.mark.parametrize("text", ["5 users", "Top k is 10", "help = 3", "50 Movies"])
+@pytest.mark.parametrize("text", ["5 users", "Top k is 10", "help = 3", "50 Movies", "5 to 19 items"])
 def test_other_spaces_may_break(text: str) -> None:
     assert widgets.unbroken(text) == text
 

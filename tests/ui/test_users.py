@@ -83,6 +83,21 @@ def test_of_more_than_a_hundred_users_shares_are_said(workspace: Workspace, show
     assert "new improves results for 99.7 % of users, worsens them for 0.3 %" in said(shown(m="mrr"))
 
 
+@pytest.mark.long
+def test_the_headline_has_the_shares_of_the_chart(workspace: Workspace, shown: Open) -> None:
+    """107 of 200 users gain, 46 stay the same and 47 lose: 53.5, 23 and 23.5 %, which add up to 100 as
+    53, 23 and 24 in the chart.
+    """
+    users = [f"u{n}" for n in range(1, 201)]
+    truth = pd.DataFrame({"user_id": users, "item_id": [f"i{n}" for n in range(1, 201)]})
+    made = workspace.experiments.create("split", truth, depth=5)
+    base = pd.concat([lists(2, users[:153]), lists(1, users[153:])])
+    new = pd.concat([lists(1, users[:107]), lists(2, users[107:])])
+    for name, table in (("base", base), ("new", new)):
+        workspace.runs.add(made.id, table, name=name)
+    assert "new improves results for 53 % of users, worsens them for 24 %" in said(shown(m="mrr"))
+
+
 @pytest.mark.parametrize(
     ("count", "n", "share"),
     [(1, 3_000, "<0.1"), (5, 1_000, "0.5"), (2_999, 3_000, ">99.9"), (0, 9, "0"), (9, 9, "100")],

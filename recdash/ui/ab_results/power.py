@@ -17,6 +17,7 @@ from recdash.ui.ab_results.wording import variant_cell
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 
+FOR_WHAT = "This is for the effect that you choose here; the results say how many a lift as observed needs."
 USUAL_EFFECT, LEAST_EFFECT, MOST_EFFECT = 2.0, 0.01, 500.0
 
 
@@ -39,7 +40,7 @@ def show(ab_test: AbTest, metric: str) -> None:
         }
         alone = open_ if len(ab_test.challengers) > 1 else []
         names = {variant: ab_test.names[variant] for variant in alone}
-        texts.append(sentence(ab_test.titles[metric], effect, missing, names))
+        texts.append(f"{sentence(ab_test.titles[metric], effect, missing, names)} {FOR_WHAT}")
         more = [f"More users to\ndetect {_signed(effect)}"]
     st.html(join([html('<p class="rd-lead">{text}</p>', text=text) for text in texts if text]))
     now, least = "Users now,\ncontrol included", "Minimum\ndetectable effect"

@@ -12,13 +12,14 @@ from recdash.comparison.key_numbers import KeyNumber, MeasuredNumber, measured_n
 from recdash.comparison.sensitivity import TITLE, summary_of
 from recdash.comparison.wording import MANY, slice_words
 from recdash.domain.results import WHOLE
+from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.signs import sign_of
 from recdash.formatting.wording import CORRECTIONS, capital, day, listed, tone
 from recdash.metrics.naming import metric_row, metric_title
 from recdash.online.metrics import METRICS, SERVED_METRICS
 from recdash.ui.app import links, state
-from recdash.ui.components import widgets
+from recdash.ui.components import online_tests, widgets
 from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
 from recdash.ui.components.widgets import NO_LINK
 
@@ -75,7 +76,7 @@ def card(
     first, *others = measured_numbers(today.evidence) or (None,)
     known = [_with_reason(first, why_equal), *others] if first else []
     figures = [_explained_figure(view, measured, today.evidence) for measured in known]
-    numbers = html(
+    key_figures = html(
         '<p class="rd-muted">{whose}</p><div class="rd-tiles rd-figures">{figures}</div>',
         whose=view.with_short_names(whose_numbers(today)),
         figures=join(figures),
@@ -84,7 +85,7 @@ def card(
         '<div class="rd-decide">{head}{sentences}{numbers}</div>',
         head=head,
         sentences=join(sentences),
-        numbers=numbers if figures else "",
+        numbers=key_figures if figures else "",
     )
 
 
@@ -217,10 +218,29 @@ def _explained_figure(view: View, measured: MeasuredNumber, evidence: VerdictEvi
         return figure_html(measured.number, what, test, _who_loses(view, evidence))
     if measured.source == "online":
         what = online_metric_link(view, measured.metric)
-    else:
-        row = metric_row(measured.metric)
-        what = links.explained(view, row.name, metric_title(row.name))
+        return figure_html(measured.number, what, test, _rates(view, evidence))
+    row = metric_row(measured.metric)
+    what = links.explained(view, row.name, metric_title(row.name))
     return figure_html(measured.number, what, test)
+
+
+def _rates(view: View, evidence: VerdictEvidence) -> Html:
+    """Returns the values of a rate in the A/B test, such as ``; 64.7 %, control 61.7 %``, beside which a lift
+    in % cannot be taken for points; empty for other metrics, and for a candidate that was the control.
+    """
+    lift, candidate = evidence.telling_online[0], evidence.leader.candidate if evidence.leader else ""
+    test = next((test for test in online_tests.tests(view) if test.name == lift.test), None)
+    if test is None or lift.is_reversed:
+        return NO_LINK
+    rows = [row for row in test.results if row["metric"] == lift.metric and row["unit"] == online_tests.SHARE]
+    of_variant = {str(row["variant"]): row["value"] for row in rows}
+    control = of_variant.pop(test.control, None)
+    value = next((of_variant[name] for name in of_variant if test.links.get(name) == candidate), None)
+    if value is None or control is None:
+        return NO_LINK
+    decimals = numbers.places([100 * value, 100 * control])
+    reached, of_control = (numbers.fixed(100 * share, decimals) for share in (value, control))
+    return html("; {reached} %, control {of_control} %", reached=reached, of_control=of_control)
 
 
 def online_metric_link(view: View, metric: str) -> Html:

@@ -48,9 +48,12 @@ NO_LINK = Html("")
 
 _NO_BREAK = re.compile(
     r"(?<=\d) (?=%)|(?<=\d) (?=[kM]\b)|(?<=≈) (?=\d)"
+    r"|(?<=\d) (?=to [+−]\d)|(?<=\d to) (?=[+−]\d)"
     r"|(?<=\b[knp]) (?=(?:=|<|&lt;) )|(?<=\b[knp] [=<]) (?=\d)|(?<=\b[knp] &lt;) (?=\d)"
 )
-"""Pattern of the spaces between a number and its sign, its unit, or the name of what it measures."""
+"""Pattern of the spaces between a number and its sign, its unit, or the name of what it measures, and within
+an interval.
+"""
 LONGEST_UNBROKEN = 16
 """The number of characters up to which a word with hyphens stays on one line of a heading."""
 

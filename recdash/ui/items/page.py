@@ -196,7 +196,7 @@ def table(view: View, items: Items, rows: pd.DataFrame) -> None:
     if rows.empty:
         st.html(html('<p class="rd-muted">No item matches.</p>'))
         return
-    names = widgets.run_cells(view.marks, 20 if len(items.run_ids) > FEW_RUNS else 24)
+    names = widgets.run_cells(view.marks, 20 if len(items.run_ids) > FEW_RUNS else 28)
     heads = (names[run_id] for run_id in items.run_ids)
     columns = [*text_columns("Item"), *number_columns("Users it is\nrelevant to", *heads)]
     cells = [_cells(row, items.run_ids) for row in records(rows.head(MOST_ROWS))]

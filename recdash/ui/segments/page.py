@@ -294,7 +294,7 @@ def all_users_correction(comparison: SegmentComparison) -> str:
 
 def values_table(view: View, comparison: SegmentComparison) -> Html:
     segments = (EVERYBODY, *comparison.titles)
-    names = widgets.run_cells(view.marks, 20 if len(comparison.runs) > FEW_RUNS else 24)
+    names = widgets.run_cells(view.marks, 20 if len(comparison.runs) > FEW_RUNS else 28)
     heads = [names[run] for run in comparison.runs]
     columns = [*text_columns("Segment"), *number_columns(*heads)]
     keys = [(segment, run) for segment in segments for run in comparison.runs]

@@ -10,6 +10,7 @@ import streamlit as st
 
 from recdash.charts.user_changes import better_same_worse, distribution
 from recdash.comparison import headlines
+from recdash.comparison.wording import user_split
 from recdash.formatting import numbers
 from recdash.formatting.html import markdown
 from recdash.formatting.records import Row, records
@@ -94,8 +95,8 @@ def finding(view: View, gains: Gains) -> str:
     if n < 100:
         better = f"{row['better']} of {numbers.users(n)}"
         return f"{name} improves results for {better}, worsens them for {row['worse']}"
-    better, worse = (numbers.of_100(row[word], n) for word in ("better", "worse"))
-    return f"{name} improves results for {better} % of users, worsens them for {worse} %"
+    _, (gain, _, lose) = user_split(row["better"], row["same"], row["worse"])
+    return f"{name} improves results for {gain.share} % of users, worsens them for {lose.share} %"
 
 
 def subtitle(view: View, gains: Gains) -> str:
