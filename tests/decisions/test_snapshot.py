@@ -32,6 +32,10 @@ def as_json(value: Any) -> Any:
     return json.loads(json.dumps(value, default=dict))
 
 
+def n_lifts(facts: dict[str, Any]) -> int:
+    return sum(len(test["lifts"]) for test in facts["online"])
+
+
 def test_an_old_decision_is_read_to_the_last_digit(facts: dict[str, Any]) -> None:
     old = decision(facts)
     assert old.offline is not None
@@ -40,7 +44,9 @@ def test_an_old_decision_is_read_to_the_last_digit(facts: dict[str, Any]) -> Non
     newer = {name: offline.pop(name) for name in ("has_guardrails", "run", "facts")}
     assert newer == {"has_guardrails": True, "run": None, "facts": []}  # which it did not say
     assert json.dumps(offline) == json.dumps(facts["offline"])
-    assert json.dumps(as_json([test.as_dict() for test in old.online])) == json.dumps(facts["online"])
+    online = as_json([test.as_dict() for test in old.online])
+    assert [lift.pop("plain") for test in online for lift in test["lifts"]] == [None] * n_lifts(facts)
+    assert json.dumps(online) == json.dumps(facts["online"])
     assert json.dumps(as_json([asdict(item) for item in old.checklist])) == json.dumps(facts["checklist"])
     assert old.offline.own is not None
     assert (old.about, old.offline.own.word, old.offline.own.value) == ("als", "better", 0.875)
