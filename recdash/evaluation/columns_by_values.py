@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from recdash import ingest
 from recdash.domain.kinds import TableKind
@@ -13,9 +13,12 @@ from recdash.evaluation.column_choice import TITLES, ColumnsGiven
 from recdash.evaluation.uploads import can_be_read_again, several_of
 from recdash.ingest.columns import CHOOSE
 from recdash.ingest.id_columns import ITEM_NAMES, SHARED, USER_NAMES, share_of
+from recdash.ingest.limits import Limits
 from recdash.ingest.looks import Look
 from recdash.ingest.sorting import Context, columns_for, sort_files
 
+UNKNOWN_COLUMNS = {"missing-column", "unread-scores"}
+"""Codes of problems after which the columns may be known by their values."""
 BY_VALUES: tuple[TableKind, ...] = ("truth", "train", "catalogue", "users")
 """Kinds of tables, beside lists and predictions, whose columns may be known by their values."""
 
@@ -51,15 +54,21 @@ def given_tables(
     return given if all(can_be_read_again(table.source) for table in given) else []
 
 
+def tables_of_a_test(tables: Mapping[str, Any]) -> list[GivenTable]:
+    """Returns the tables of an A/B test, keyed by kind; none if one can be read only once."""
+    given = [GivenTable(cast("TableKind", kind), table) for kind, table in tables.items()]
+    return given if all(can_be_read_again(table.source) for table in given) else []
+
+
 def columns_by_values(
-    files: Sequence[GivenTable], given: ColumnsGiven
+    files: Sequence[GivenTable], given: ColumnsGiven, limits: Limits | None = None
 ) -> tuple[dict[str, str | Mapping[str, str]], list[Problem]]:
     """Returns ``given`` with the columns that only values tell, and a notice for each table that has some.
 
     The files are compared as those of an intake are. Users and items must occur in another file: the place of
     a column alone may mislead. What the caller said about a role stays.
     """
-    looks = [ingest.look(file.source, name=file.table) for file in files]
+    looks = [ingest.look(file.source, name=file.table, limits=limits) for file in files]
     kinds = {number: file.kind for number, file in enumerate(files)}
     suggested = [
         columns_for(file.kind, is_sorted.mapping)
@@ -87,7 +96,10 @@ def by_values_notice(place: str, mapping: Mapping[str, str], fix: str) -> Proble
 
 
 def _occur_elsewhere(number: int, looks: Sequence[Look], suggested: Sequence[Mapping[str, str]]) -> bool:
-    """Returns whether the ids in the suggested columns of a file occur as users, or items, in other files."""
+    """Returns whether the ids in the suggested columns of a file occur as users, or items, in other files.
+
+    Users alone must occur if all other files have their items in lists, since these are not looked at.
+    """
     for role, names in (("user_id", USER_NAMES), ("item_id", ITEM_NAMES)):
         if role not in suggested[number]:
             continue
@@ -99,6 +111,8 @@ def _occur_elsewhere(number: int, looks: Sequence[Look], suggested: Sequence[Map
             for look, column in zip(looks, columns, strict=True)
         ]
         others = frozenset().union(*ids[:number], *ids[number + 1 :])
+        if role == "item_id" and not others and "user_id" in suggested[number]:
+            continue
         if share_of(looks[number].by_name[suggested[number][role]], others) < SHARED:
             return False
     return True

@@ -54,9 +54,6 @@ if TYPE_CHECKING:
     from recdash.comparison.result import Compared
     from recdash.domain.results import Slice
 
-UNKNOWN_COLUMNS = {"missing-column", "unread-scores"}
-"""Codes of problems after which the columns may be known by their values."""
-
 
 def evaluate(
     runs: Mapping[str, Any],
@@ -151,10 +148,10 @@ def _with_columns_by_values(
     try:
         return score(columns)
     except InputError as error:
+        from recdash.evaluation.columns_by_values import UNKNOWN_COLUMNS, columns_by_values, given_tables
+
         if not UNKNOWN_COLUMNS & {problem.code for problem in error.problems}:
             raise
-        from recdash.evaluation.columns_by_values import columns_by_values, given_tables
-
         more, notices = columns_by_values(given_tables(tables, runs, predictions), columns)
         if not notices:
             raise

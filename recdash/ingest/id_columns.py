@@ -46,6 +46,8 @@ GROUPED = 1.5
 """How many times longer the groups of rows of a user must be than those of an item to tell them by it."""
 MOSTLY_ONE_EACH = 0.5
 """The same if each row has a title too, since some ids may be repeated by mistake."""
+FEW_VALUES = 0.1
+"""Largest share of distinct values among the rows of a column that cannot hold users of several rows each."""
 FEWEST_STEPS = 10
 """Smallest number of rows, besides the first of each list, from which positions are concluded."""
 CLEAR = 0.9
@@ -212,8 +214,8 @@ def _by_rows(look: Look, own: IdColumns, least: float) -> IdColumns:
     """
     free = free_ids(look, own) if look.has_header and look.roles is None else []
     free = [column for column in free if column not in _titles(look)] or free
-    if own.user is not None and own.item is None and len(free) == 1:
-        return own.with_column("item_id", free[0], by_place=True)
+    if (clear := _clear_column(look, own, free)) is not None:
+        return own.with_column(*clear, by_place=True)
     if is_attributes(look, own):
         return own
     numbered = None if not free or _is_key(look, free[0]) else _numbered(look, own, free)
@@ -224,6 +226,33 @@ def _by_rows(look: Look, own: IdColumns, least: float) -> IdColumns:
     if own.user is None and own.item is None and len(free) >= 2 and not _is_key(look, free[0]):
         return _by_groups(look, own, free[:2], least)
     return own
+
+
+def _clear_column(look: Look, own: IdColumns, free: Sequence[str]) -> tuple[str, str] | None:
+    """Returns (role, column) if only one column is left for the items, or one has a unit per row."""
+    if own.item is not None or not free:
+        return None
+    if own.user is not None:
+        return ("item_id", free[0]) if len(free) == 1 else None
+    return ("user_id", free[0]) if _is_a_row_per_unit(look, free) else None
+
+
+def _is_a_row_per_unit(look: Look, free: Sequence[str]) -> bool:
+    """Returns whether the first free column has another id in each row, as in an A/B test by user.
+
+    The table must have variants, the ids must not count the rows, and no other column may hold the users.
+    """
+    first, *others = [look.by_name[column] for column in free]
+    has_variants = any(
+        (plain(name) in names_of(VARIANT) or column.has_sure_variants) and len(column.distinct) > 1
+        for name, column in look.by_name.items()
+        if name not in look.lists
+    )
+    if not (has_variants and first.is_unique) or any(
+        len(other.distinct) > FEW_VALUES * len(other.values) for other in others
+    ):
+        return False
+    return not (first.is_whole and bool((np.diff(first.numbers) == 1).all()))
 
 
 def _by_groups(look: Look, own: IdColumns, pair: Sequence[str], least: float) -> IdColumns:

@@ -110,6 +110,32 @@ def read_logs(
 ) -> OnlineTables:
     """Returns the checked tables of a test; ``tables`` maps each kind, such as "events", to a file or table.
 
+    Columns of unknown names are known by their values, as in ``recdash.evaluate``; a notice says so. Raises
+    InputError with the problems of all tables.
+    """
+    try:
+        return _read(tables, rules, mappings, limits, columns or {})
+    except InputError as error:
+        from recdash.evaluation.columns_by_values import UNKNOWN_COLUMNS, columns_by_values, tables_of_a_test
+
+        if mappings or not UNKNOWN_COLUMNS & {problem.code for problem in error.problems}:
+            raise
+        more, notices = columns_by_values(tables_of_a_test(tables), columns or {}, limits)
+        if not notices:
+            raise
+        logs = _read(tables, rules, mappings, limits, more)
+        return replace(logs, notices=(*notices, *logs.notices))
+
+
+def _read(
+    tables: Mapping[str, Any],
+    rules: OnlineRules,
+    mappings: Mappings | None,
+    limits: Limits | None,
+    columns: ColumnsGiven,
+) -> OnlineTables:
+    """Returns the checked tables of a test, read with the columns that were given and those known by name.
+
     Raises InputError with the problems of all tables.
     """
     from recdash.ingest import read_stream

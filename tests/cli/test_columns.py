@@ -235,3 +235,47 @@ def test_a_column_that_values_do_not_tell_stays_a_problem(run: Recdash) -> None:
     refused = run(*EVALUATE)
     assert refused.exit_code == 2
     assert "no item column; found: uid, shelf_no" in refused.stderr
+
+
+JOBS = {
+    "applications.csv": "candidate_ref,job_ref,applied_at\n"
+    + "".join(
+        f"C{n},J{n % 7},2026-10-0{1 + n % 9}\nC{n},J{(n + 3) % 7},2026-10-0{1 + n % 9}\n" for n in range(30)
+    ),
+    "wide.csv": "candidate_ref,rec_1,rec_2,rec_3\n"
+    + "".join(f"C{n},J{(n + 1) % 7},J{n % 7},J{(n + 5) % 7}\n" for n in range(30)),
+    "lists.jsonl": "".join(
+        json.dumps({"candidate_ref": f"C{n}", "job_ref": [f"J{n % 7}", f"J{(n + 1) % 7}"]}) + "\n"
+        for n in range(30)
+    ),
+    "ab.csv": "candidate_ref,variant,device,applications\n"
+    + "".join(f"C{n},{'AB'[n % 2]},{'mobile' if n % 3 else 'desktop'},{n % 5}\n" for n in range(60)),
+}
+
+
+@pytest.mark.parametrize(("file", "value"), [("wide.csv", 0.5), ("lists.jsonl", 1.0)])
+def test_unknown_columns_are_known_beside_a_single_file_of_lists(
+    run: Recdash, folder: Path, file: str, value: float
+) -> None:
+    for name, text in JOBS.items():
+        (folder / name).write_text(text)
+    (score,) = as_json(
+        run, "evaluate", "--truth", "applications.csv", "--run", f"one={file}", "--metrics", "mrr@3"
+    )["scores"]
+    assert score["value"] == pytest.approx(value)
+    truth = pd.read_csv(folder / "applications.csv")
+    result = recdash.evaluate({"one": str(folder / file)}, truth, metrics="mrr@3")
+    assert next(result.rows())["value"] == pytest.approx(value)
+
+
+def test_the_units_of_a_test_alone_are_known_by_their_rows(run: Recdash, folder: Path) -> None:
+    (folder / "ab.csv").write_text(JOBS["ab.csv"])
+    alone = as_json(run, "online", "--sessions", "ab.csv")
+    chosen = as_json(run, "online", "--sessions", "ab.csv", "--columns", "unit_id=candidate_ref")
+    assert alone["results"] == chosen["results"]
+    assert "columns-by-values" in {notice["code"] for notice in alone["notices"]}
+    assert recdash.ab_test(sessions=str(folder / "ab.csv")).control == "A"
+    added = run("add", "--experiment", "test", "ab.csv")
+    assert added.exit_code == 0, added.stderr
+    inspected = run("inspect", "ab.csv")
+    assert (inspected.exit_code, "ab.csv: accept" in inspected.stdout) == (0, True)

@@ -286,6 +286,20 @@ def test_variants_without_users_are_offered_as_an_ab_test() -> None:
     )
 
 
+@pytest.mark.parametrize(("users", "kind"), [("", "sessions"), ("p{},", None)])
+def test_ids_of_rows_beside_variants_are_users_unless_another_column_may_be(
+    users: str, kind: str | None
+) -> None:
+    head = "zzz,xxx,arm,orders" if users else "zzz,arm,orders"
+    rows = (
+        f"q{row * 7 % 40}x,{users.format(row // 2)}{'control' if row % 2 else 'new'},{row % 3}\n"
+        for row in range(40)
+    )
+    sorted_file = alone(head + "\n" + "".join(rows))
+    assert sorted_file.mapping.get("unit_id") != "xxx"
+    assert (sorted_file.kind if sorted_file.mapping.get("unit_id") == "zzz" else None) == kind
+
+
 @pytest.mark.parametrize("day", ["2026-09-{:02d} 12:33", "{}.09.2026 12:33", "{:02d}.09.2026 12:33:05"])
 def test_dates_with_times_are_no_lists(day: str) -> None:
     rows = "".join(f"1{n % 9:04d};97834{n % 7}0;{1 + n % 2};{day.format(1 + n % 28)}\n" for n in range(60))
