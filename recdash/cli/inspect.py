@@ -40,16 +40,17 @@ def inspect(
 ) -> None:
     """Check each FILE as if it were added, and list its problems and notices. Nothing is stored.
 
+    Several files are compared with each other, as they are when added: name all of them in one call.
+
     A file is accepted, accepted with a mapping (how it is read was guessed), accepted with a warning, or
     rejected (exit status 1). "-" reads standard input. FILE.xlsx#SHEET names a sheet of a workbook.
     """
-    from recdash.evaluation.inspection import inspect as inspect_one
-    from recdash.evaluation.inspection import rejects_csv
+    from recdash.evaluation.inspection import inspect_together, rejects_csv
     from recdash.ingest import Limits
     from recdash.settings import settings
 
     limits = Limits(**settings().limits())
-    inspections = [inspect_one(file, limits=limits, **how) for file in files]
+    inspections = inspect_together(files, limits=limits, **how)
     if form == "json":
         facts = [inspection.as_dict() for inspection in inspections]
         say_json(facts[0] if len(facts) == 1 else facts)

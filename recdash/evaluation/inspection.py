@@ -34,12 +34,15 @@ from recdash.ingest.rejects import Reject
 if TYPE_CHECKING:
     from recdash.ingest import Limits
     from recdash.ingest.inspected import InspectedFile
+    from recdash.ingest.looks import Look
+    from recdash.ingest.sorting import SortedFile
 
 INSPECTED: tuple[TableKind, ...] = (*TABLES, "sessions", "exposures", "events", "served", "aggregates")
 """Kinds of tables that can be inspected."""
 METRICS = "ndcg"
 """The metric with which lists are counted: its curve names the cutoffs of short lists."""
 SHOWN_IDS = 3
+TOGETHER = "Files that are inspected together are compared, as they are when added."
 
 
 @dataclass(frozen=True)
@@ -124,33 +127,93 @@ def inspect(
     ``truth``, ``train`` or ``catalogue`` that cannot be read, and UnknownName for an unknown code in
     ``refuse``.
     """
-    refused_codes = read_codes(refuse)
-    file_name = name or _file_name(source)
-    taken_for: tuple[str, ...] = ()
-    chosen: Mapping[str, str] | None = None
-    if kind is None:
-        kind, chosen, taken_for, problems = _recognised(
-            source, file_name, limits, has_truth=truth is not None
-        )
-        if kind is None:
-            return Inspection(file_name, None, problems, taken_for=taken_for)
-    choice = read_column_choice(columns, INSPECTED, [file_name])
-    mapping = choice.of(kind, file_name, also=chosen)
+    tables = _given(truth, train, catalogue)
+    how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
+    (taken, *others) = _recognised([source], [name or _file_name(source)], kind, tables, limits)
+    return _inspected(taken, _read_others(others, how), how)
+
+
+def inspect_together(
+    sources: Sequence[Any],
+    kind: TableKind | None = None,
+    *,
+    columns: ColumnsGiven | None = None,
+    truth: Any = None,
+    train: Any = None,
+    catalogue: Any = None,
+    accept_unknown_ids: bool = False,
+    refuse: str | Sequence[str] = (),
+    limits: Limits | None = None,
+) -> list[Inspection]:
+    """Returns what reading each of several files would find if they were added together.
+
+    The files are compared with each other, as those of an intake are. A test set, training data and a
+    catalogue among them are those with which the others are checked, unless these are given. The arguments
+    are those of ``inspect``.
+    """
+    tables = _given(truth, train, catalogue)
+    how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
+    names = [_file_name(source) for source in sources]
+    taken = _recognised(sources, names, kind, tables, limits)
+    files, others = taken[: len(sources)], list(taken[len(sources) :])
+    given = {table.kind for table in others}
+    of_kinds = [file.kind for file in files]
+    others += [
+        replace(file, is_among_files=True)
+        for file in files
+        if file.kind in OF_A_SETUP and file.kind not in given and of_kinds.count(file.kind) == 1
+    ]
+    read = _read_others(others, how)
+    return [_inspected(file, read, how) for file in files]
+
+
+OF_A_SETUP: tuple[TableKind, ...] = ("truth", "train", "catalogue")
+"""Kinds of tables with which others are checked."""
+
+
+@dataclass(frozen=True)
+class _How:
+    """How files are inspected: the arguments of ``inspect`` that are alike for all of them."""
+
+    columns: ColumnsGiven | None
+    accept_unknown_ids: bool
+    refused_codes: Sequence[str]
+    limits: Limits | None
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What a file is taken for: its kind, None if that must be chosen; the columns that its name does not
+    tell; the reasons, and the problems of a file without a kind. ``is_among_files``: it is inspected too.
+    """
+
+    source: Any
+    name: str
+    kind: TableKind | None
+    mapping: Mapping[str, str] | None = None
+    reasons: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    is_among_files: bool = False
+
+
+def _inspected(taken: _Taken, others: Mapping[TableKind, Upload], how: _How) -> Inspection:
+    """Returns the inspection of a file, which is checked against ``others``, but not against itself."""
     from recdash import ingest
 
+    source, kind, file_name, limits = taken.source, taken.kind, taken.name, how.limits
     named = None if isinstance(source, str | Path) else file_name
+    if kind is None:
+        return Inspection(file_name, None, taken.problems, taken_for=taken.reasons)
+    mapping = read_column_choice(how.columns, INSPECTED, [file_name]).of(kind, file_name, also=taken.mapping)
     file = ingest.inspect_file(kind, source, name=named, mapping=mapping, limits=limits)
-    inspection = _with_refused(_of_file(file_name, kind, file, taken_for), refused_codes)
+    inspection = _with_refused(_of_file(file_name, kind, file, taken.reasons), how.refused_codes)
     if inspection.problems:
         return inspection
-    tables = read_tables(
-        {table: given for table, given in _given(truth, train, catalogue).items() if table != kind},
-        limits=limits,
-    )
+    tables = {of_kind: table for of_kind, table in others.items() if of_kind != kind}
     try:
         if kind == "run":
             runs = read_uploads(source, named, mapping, limits)
-            more = _of_lists(runs, tables, accept_unknown_ids=accept_unknown_ids)
+            more = _of_lists(runs, tables, accept_unknown_ids=how.accept_unknown_ids)
         else:
             more = _of_table(kind, _table(kind, source, named, mapping, limits), tables)
     except InputError as error:
@@ -158,7 +221,25 @@ def inspect(
     examples = {**file.examples, **{notice.code: notice.example for notice in more if notice.example}}
     more = [replace(notice, example=examples.get(notice.code, "")) for notice in more]
     inspection = replace(inspection, notices=tuple(dict.fromkeys([*inspection.notices, *more])))
-    return _with_refused(inspection, refused_codes)
+    return _with_refused(inspection, how.refused_codes)
+
+
+def _read_others(others: Sequence[_Taken], how: _How) -> dict[TableKind, Upload]:
+    """Returns the tables with which files are checked. One among the inspected files that cannot be read is
+    left out, since its own inspection says so; raises InputError for any other.
+    """
+    choice = read_column_choice(how.columns, INSPECTED, [other.name for other in others])
+    tables: dict[TableKind, Upload] = {}
+    for other in others:
+        assert other.kind is not None  # noqa: S101
+        mapping = choice.of(other.kind, other.name, also=other.mapping)
+        mappings: dict[str, Mapping[str, str]] = {} if mapping is None else {other.kind: mapping}
+        try:
+            tables |= read_tables({other.kind: other.source}, mappings=mappings, limits=how.limits)
+        except InputError:
+            if not other.is_among_files:
+                raise
+    return tables
 
 
 def _with_refused(inspection: Inspection, codes: Sequence[str]) -> Inspection:
@@ -213,23 +294,49 @@ def _given(truth: Any, train: Any, catalogue: Any) -> dict[TableKind, Any]:
 
 
 def _recognised(
-    source: Any, name: str, limits: Limits | None, *, has_truth: bool
-) -> tuple[TableKind | None, Mapping[str, str] | None, tuple[str, ...], tuple[Problem, ...]]:
-    """Returns (kind, columns known by their values, reasons, problems) of a file; kind None if unsure."""
+    sources: Sequence[Any],
+    names: Sequence[str],
+    kind: TableKind | None,
+    tables: Mapping[TableKind, Any],
+    limits: Limits | None,
+) -> list[_Taken]:
+    """Returns what each file is taken for, then the given ``tables``; all of them are compared.
+
+    A file of a known ``kind`` that is given alone is not looked at.
+    """
+    if kind is not None and len(sources) == 1:
+        given = [_Taken(table, _file_name(table), of_kind) for of_kind, table in tables.items()]
+        return [_Taken(sources[0], names[0], kind), *given]
     from recdash import ingest
     from recdash.ingest.sorting import Context, sort_files
 
-    look = ingest.look(source, name=name, limits=limits)
+    files = [*zip(sources, names, strict=True), *((table, _file_name(table)) for table in tables.values())]
+    looks = [ingest.look(source, name=name, limits=limits) for source, name in files]
+    chosen = dict(enumerate(tables, start=len(sources)))
+    chosen |= dict.fromkeys(range(len(sources)), kind) if kind is not None else {}
+    return [
+        _taken(source, name, look, is_sorted, chosen.get(number))
+        for number, ((source, name), look, is_sorted) in enumerate(
+            zip(files, looks, sort_files(looks, Context(chosen)), strict=True)
+        )
+    ]
+
+
+def _taken(source: Any, name: str, look: Look, is_sorted: SortedFile, chosen: TableKind | None) -> _Taken:
+    """Returns what a file is taken for; ``chosen`` is its kind if that was given."""
+    from recdash.ingest.sorting import columns_for
+
+    if chosen is not None:
+        return _Taken(source, name, chosen, columns_for(chosen, is_sorted.mapping) or None)
     if look.problems:
-        return None, None, (), look.problems
-    (is_sorted,) = sort_files([look], Context(has_truth=has_truth))
+        return _Taken(source, name, None, problems=look.problems)
     if is_sorted.kind is None or is_sorted.confidence == "unsure":
         kinds = [kind for kind in (is_sorted.kind, *is_sorted.alternatives) if kind]
-        fix = f"Say what it is with --as{': ' + ', '.join(kinds) if kinds else ''}."
+        fix = f"Say what it is with --as{': ' + ', '.join(kinds) if kinds else ''}. {TOGETHER}"
         finding = " ".join(is_sorted.reasons).rstrip(".") or "what the file is cannot be told"
         problem = Problem("what-is-it", "file", finding, fix)
-        return None, None, is_sorted.reasons, (problem,)
-    return is_sorted.kind, is_sorted.mapping or None, is_sorted.reasons, ()
+        return _Taken(source, name, None, reasons=is_sorted.reasons, problems=(problem,))
+    return _Taken(source, name, is_sorted.kind, is_sorted.mapping or None, is_sorted.reasons)
 
 
 def _of_file(name: str, kind: TableKind, file: InspectedFile, taken_for: tuple[str, ...]) -> Inspection:

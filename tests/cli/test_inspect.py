@@ -104,3 +104,53 @@ def test_files_that_are_recognised_are_refused_by_their_notices(run: Recdash, fo
     refused = run(*files, "--refuse", "missing-user-id")
     assert "Files with the notice 'missing-user-id' are refused" in refused.output
     assert run(*files).exit_code == 0
+
+
+TOGETHER = {
+    "applications.csv": "candidate_ref,job_ref,applied_at\n"
+    + "".join(
+        f"C{n},J{n % 7},2026-10-0{1 + n % 9}\nC{n},J{(n + 3) % 7},2026-10-0{1 + n % 9}\n" for n in range(30)
+    ),
+    "views.csv": "candidate_ref,job_ref,viewed_at\n"
+    + "".join(f"C{n},J{(n + k) % 7},2026-09-0{1 + n % 9}\n" for n in range(30) for k in (1, 2, 4, 5)),
+    "production.csv": "candidate_ref,rec_1,rec_2,rec_3\n"
+    + "".join(f"C{n},J{(n + 1) % 7},J{n % 7},J{(n + 5) % 7}\n" for n in range(30)),
+    "jobs.csv": "job_ref,title,city\n" + "".join(f"J{n},Role {n},Ulm\n" for n in range(7)),
+    "ab.csv": "candidate_ref,variant,device,applications\n"
+    + "".join(f"C{n},{'AB'[n % 2]},{'mobile' if n % 3 else 'desktop'},{n % 5}\n" for n in range(60)),
+}
+
+
+def test_files_inspected_together_are_judged_as_they_are_added(run: Recdash, folder: Path) -> None:
+    for name, text in TOGETHER.items():
+        (folder / name).write_text(text)
+    result = run("inspect", *TOGETHER, "--format", "json")
+    files = {facts["file"]: facts for facts in json.loads(result.stdout)}
+    assert result.exit_code == 0
+    kinds = {name: facts["kind"] for name, facts in files.items()}
+    assert kinds == dict(zip(TOGETHER, ("truth", "train", "run", "catalogue", "sessions"), strict=True))
+    added = run("add", "--experiment", "jobs", *TOGETHER)
+    assert added.exit_code == 0, added.stderr
+    for name, facts in files.items():
+        (line,) = [line for line in added.stdout.splitlines() if line.startswith(f"{name}:")]
+        columns = ", ".join(f"{role} = '{column}'" for role, column in facts["mapping"].items())
+        assert line == f"{name}: {facts['kind']} · {columns}"
+    codes = {problem["code"] for facts in files.values() for problem in facts["problems"]}
+    assert "train-leaks-truth" not in codes
+
+
+def test_given_tables_tell_the_columns_of_an_inspected_file(run: Recdash, folder: Path) -> None:
+    for name, text in TOGETHER.items():
+        (folder / name).write_text(text)
+    beside = as_json(run, "inspect", "production.csv", "--truth", "applications.csv")
+    assert (beside["kind"], beside["mapping"]["user_id"]) == ("run", "candidate_ref")
+    alone = run("inspect", "production.csv")
+    assert alone.exit_code == 1
+    assert "inspected together are compared" in alone.stdout
+
+
+def test_a_damaged_test_set_among_the_files_does_not_stop_the_others(run: Recdash, folder: Path) -> None:
+    (folder / "truth.csv").write_text("user_id,item_id\n")
+    result = run("inspect", "truth.csv", "als.csv", "--format", "json")
+    facts = {row["file"]: row["action"] for row in json.loads(result.stdout)}
+    assert (facts["truth.csv"], facts["als.csv"]) == ("reject", "accept with warning")
