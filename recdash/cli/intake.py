@@ -67,6 +67,7 @@ def add_files(
         run_named(names, options["baseline"])
     linked_runs(options["links"], names)
     _refuse(plan)
+    tell(plan.inputs.notices)
     done = workspace.intake.commit(
         plan,
         references=options["references"],
@@ -105,7 +106,8 @@ def _fix(problem: Problem, file: PlannedFile | None = None) -> str:
 def _plan(workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[str, Any]) -> IntakePlan:
     from recdash.service.catalog.intake import LISTS, IntakeFile
 
-    plan = workspace.intake.plan([IntakeFile(str(file), file.name, file) for file in files])
+    given = [IntakeFile(str(file), file.name, file, folder=_folder(file)) for file in files]
+    plan = workspace.intake.plan(given)
     rules = {name: options[name] for name in ("users", "duplicates") if options[name] is not None}
     links = {variant: run for variant, _, run in (link.partition("=") for link in options["links"])}
     plan = plan.with_settings(
@@ -129,6 +131,10 @@ def _plan(workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[
         if options["tags"] or accepts:
             plan = plan.with_choice(file.key, tags=tuple(options["tags"]), accept_ids=accepts)
     return plan
+
+
+def _folder(file: Path | Sheet) -> str:
+    return str(file.absolute().parent) if isinstance(file, Path) else ""
 
 
 def _stored_names(workspace: Workspace, plan: IntakePlan) -> list[str]:

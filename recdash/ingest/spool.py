@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+import zipfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from recdash.ingest.limits import Limits
+from recdash.ingest.parts import are_parts
 
 LEAST_BYTES = 1 << 20
 """Smaller uploads are sent to each reading process, which costs little."""
@@ -34,3 +37,25 @@ class Spooled:
         path = Path(folder, Path(name.replace("\\", "/")).name or "upload")
         path.write_bytes(data)
         return path
+
+
+class SpooledParts:
+    """The parts of one table, stored as one archive, which is read as one table in whatever process.
+
+    ``sources`` are paths or bytes, keyed by the names of the parts in their order. The archive, ``source``,
+    is deleted with this object.
+    """
+
+    def __init__(self, sources: Mapping[str, Path | str | bytes]) -> None:
+        folder = tempfile.mkdtemp(prefix="recdash-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.source = Path(folder, "parts.zip")
+        are_named_so = are_parts([*sources])
+        with zipfile.ZipFile(self.source, "w", zipfile.ZIP_STORED) as archive:
+            for number, (name, source) in enumerate(sources.items()):
+                member = zipfile.ZipInfo(name if are_named_so else f"part-{number:05d}-{name}")
+                if isinstance(source, bytes):
+                    archive.writestr(member, source)
+                    continue
+                with Path(source).open("rb") as file, archive.open(member, "w", force_zip64=True) as part:
+                    shutil.copyfileobj(file, part, 1 << 20)

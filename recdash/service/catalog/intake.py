@@ -17,10 +17,13 @@ from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
-from recdash.ingest import Limits, Member, Sheet, members, sheet_of, sheets
+from recdash.formatting.wording import listed
+from recdash.ingest import Limits, Member, Sheet, look, members, sheet_of, sheets
 from recdash.ingest.byte_source import n_bytes
+from recdash.ingest.looks import Look
 from recdash.ingest.parts import names_shown
-from recdash.ingest.spool import Spooled
+from recdash.ingest.split_tables import is_one_table, may_be_split
+from recdash.ingest.spool import Spooled, SpooledParts
 from recdash.online.analysis.health import is_control_guessed
 from recdash.service.catalog.additions import Addition, Additions
 from recdash.service.catalog.candidate_scoring import COLUMNS_GUESSED, Candidate, prepare, score_each
@@ -60,6 +63,8 @@ __all__ = [
 ]  # fmt: skip
 
 NO_FILES = Problem("no-files", "files", "no file to store", "Add a test set and the runs to compare.")
+MOST_PARTS = 4
+"""Largest number of parts of a table that a notice names."""
 STORING = 0.95
 """The fraction of the progress at which scoring ends and storing begins."""
 
@@ -76,9 +81,46 @@ class PlanMaker:
         self._read: dict[tuple[object, ...], Any] = {}
 
     def make(self, inputs: PlanInputs) -> IntakePlan:
-        files = tuple(table for file in inputs.files for table in self._tables_of(file))
-        plan = Planner(self._services, replace(inputs, files=files), self._read).plan()
+        given = inputs.given or inputs.files
+        tables = [table for file in given for table in self._tables_of(file)]
+        files, notices = self._joined(tables, inputs.settings)
+        inputs = replace(inputs, files=files, given=given, notices=notices)
+        plan = Planner(self._services, inputs, self._read).plan()
         return replace(plan, make=self.make)
+
+    def _joined(
+        self, files: Sequence[IntakeFile], settings: IntakeSettings
+    ) -> tuple[tuple[IntakeFile, ...], tuple[Problem, ...]]:
+        """Returns the files, those that are parts of one table as one file, and a notice for each table."""
+        names = [file.name for file in files]
+        joined, left_out, notices = dict(enumerate(files)), set(), []
+        for table in may_be_split(names, [file.folder for file in files]):
+            parts = [files[place] for place in table.places]
+            looks = {place: self._look(files[place]) for place in table.places}
+            if any(not isinstance(part.source, str | Path | bytes) for part in parts):
+                continue
+            if (settings.replicates and not table.is_sure) or not is_one_table(table, looks):
+                continue
+            first = min(table.places)
+            joined[first] = self._of_parts(table.name, parts)
+            left_out |= set(table.places) - {first}
+            notices.append(_parts_notice(table.name, [part.name for part in parts]))
+        return tuple(file for place, file in joined.items() if place not in left_out), tuple(notices)
+
+    def _look(self, file: IntakeFile) -> Look:
+        key = ("look", file.key, None)
+        if key not in self._read:
+            self._read[key] = look(file.source, name=file.name, limits=self._services.context.limits)
+        first_rows: Look = self._read[key]
+        return first_rows
+
+    def _of_parts(self, name: str, parts: Sequence[IntakeFile]) -> IntakeFile:
+        """Returns one file of the parts, which are kept on disk as one archive."""
+        own = "+".join(part.key for part in parts)
+        key = ("parts", own)
+        if key not in self._read:
+            self._read[key] = SpooledParts({part.name: part.source for part in parts})
+        return IntakeFile(own, name, self._read[key].source, own)
 
     def _tables_of(self, file: IntakeFile) -> list[IntakeFile]:
         """Returns the file, or the tables of a zip archive or a workbook of several."""
@@ -279,6 +321,15 @@ def _tables_in(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
         IntakeFile(f"{file.key}/{name}", shown, Member(file.source, name), file.key)
         for name, shown in zip(names, names_shown(names), strict=True)
     ] or [file]
+
+
+def _parts_notice(name: str, parts: Sequence[str]) -> Problem:
+    """Returns the notice that files are read as one table; it names the first of many."""
+    shown = [f"'{part}'" for part in parts[:MOST_PARTS]]
+    more = [f"{len(parts) - MOST_PARTS} more"] if len(parts) > MOST_PARTS else []
+    finding = f"{listed([*shown, *more])} are read as one table"
+    fix = "If these are several tables, rename them so that their names do not count."
+    return Problem("parts", f"'{name}'", finding, fix, len(parts))
 
 
 def _test(plan: IntakePlan) -> NewTest:

@@ -47,16 +47,17 @@ NAME_TAKEN = "name-taken"
 
 @dataclass(frozen=True)
 class IntakeFile:
-    """A file as it was given, or a table of a zip archive that was given.
+    """A file as it was given, a table of a zip archive that was given, or a table of several files.
 
     ``key`` is any constant text that is unique among the files; ``given`` is that of the archive, None for a
-    file that is no table of an archive.
+    file as it was given. ``folder`` is where the file was, "" if unknown.
     """
 
     key: str
     name: str
     source: Any
     given: str | None = None
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,12 +222,18 @@ class TestPlan:
 
 @dataclass(frozen=True)
 class PlanInputs:
-    """Everything from which a plan is made."""
+    """Everything from which a plan is made.
+
+    ``files`` are the tables found in those that were ``given``; () before they were looked for.
+    """
 
     files: tuple[IntakeFile, ...]
     choices: Mapping[str, FileChoice] = field(default_factory=dict)
     settings: IntakeSettings = IntakeSettings()
     experiment_id: str | None = None
+    given: tuple[IntakeFile, ...] = ()
+    notices: tuple[Problem, ...] = ()
+    """What was noticed when the tables of the files were found."""
 
 
 @dataclass(frozen=True)
@@ -268,7 +275,7 @@ class IntakePlan:
     @property
     def given_keys(self) -> list[str]:
         """Returns the keys of the files that were given, an archive of several tables once."""
-        return list(dict.fromkeys(file.given or file.key for file in self.inputs.files))
+        return [file.key for file in self.inputs.given]
 
     def of_kind(self, *kinds: TableKind) -> tuple[PlannedFile, ...]:
         return tuple(file for file in self.used if file.kind in kinds)
@@ -321,7 +328,7 @@ class IntakePlan:
         """Returns the plan for these files; files with a known key keep their choices and are not read
         again.
         """
-        return self.make(replace(self.inputs, files=tuple(files)))
+        return self.make(replace(self.inputs, files=tuple(files), given=(), notices=()))
 
     def with_experiment(self, experiment_id: str | None) -> IntakePlan:
         """Returns the plan for adding to another experiment; None plans a new one."""

@@ -141,7 +141,7 @@ class Planner:
         for draft in used if where is not None else ():
             self._check_ids(draft, cast("str | Setup", where))
         self._check_together(used)
-        notices = (*self._notices(used, setup), *self._names_taken(used))
+        notices = (*self._inputs.notices, *self._notices(used, setup), *self._names_taken(used))
         relevance_plan = self._relevance(used, setup)
         test = self._test(used)
         self._problems += refused_by([*notices, *(test.notices if test else ())], self._settings.refuse)

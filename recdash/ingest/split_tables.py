@@ -1,0 +1,116 @@
+"""Recognises the files that are the parts of one table, among files that are given one by one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from recdash.ingest.file_names import plain_name
+from recdash.ingest.id_columns import id_columns
+from recdash.ingest.looks import Look
+
+SPARK = re.compile(r"part-(?:[rm]-)?(?P<number>\d{4,})(?P<job>-.*?)?(?P<piece>-c\d+)?(?P<after>\.[^/]*)?")
+"""part-00000-….csv of Spark, which writes a large part in pieces -c000, -c001; part-r-00000 of Hadoop."""
+OF_TOTAL = re.compile(r"(?P<before>.+?)[-_.]?(?P<number>\d+)-of-(?P<total>\d+)(?P<after>\.[^/]*)?")
+"""recs-00000-of-00004.parquet."""
+BIG_QUERY = re.compile(r"(?P<before>.*?)[-_]?(?<!\d)(?P<number>0{6}\d{6})(?P<after>(?:\.\w+)*)")
+"""recs-000000000000.csv."""
+COUNTED = re.compile(
+    r"(?P<before>.+?)(?:[-_. ]+|[-_. ]*(?:part|shard|chunk|piece)[-_. ]?)(?P<number>\d{1,5})", re.IGNORECASE
+)
+"""recs_1, recs.part2, without suffixes: files of such names may also be candidates."""
+OTHERWISE_COUNTED = re.compile(r"(?:^|[\W_])(?:seed|fold|split|repeat|run|version|v|k)$", re.IGNORECASE)
+"""Ends of names whose number tells a fold, a seed or a variant from another."""
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """Files that are the parts of one table: their positions among the given files, in the order of the
+    parts, and the ``name`` of the table. ``is_sure``: only parts have such names.
+    """
+
+    places: tuple[int, ...]
+    name: str
+    is_sure: bool
+
+
+@dataclass(frozen=True)
+class _Numbered:
+    """A name of a part. ``table`` is equal for all parts of a table; ``is_sure``: no candidate has such a
+    name.
+    """
+
+    table: tuple[str, ...]
+    number: tuple[int, str]
+    name: str
+    is_sure: bool
+
+
+def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTable]:
+    """Returns the tables that files of these names may be parts of; ``folders`` are "" where unknown.
+
+    What the files hold decides: see ``is_one_table``.
+    """
+    groups: dict[tuple[object, ...], list[tuple[_Numbered, int]]] = {}
+    for place, (name, folder) in enumerate(zip(names, folders, strict=True)):
+        numbered = _numbered(name, plain_name(folder))
+        if numbered is not None:
+            groups.setdefault((folder, numbered.is_sure, numbered.table), []).append((numbered, place))
+    tables = []
+    for parts in groups.values():
+        if _are_counted([numbered for numbered, _ in parts]):
+            first, _ = parts[0]
+            places = tuple(place for _, place in sorted(parts, key=lambda part: part[0].number))
+            tables.append(SplitTable(places, first.name, first.is_sure))
+    return tables
+
+
+def is_one_table(table: SplitTable, looks: Mapping[int, Look]) -> bool:
+    """Returns whether the files have the same columns and, unless their names are only those of parts, list
+    different users; of files without users, different items. ``looks`` are keyed by position.
+    """
+    parts = [looks[place] for place in table.places]
+    shapes = {(look.columns, look.format, look.has_header, look.lists) for look in parts}
+    if len(shapes) > 1 or not parts[0].columns or any(look.problems for look in parts):
+        return False
+    if table.is_sure:
+        return True
+    ids = id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})
+    columns = {own.user or own.item for own in ids}
+    column = columns.pop()
+    if columns or column is None:
+        return False
+    values = [look.by_name[column].distinct for look in parts]
+    return len(frozenset().union(*values)) == sum(map(len, values))
+
+
+def _numbered(name: str, folder: str) -> _Numbered | None:
+    """Returns the name of a part; None for another name."""
+    if match := SPARK.fullmatch(name):
+        job, after = match["job"] or "", match["after"] or ""
+        own = folder or ("part" + job[:9] if job else "part")
+        return _Numbered(("spark", job, after), (int(match["number"]), match["piece"] or ""), own, True)
+    if match := OF_TOTAL.fullmatch(name):
+        table: tuple[str, ...] = ("of", match["before"], match["total"], match["after"] or "")
+        return _Numbered(table, (int(match["number"]), ""), match["before"], True)
+    if match := BIG_QUERY.fullmatch(name):
+        table = ("bigquery", match["before"], match["after"])
+        return _Numbered(table, (int(match["number"]), ""), match["before"] or folder or "part", True)
+    plain = plain_name(name)
+    match = COUNTED.fullmatch(plain)
+    if match is None or OTHERWISE_COUNTED.search(match["before"]):
+        return None
+    table = ("counted", match["before"], name.removeprefix(plain))
+    return _Numbered(table, (int(match["number"]), ""), match["before"], False)
+
+
+def _are_counted(parts: Sequence[_Numbered]) -> bool:
+    """Returns whether there are several parts with different numbers, and, unless the names are only those of
+    parts, the numbers count from 0 or 1 without a gap.
+    """
+    numbers = {part.number for part in parts}
+    if len(parts) < 2 or len(numbers) < len(parts):
+        return False
+    values = sorted(number for number, _ in numbers)
+    return parts[0].is_sure or (values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1)

@@ -1,0 +1,141 @@
+"""Loose files that are the parts of one table are read as one table."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from pathlib import Path
+
+import bookshop
+import pytest
+from terminal import Recdash, as_json
+
+from recdash.ingest import Limits
+from recdash.service import Workspace
+from recdash.service.catalog.intake import IntakeFile, IntakePlan
+
+FILES: Mapping[str, str] = {}
+UUID, OTHER = "5f0c2d6e-8c1a-4b5e-9f5e-6c1f0c0a77aa", "99aa2d6e-8c1a-4b5e-9f5e-6c1f0c0a77aa"
+SPLITS = {
+    "part-5f0c2d6e": (f"part-00000-{UUID}-c000.csv", f"part-00001-{UUID}-c000.csv"),
+    "part-5f0c2d6e, by size": (f"part-00000-{UUID}-c000.csv", f"part-00000-{UUID}-c001.csv"),
+    "part": ("part-00000", "part-00001"),
+    "als": ("als-00000-of-00002.csv", "als-00001-of-00002.csv"),
+    "als, counted": ("als_1.csv", "als_2.csv"),
+    "als, from 0": ("als.0.csv", "als.1.csv"),
+    "als, in words": ("als_part1.csv", "als_part2.csv"),
+    "als, of BigQuery": ("als-000000000000.csv", "als-000000000001.csv"),
+}
+
+
+def split(data: bytes, names: tuple[str, str]) -> dict[str, bytes]:
+    """Returns the lists of half of the users in each of two files."""
+    header, *rows = data.decode().splitlines(keepends=True)
+    users = list(dict.fromkeys(row.split(",")[0] for row in rows))
+    half = set(users[: len(users) // 2])
+    parts = [[row for row in rows if (row.split(",")[0] in half) is first] for first in (True, False)]
+    return {name: "".join([header, *part]).encode() for name, part in zip(names, parts, strict=True)}
+
+
+def planned(workspace: Workspace, files: Mapping[str, bytes]) -> IntakePlan:
+    return workspace.intake.plan([IntakeFile(name, name, data) for name, data in files.items()])
+
+
+@pytest.mark.parametrize("names", SPLITS.values(), ids=SPLITS)
+def test_loose_parts_are_one_candidate(
+    workspace: Workspace, names: tuple[str, str], request: pytest.FixtureRequest
+) -> None:
+    name = request.node.callspec.id.partition(",")[0]
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), names)
+    (first, of_first), (second, of_second) = parts.items()
+    plan = planned(workspace, {first: of_first, **files, second: of_second})
+    assert plan.is_ready, plan.all_problems
+    assert set(plan.run_names) == {name, "popular", "ease"}
+    (notice,) = [notice for notice in plan.notices if notice.code == "parts"]
+    assert f"'{first}' and '{second}'" in notice.found
+    assert "rename them" in notice.fix
+    assert plan.given_keys == [first, *files, second]
+    (file,) = [file for file in plan.files if file.run == name]
+    whole = planned(workspace, bookshop.files())
+    (as_one,) = [file for file in whole.files if file.run == "als"]
+    assert (file.kind, file.mapping) == (as_one.kind, as_one.mapping)
+    again = plan.with_settings(name="parts").with_choice(file.key, run="als again")
+    assert set(again.run_names) == {"als again", "popular", "ease"}
+    assert again.given_keys == plan.given_keys
+    runs = workspace.intake.commit(again).runs
+    (added,) = [added.run for added in runs if added.run.name == "als again"]
+    (alone,) = [added.run for added in workspace.intake.commit(whole).runs if added.run.name == "als"]
+    assert added.ledger == alone.ledger
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("als_seed1.csv", "als_seed2.csv"),
+        ("als_fold_1.csv", "als_fold_2.csv"),
+        ("als_10.csv", "als_20.csv"),
+        ("als_v1.csv", "als_v2.csv"),
+        (f"part-00000-{UUID}-c000.csv", f"part-00001-{OTHER}-c000.csv"),
+        ("als-00000-of-00002.csv", "ease-00001-of-00002.csv"),
+    ],
+)
+def test_files_whose_names_say_no_parts_stay_apart(workspace: Workspace, names: tuple[str, str]) -> None:
+    files = bookshop.files()
+    plan = planned(workspace, {**split(files.pop("als.csv"), names), **files})
+    assert len(plan.files) == len(files) + 2
+    assert "parts" not in {notice.code for notice in plan.notices}
+
+
+def test_files_that_are_counted_and_list_the_same_users_are_candidates(workspace: Workspace) -> None:
+    files = bookshop.files()
+    files["als_1.csv"], files["als_2.csv"] = files.pop("als.csv"), files.pop("ease.csv")
+    assert set(planned(workspace, files).run_names) == {"als_1", "als_2", "popular"}
+
+
+def test_counted_files_are_folds_if_that_is_chosen(workspace: Workspace) -> None:
+    files = bookshop.files()
+    plan = planned(workspace, {**split(files.pop("als.csv"), SPLITS["als, counted"]), **files})
+    assert len(plan.files) == len(files) + 1
+    folds = plan.with_settings(replicates="folds")
+    assert len(folds.files) == len(files) + 2
+    assert "parts" not in {notice.code for notice in folds.notices}
+
+
+def test_files_with_other_columns_are_no_parts(workspace: Workspace) -> None:
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), ("part-00000.csv", "part-00001.csv"))
+    parts["part-00001.csv"] = parts["part-00001.csv"].replace(b",", b";")
+    assert len(planned(workspace, {**parts, **files}).files) == len(files) + 2
+
+
+def test_parts_are_joined_within_the_limits_and_freed_with_the_plan(workspace: Workspace) -> None:
+    limited = Workspace(workspace.store, limits=Limits(read_seconds=60))
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), SPLITS["als"])
+    plan = planned(limited, {**parts, **files})
+    assert plan.is_ready, plan.all_problems
+    (path,) = [file.source for file in plan.inputs.files if isinstance(file.source, Path)]
+    del plan
+    gc.collect()
+    assert not path.exists()
+
+
+def test_the_folder_of_loose_parts_names_the_candidate(run: Recdash, tmp_path: Path) -> None:
+    files = bookshop.files()
+    given = []
+    for candidate in ("als", "ease"):
+        parts = split(files.pop(f"{candidate}.csv"), ("part-00000.csv", "part-00001.csv"))
+        folder = tmp_path / f"{candidate}_spark.csv"
+        folder.mkdir()
+        for name, data in parts.items():
+            folder.joinpath(name).write_bytes(data)
+            given.append(str(folder / name))
+    for name, data in files.items():
+        tmp_path.joinpath(name).write_bytes(data)
+        given.append(str(tmp_path / name))
+    added = run("add", "--experiment", "books", *given)
+    assert added.exit_code == 0, added.stderr
+    assert "part-00000.csv' and 'part-00001.csv' are read as one table" in added.stderr
+    runs = as_json(run, "list")["experiments"][0]["runs"]
+    assert {row["name"] for row in runs} == {"als_spark", "ease_spark", "popular"}
