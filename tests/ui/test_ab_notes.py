@@ -10,7 +10,7 @@ open_page = at_once
 
 @pytest.mark.usefixtures("with_demo", "workspace")
 def test_the_card_of_a_rate_says_its_values_beside_the_lift(open_page: Open) -> None:
-    assert "; 64.7 %, control 61.7 %" in said(open_page("overview"))
+    assert "64.7 %, control 61.7 %" in said(open_page("overview"))
 
 
 @pytest.mark.usefixtures("with_demo", "workspace")

@@ -15,7 +15,10 @@ from app_pages import TRUTH, MadeOnce, Open, at_once, link, lists, passed, seen,
 from playwright.sync_api import Page, expect
 
 from recdash.charts.attribute_shares import panels
+from recdash.comparison.guardrails import GuardrailResult
+from recdash.formatting.html import Html
 from recdash.service import Workspace
+from recdash.ui.catalogue import page as catalogue
 
 open_page = at_once
 CATALOGUE = pd.DataFrame(
@@ -97,6 +100,12 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     assert "good 91.7 ×7.33" in seen(app)
     hints = re.findall(r'title="A higher value means: ([^"]*)"', bodies)
     assert {"broader", "rarer", "more diverse", "more concentrated", "more popular"} <= set(hints)
+
+
+def test_a_change_from_nearly_nothing_is_a_factor_beside_a_value_in_percent() -> None:
+    """36.8 points more would read as +0.368 % below 37.1 %."""
+    from_little = GuardrailResult("coverage", value=0.371, base_value=0.003, guard=0.2)
+    assert "×124<" in str(catalogue._beside_rail(Html("37.1"), from_little))  # 0.371 / 0.003 = 123.7
 
 
 @pytest.mark.long

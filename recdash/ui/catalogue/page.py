@@ -16,7 +16,7 @@ from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decim
 from recdash.comparison.cells import metric_values
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.headlines import some, values
-from recdash.comparison.relative import rail_change
+from recdash.comparison.relative import share
 from recdash.errors import RecdashError
 from recdash.evaluation.slices import BANDED, NONE
 from recdash.formatting import numbers
@@ -222,7 +222,7 @@ def _beside_rail(value: Number, rail: GuardrailResult | None) -> Cell:
     limit = f" ▼ exceeds {100 * rail.guard:.3g} %" if rail.is_broken else ""
     template = '{value}<br><small class="rd-{tone}">{change}{limit}</small>'
     tone = "worse" if rail.is_broken else "muted"
-    return html(template, value=cell_html(value), tone=tone, change=rail_change(rail), limit=limit)
+    return html(template, value=cell_html(value), tone=tone, change=share(rail.change), limit=limit)
 
 
 def _wanted(view: View, metric: str) -> str:

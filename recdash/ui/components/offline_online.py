@@ -82,11 +82,13 @@ def no_test(view: View, then: str) -> None:
     """Says, in place of the page, what to upload; ``then`` is what the page shows then."""
     tell_gone(())
     second = " It takes a second run to compare with." if len(view.runs) < 2 else ""
-    uploads = "Upload" if state.person().may("editor") else "An editor uploads"
+    uploads, chooses = ("Upload", "choose")
+    if not state.person().may("editor"):
+        uploads, chooses = ("An editor uploads", "chooses")
     widgets.empty(
         "No A/B test yet",
         f"{uploads} an A/B test: a table with a row per user, the sessions, the exposures and events, or "
-        f"aggregated results, and chooses the run that each variant served. {then}{second}",
+        f"aggregated results, and {chooses} the run that each variant served. {then}{second}",
     )
     links.page_button("Upload an A/B test", "upload")
 

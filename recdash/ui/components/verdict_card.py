@@ -225,7 +225,7 @@ def _explained_figure(view: View, measured: MeasuredNumber, evidence: VerdictEvi
 
 
 def _rates(view: View, evidence: VerdictEvidence) -> Html:
-    """Returns the values of a rate in the A/B test, such as ``; 64.7 %, control 61.7 %``, beside which a lift
+    """Returns the values of a rate in the A/B test, such as ``64.7 %, control 61.7 %``, beside which a lift
     in % cannot be taken for points; empty for other metrics, and for a candidate that was the control.
     """
     lift, candidate = evidence.telling_online[0], evidence.leader.candidate if evidence.leader else ""
@@ -240,7 +240,7 @@ def _rates(view: View, evidence: VerdictEvidence) -> Html:
         return NO_LINK
     decimals = numbers.places([100 * value, 100 * control])
     reached, of_control = (numbers.fixed(100 * share, decimals) for share in (value, control))
-    return html("; {reached} %, control {of_control} %", reached=reached, of_control=of_control)
+    return html("<br>{reached} %, control {of_control} %", reached=reached, of_control=of_control)
 
 
 def online_metric_link(view: View, metric: str) -> Html:

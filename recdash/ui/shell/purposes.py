@@ -31,7 +31,9 @@ PURPOSES: Mapping[str, Purpose] = {
     "overview": Purpose("says which candidate to ship, why, and what speaks against it", ANY),
     "review": Purpose("collects the evidence on a candidate, and keeps what was decided and why", ANY),
     "leaderboard": Purpose("ranks the candidates by a metric, with intervals and shared ranks", TWO_RUNS),
-    "metric-vs-k": Purpose("shows the metrics of each candidate at every k, and which one leads", ONE_RUN),
+    "metric-vs-k": Purpose(
+        "shows the metrics of each candidate at every k; of several, which one leads", ONE_RUN
+    ),
     "precision-recall": Purpose("shows the precision and recall of each candidate at every k", ONE_RUN),
     "tradeoffs": Purpose("shows what a gain in accuracy costs in diversity, novelty or coverage", TWO_RUNS),
     "segments": Purpose("shows for which users and items a candidate is better or worse", TWO_RUNS),

@@ -27,9 +27,9 @@ from recdash.web.received_files import ReceivedFile, received_files
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"
 FIRST_LINE = "recdash tells what each file is. Nothing is stored before you have checked it."
 NEEDED = (
-    "Start with the test set (what users actually chose later) and the recommendations of each "
-    "candidate. Or start with an A/B test alone: one CSV with a row per user, the variant, and a column for "
-    "each number, such as orders."
+    "Start with the test set (what users actually chose later) and the recommendations of two runs or more, "
+    "one of them the baseline. Or start with an A/B test alone: one CSV with a row per user, the variant, "
+    "and a column for each number, such as orders."
 )
 LOOKS = Turns(4)
 """The pages that look at files at a time; each reads one file after the other."""
