@@ -69,12 +69,12 @@ def _numbers(rows: Sequence[Row], palette: Palette) -> Iterator[Trace]:
     yield note(50, 1, "same", **look, font={"size": 12.5, "color": palette.muted})
     yield note(100, 1, "worse", **look, **right, font={"size": 12.5, "color": palette.worse})
     for y, row in enumerate(rows):
-        same, better, worse = numbers.whole_shares([row[word] for word in ("same", "better", "worse")])
+        same, better, worse = numbers.shares_of_100([row[word] for word in ("same", "better", "worse")])
         yield note(0, y, f"<b>{better}</b>", **left, font={"size": 13, "color": palette.better})
         yield note(100, y, f"<b>{worse}</b>", **right, font={"size": 13, "color": palette.worse})
         if _share(row, "same") >= NARROWEST:
             middle = _share(row, "better") + _share(row, "same") / 2
-            yield note(middle, y, f"{same}", font={"size": 13, "color": palette.ink})
+            yield note(middle, y, same, font={"size": 13, "color": palette.ink})
 
 
 def distribution(groups: Bars, palette: Palette, title: str, *, signed: bool = True) -> go.Figure:

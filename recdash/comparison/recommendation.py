@@ -47,6 +47,7 @@ from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import capital, listed, loss_of, many, named_number
+from recdash.metrics.naming import metric_title
 
 Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -152,6 +153,7 @@ def recommend(
     repeats: bool = False,
     tells_lists: bool = True,
     may_break: bool = False,
+    tells_losses: bool = True,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
@@ -165,7 +167,8 @@ def recommend(
     says twice that no candidate beats the baseline, and of one that equals it that more users would be
     needed, as in reports of wording 10 and older. ``tells_lists=False`` does not say that a segment gets no
     recommendations, as in those of wording 11 and older. ``may_break=True`` says that a
-    candidate may break a guardrail, rather than which loss is not ruled out, as those do.
+    candidate may break a guardrail, rather than which loss is not ruled out, and ``tells_losses=False`` does
+    not say in which other metrics the best candidate loses where the baseline is kept, as those do.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
@@ -186,6 +189,11 @@ def recommend(
     if not repeats:
         cases = (*(_with_equality(source, case) for case in cases[:MOST_REASONS]), *cases[MOST_REASONS:])
     comparison, chosen = comparable, _choose(cases, named=named, repeats=repeats)
+    evidence = _in_question(chosen, comparison).evidence
+    if not is_examined(evidence):
+        evidence = with_harm(source, evidence, same_users=same_users)
+    if tells_losses and chosen.action == "keep":
+        chosen = _keep(cases, repeats=repeats, harmed=evidence)
     if tells_control and chosen.action == "keep":
         base = comparison.query.baseline
         chosen = _with_losses_of_baseline(chosen, source.lifts_elsewhere(base, base))
@@ -193,9 +201,6 @@ def recommend(
         chosen = replace(chosen, why=(*chosen.why[: MOST_REASONS - 1], _left_out(left_out, comparison)))
     if unlinked and (tests := source.unlinked_tests()):
         chosen = _with_unused(chosen, tests)
-    evidence = _in_question(chosen, comparison).evidence
-    if not is_examined(evidence):
-        evidence = with_harm(source, evidence, same_users=same_users)
     without = replace(chosen, evidence=evidence)
     return with_guardrail_intervals(source, without) if intervals else without
 
@@ -366,13 +371,28 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: boo
         if finding != "better":
             unsure = ", which is not significant" if finding == "not settled" else ""
             text = f"It won online: {lift}; offline, {offline}{unsure}."
-        why = (Piece(text, "offline-online", metric_of(won)),)
+        why = (Piece(text, "offline-online", metric_of(_telling(won, cases))),)
     risks = _but(chosen) or (() if chosen.evidence.lifts else (_untested(chosen),))
     others = [*_passed_over(chosen, cases), *_lost_to(chosen, cases), *_as_good(chosen, cases, named=named)]
     return Recommendation(
         "ship", chosen.pair.candidate, f"Ship {chosen.name}", (why, *others)[:MOST_REASONS], risks, cases,
         chosen.evidence,
     )  # fmt: skip
+
+
+def _telling(won: OnlineLift, cases: Sequence[CandidateCase]) -> OnlineLift:
+    """Returns the lift whose metric tells most about both sides: one that a candidate which is better offline
+    lost in the same test, the one won if it is among them or if there is none.
+    """
+    disagreeing = [
+        lift
+        for case in cases
+        if case.evidence.finding == "better"
+        for lift in case.evidence.lost_online
+        if lift.test == won.test
+    ]
+    is_among = any(lift.metric == won.metric for lift in disagreeing)
+    return won if is_among or not disagreeing else disagreeing[0]
 
 
 def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) -> Recommendation:
@@ -432,16 +452,22 @@ def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recomme
     )
 
 
-def _keep(cases: tuple[CandidateCase, ...], *, repeats: bool) -> Recommendation:
+def _keep(
+    cases: tuple[CandidateCase, ...], *, repeats: bool, harmed: VerdictEvidence | None = None
+) -> Recommendation:
     """Returns the recommendation to keep the baseline, with the reasons against the best candidates. For a
-    candidate that won and lost online, a sentence says when to ship it.
+    candidate that won and lost online, a sentence says when to ship it. ``harmed`` is the evidence on one of
+    them of which it is told in which other metrics it loses.
     """
     first, n = cases[0], len(cases)
     base = first.evidence.base
     none_beats = n > FEW and not any(case.evidence.finding == "better" for case in cases)
     is_closest = none_beats and not repeats
     ordered = sorted(cases, key=lambda case: not (case.evidence.lost_online or _is_settled(case)))
-    why = [_declined(case, is_closest=is_closest and case is first) for case in ordered]
+    why = [
+        (*_declined(case, is_closest=is_closest and case is first), *_other_losses(case, harmed))
+        for case in ordered
+    ]
     if none_beats:
         why.insert(
             0, _linked(f"None of the {named_number(n).lower()} candidates beats {base}.", "leaderboard")
@@ -584,6 +610,24 @@ def _declined(case: CandidateCase, *, is_closest: bool) -> RichText:
     why = case.equality or f"its {where} is {relation(case)}{end}"
     text = f"{case.name} {'comes closest' if is_closest else f'does not beat {base}'}: {why}."
     return (*_linked(text, "leaderboard"), *_of_missing(case))
+
+
+def _other_losses(case: CandidateCase, harmed: VerdictEvidence | None) -> RichText:
+    """Returns a sentence on the other metrics in which a candidate is worse that is not worse in the primary
+    one: ``Its Recall@10 is significantly worse: 9.6 % below Popular.`` Empty for one that ``harmed`` is not
+    about.
+    """
+    if harmed is None or harmed.leader != case.pair or case.case not in ("no gain", "unsure"):
+        return ()
+    k = harmed.comparison.query.k
+    worse = [(metric, pair) for metric, pair in harmed.metrics if pair.judged.word == "worse"]
+    if not worse:
+        return ()
+    metric, pair = worse[0]
+    more = f" and {many(len(worse) - 1, 'more metric')} are" if len(worse) > 1 else " is"
+    amount = relative.relation_to(pair, harmed.base, two)
+    name = Piece(metric_title(metric, k), "metric-vs-k", {"m": metric})
+    return (Piece(" Its "), name, Piece(f"{more} significantly worse: {amount}."))
 
 
 def _of_missing(case: CandidateCase) -> RichText:

@@ -53,7 +53,8 @@ class WhatIf:
     it.
 
     ``kind`` is what the other query changes. ``matters``: whether the recommendation would change.
-    ``is_open``: there is too little data to know.
+    ``is_open``: there is too little data to know. ``needs_data``: the other recommendation is to collect more
+    data.
     """
 
     kind: Kind
@@ -62,9 +63,11 @@ class WhatIf:
     matters: bool
     params: tuple[tuple[str, str], ...] = ()
     is_open: bool = False
+    needs_data: bool = False
 
 
 TITLE = "What would change it"
+CHANGES = "Changes: "
 
 
 def summary_of(what_ifs: Sequence[WhatIf]) -> str:
@@ -101,6 +104,7 @@ def changes(
     former: bool = False,
     named: bool = True,
     opened: bool = True,
+    by_rule: bool = True,
 ) -> list[WhatIf]:
     """Returns up to seven alternative queries, each with what it would change, those that change it first,
     then those that leave it open; empty without a pair. ``today`` is the current recommendation, ``depth``
@@ -114,7 +118,9 @@ def changes(
     ``named=False`` keeps the questions in one order, and does not name to what a slice changes the
     recommendation, as in reports of wording 9 and older. ``opened=False`` writes neither *Open* nor that
     guardrails are *offline* ones, calls each other case with other users open, and does not use A/B tests
-    against another run than the baseline, as in reports of wording 10 and older.
+    against another run than the baseline, as in reports of wording 10 and older. ``by_rule=False`` calls an
+    answer open where a candidate is inconclusive, as in those of wording 11 and older, rather than where the
+    rules recommend to collect more data.
     """
     if not today.evidence.comparison.pairs:
         return []
@@ -125,15 +131,32 @@ def changes(
         _other_cutoffs(again, today, depth),
         _other_metric(again, today),
         _other_definition(again, today),
-        _other_users(today, other_users, former=former, opened=opened)
+        _other_users(today, other_users, former=former, opened=opened, by_rule=by_rule)
         if same_users
         else _other_rule(source, today, users),
         *(_other_relevance(again, today, *other, former=former) for other in (thresholds or {}).items()),
         _no_guardrails(again, today, opened=opened),
-        _most_unlike_slice(today, [pair for pair in same if pair], former=former, named=named, opened=opened),
+        _most_unlike_slice(
+            today,
+            [pair for pair in same if pair],
+            former=former,
+            named=named,
+            opened=opened,
+            by_rule=by_rule,
+        ),
     ]
     known = [what_if for what_if in what_ifs if what_if is not None]
+    if by_rule:
+        known = list(map(_open_to_more_data, known))
     return in_order(known) if named else known
+
+
+def _open_to_more_data(what_if: WhatIf) -> WhatIf:
+    """Returns the answer as an open one if the recommendation would change to collecting more data."""
+    if not (what_if.matters and what_if.needs_data):
+        return what_if
+    answer = f"Open: {what_if.answer.removeprefix(CHANGES)}"
+    return replace(what_if, answer=answer, matters=False, is_open=True)
 
 
 def in_order(what_ifs: Sequence[WhatIf]) -> list[WhatIf]:
@@ -186,8 +209,12 @@ def _what_if(
     kind: Kind, question: str, today: Recommendation, other: Recommendation, *params: tuple[str, str]
 ) -> WhatIf:
     is_same = is_same_answer(today, other)
-    answer = "Same result" if is_same else f"Changes: {brief(other)}"
-    return WhatIf(kind, question, answer, not is_same, params)
+    answer = "Same result" if is_same else f"{CHANGES}{brief(other)}"
+    return WhatIf(kind, question, answer, not is_same, params, needs_data=_needs_data(other))
+
+
+def _needs_data(other: Recommendation) -> bool:
+    return other.action == "collect data"
 
 
 def _other_cutoffs(again: Recommend, today: Recommendation, depth: int) -> WhatIf | None:
@@ -203,7 +230,11 @@ def _other_cutoffs(again: Recommend, today: Recommendation, depth: int) -> WhatI
     if not differ:
         return WhatIf("cutoff", question, f"Same result at k = {listed([*map(str, others)])}", matters=False)
     answer = "; ".join(f"{brief(other)} at k = {k}" for k, other in differ.items())
-    return WhatIf("cutoff", question, f"Changes: {answer}", matters=True, params=(("k", str(min(differ))),))
+    needs_data = all(map(_needs_data, differ.values()))
+    params = (("k", str(min(differ))),)
+    return WhatIf(
+        "cutoff", question, f"{CHANGES}{answer}", matters=True, params=params, needs_data=needs_data
+    )
 
 
 def _other_metric(again: Recommend, today: Recommendation) -> WhatIf | None:
@@ -269,15 +300,16 @@ def _under_other_rule(
 
 
 def _other_users(
-    today: Recommendation, other_users: _OtherUsers | None, *, former: bool, opened: bool
+    today: Recommendation, other_users: _OtherUsers | None, *, former: bool, opened: bool, by_rule: bool
 ) -> WhatIf | None:
-    """Returns what other users would change. It is open if the difference of the candidate that is best there
-    is not significant; in older reports also if it is worse there and not here, or the reverse.
+    """Returns what other users would change. In reports of wording 11 and older it is open if the difference
+    of the candidate that is best there is not significant, in still older ones also if it is worse there and
+    not here, or the reverse.
     """
     if other_users is None:
         return None
     answer = _what_if("users", other_users.question, today, other_users.other, *other_users.params)
-    is_unsure = opened and _is_unsure(other_users.other)
+    is_unsure = opened and not by_rule and _is_unsure(other_users.other)
     joint = " has " if is_unsure else ": "
     differs = "" if answer.matters else _other_case(today, other_users.other, joint, former=former)
     if not differs:
@@ -365,13 +397,20 @@ _MOST_UNLIKE = ("worse", "better", "tie", "not settled")
 
 
 def _most_unlike_slice(
-    today: Recommendation, answered: Sequence[Pair], *, former: bool, named: bool, opened: bool
+    today: Recommendation,
+    answered: Sequence[Pair],
+    *,
+    former: bool,
+    named: bool,
+    opened: bool,
+    by_rule: bool,
 ) -> WhatIf | None:
     """Returns the slice whose finding differs most from the leader's; None if all agree. Slices with
     the users of the differences ``answered``, which another answer is about, are left out.
 
-    A slice that is inconclusive is not known to change the recommendation; one whose users all score as with
-    the baseline would: there is nothing to gain for them.
+    A slice that is inconclusive is not known to change the recommendation where more data may decide it, in
+    reports of wording 11 and older wherever it is; one whose users all score as with the baseline would:
+    there is nothing to gain for them.
     """
     leader = today.evidence.leader
     if leader is None:
@@ -387,6 +426,8 @@ def _most_unlike_slice(
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
     is_open = word == "not settled" and not part.pair.is_identical
+    if by_rule:
+        is_open = is_open and _may_be_decided(part.pair, lower_is_better=leader.judged.lower_is_better)
     question, params = f"Only {slice_words(part)}", (("s", f"{part.by}={part.value}"),)
     if named and not is_open:
         answer, matters = _within_slice(today, part.pair, opened=opened)
@@ -397,6 +438,14 @@ def _most_unlike_slice(
     answer = f"{finding}{_users_needed(part.pair, former=former)} (n = {n_users})"
     matters = word != "not settled" or (part.pair.is_identical and not former)
     return WhatIf("segment", question, answer, matters, params, is_open)
+
+
+def _may_be_decided(pair: Pair, *, lower_is_better: bool) -> bool:
+    """Returns whether the candidate is ahead, and at most ``MANY`` times the users would decide it: then more
+    data are to be collected.
+    """
+    gain = -pair.paired.mean if lower_is_better else pair.paired.mean
+    return gain > 0 and (pair.judged.more_users or 0) <= MANY * pair.paired.n
 
 
 def _within_slice(today: Recommendation, pair: Pair, *, opened: bool) -> tuple[str, bool]:
@@ -418,7 +467,7 @@ def _within_slice(today: Recommendation, pair: Pair, *, opened: bool) -> tuple[s
     return f"Same result ({_WITHIN.get(pair.words, pair.words)}, n = {n_users})", False
 
 
-_WITHIN = {"tie": "difference too small to matter"}
+_WITHIN = {"tie": "difference too small to matter", "not settled": "inconclusive"}
 
 
 def _has_same_users(first: Pair, second: Pair) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf, isfinite
 
 from recdash.comparison import relative
@@ -329,15 +329,10 @@ def user_split(wins: int, ties: int, losses: int) -> tuple[int, list[SplitPart]]
         ("same", "=", "no change for", ties),
         ("worse", "▼", "worse for", losses),
     )
-    parts = [
-        SplitPart(*outcome, numbers.of_100(outcome[3], n) if n >= FEW else numbers.count(outcome[3]))
-        for outcome in outcomes
-    ]
-    shares = [part.share for part in parts]
-    if n >= FEW and all(share.isdecimal() for share in shares):  # rounded shares may add up to 99 or 101
-        same, better, worse = numbers.whole_shares((ties, wins, losses))
-        whole = (better, same, worse)
-        parts = [replace(part, share=str(share)) for part, share in zip(parts, whole, strict=True)]
+    counts = (ties, wins, losses)
+    same, better, worse = numbers.shares_of_100(counts) if n >= FEW else map(numbers.count, counts)
+    shares = (better, same, worse)
+    parts = [SplitPart(*outcome, share) for outcome, share in zip(outcomes, shares, strict=True)]
     return min(n, FEW), parts
 
 

@@ -26,8 +26,9 @@ class CheckAnswer:
     cause as part of a sentence ("its gain sits in …"). ``strength`` orders supported causes: 3: the numbers
     of one side are invalid, or are not about this run; 2: the contradiction disappears if the cause is
     accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
-    inconclusive check lacks. ``former_cause`` is the cause in the words of older
-    reports, ``former_verdict`` their verdict if it was another one. ``threshold`` is the relevance threshold
+    inconclusive check lacks. ``former_cause`` is the cause in the words of reports
+    of wording 7 and older, ``mismatch_cause`` in those of 8 to 11 if they named a label mismatch, and
+    ``former_verdict`` the verdict of older ones if it was another. ``threshold`` is the relevance threshold
     with which offline counts as online, None if that is not the advice.
     """
 
@@ -40,6 +41,7 @@ class CheckAnswer:
     cause: str = ""
     strength: Strength = 0
     former_cause: str = ""
+    mismatch_cause: str = ""
     former_verdict: Finding | None = None
     threshold: float | None = None
 
@@ -47,7 +49,7 @@ class CheckAnswer:
         """Returns JSON-ready values."""
         picture = self.picture.as_dict() if self.picture else None
         values = {**asdict(replace(self, picture=None)), "picture": picture}
-        del values["former_cause"], values["former_verdict"]
+        del values["former_cause"], values["mismatch_cause"], values["former_verdict"]
         return values
 
 

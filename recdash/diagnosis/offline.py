@@ -288,9 +288,10 @@ def labels(evidence: Evidence) -> CheckAnswer:
     word = becomes(gain, stricter.gain)
     supported = result.supports(
         2,
-        f"label mismatch: the offline gain {word} if only {rule} count",
+        f"what counts as relevant offline, as the offline gain {word} if only {rule} count",
         f"{percent(1 - stricter.kept)} of what counted as relevant offline were {stricter.left_out}. "
         f"Counting only {rule}, the offline gain {word}.",
         former_cause=f"label mismatch: the offline gain {word} if only {stricter.former_rule or rule} count",
     )
-    return replace(supported, threshold=stricter.threshold)
+    mismatch = f"label mismatch: the offline gain {word} if only {rule} count"
+    return replace(supported, mismatch_cause=mismatch, threshold=stricter.threshold)

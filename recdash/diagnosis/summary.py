@@ -25,17 +25,20 @@ def summary(
     *,
     agreed: bool = False,
     former: bool = False,
+    mismatch: bool = False,
     former_verdicts: bool = False,
 ) -> str:
     """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``
 
     ``agreed`` is True if offline and online have the same result: then nothing has a cause, and what the
-    checks find are reasons for doubt. ``former`` writes the causes as older reports do;
-    ``former_verdicts`` takes their verdicts.
+    checks find are reasons for doubt. ``former`` writes the causes as reports of wording 7 and older do,
+    ``mismatch`` names a label mismatch as those up to 11 do, and ``former_verdicts`` takes older verdicts.
     """
     if former_verdicts:
         answers = [replace(answer, verdict=answer.former_verdict or answer.verdict) for answer in answers]
-    causes = [answer.former_cause if former else answer.cause for answer in likely(answers)]
+    if former or mismatch:
+        answers = [replace(answer, cause=_former_cause(answer, mismatch=not former)) for answer in answers]
+    causes = [answer.cause for answer in likely(answers)]
     also, more = causes[1 : 1 + MOST_ALSO], len(causes) - 1 - MOST_ALSO
     sentences = [f"None of the twelve checks finds a {'reason for doubt' if agreed else 'cause'}."]
     if causes:
@@ -46,3 +49,7 @@ def summary(
         names = [TITLES[answer.check] for answer in answers if answer.verdict == verdict]
         sentences += [f"{words}: {', '.join(names)}."] if names else []
     return " ".join(sentences)
+
+
+def _former_cause(answer: CheckAnswer, *, mismatch: bool) -> str:
+    return (answer.mismatch_cause or answer.cause) if mismatch else answer.former_cause

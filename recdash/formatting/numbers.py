@@ -105,6 +105,12 @@ def whole_shares(counts: Sequence[int]) -> list[int]:
     return shares
 
 
+def shares_of_100(counts: Sequence[int]) -> list[str]:
+    """Returns the shares of counts in % as texts: see ``of_100``. Whole numbers add up to 100."""
+    shares = [of_100(count_, sum(counts)) for count_ in counts]
+    return [*map(str, whole_shares(counts))] if all(text.isdecimal() for text in shares) else shares
+
+
 def share(part: int, whole: int) -> str:
     """Returns a share such as ``97 % (972 of 1,000)``; 100 % and 0 % only if exact, ``–`` if ``whole`` is
     0.

@@ -193,6 +193,7 @@ class ReportContext:
             repeats=self.wording <= RISKS_WORDING,
             tells_lists=self.wording > TIES_WORDING,
             may_break=self.wording <= TIES_WORDING,
+            tells_losses=self.wording > TIES_WORDING,
         )
 
     @property
@@ -207,9 +208,12 @@ class ReportContext:
         """Returns what would change the recommendation; empty if no runs are compared."""
         former, named = self.former_answers, self.tells_equal_users
         if self.wording > THRESHOLD_WORDING:
-            opened = self.wording > RISKS_WORDING
             return self.workspace.comparisons.changes(
-                self.verdict_query, former=former, named=named, opened=opened
+                self.verdict_query,
+                former=former,
+                named=named,
+                opened=self.wording > RISKS_WORDING,
+                by_rule=self.wording > TIES_WORDING,
             )
         if self.recommendation is None:
             return []
@@ -226,6 +230,7 @@ class ReportContext:
             former=former,
             named=False,
             opened=False,
+            by_rule=False,
         )
 
     @property

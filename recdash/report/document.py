@@ -114,6 +114,10 @@ TIES_WORDING = 11
   it opens on one computer only.
 - Inconclusive guardrails of A/B tests: the candidate *may break* them.
 - Segments by a catalogue-level metric: the caption says that it has no CI.
+- Causes: what counts as relevant offline is called a label mismatch.
+- *What would change it*: each inconclusive answer is open, and one by which more data are to be collected
+  changes the recommendation.
+- *Keep the baseline*: significant losses of the best candidate in other metrics are not told.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

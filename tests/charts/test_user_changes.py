@@ -49,6 +49,11 @@ def test_the_numbers_of_a_bar_add_up_to_100() -> None:
     assert said(rounded_down)[3:] == ["53", "24", "23"]
 
 
+def test_a_few_of_many_users_are_not_nobody() -> None:
+    rare = pd.DataFrame({"run_id": ["als"], "n_users": [2000], "better": [12], "same": [1980], "worse": [8]})
+    assert said(rare)[3:] == ["0.6", "0.4", "99"]
+
+
 def test_names_are_shown_as_text_and_counts_on_hover() -> None:
     chart = better_same_worse(CHANGES, MARKS, LIGHT)
     assert chart.layout.yaxis.ticktext == ("als", "&lt;b&gt;ease&lt;/b&gt;")

@@ -471,6 +471,25 @@ def test_of_equal_values_it_is_said_why_and_not_that_more_users_would_help(
     assert told(former)[0].startswith("ALS does not beat Popular: its nDCG@10 is equal to Popular")
 
 
+def test_of_a_candidate_that_is_kept_out_a_loss_in_another_metric_is_told() -> None:
+    """ALS does not differ in the primary metric, and is 10 % below in recall."""
+    source = only(BELOW, others={("Popular", "recall"): BASE, ("ALS", "recall"): LOSS})
+    (why,) = told(recommendation(source))
+    (former,) = told(recommendation(source, tells_losses=False))
+    assert former.startswith("ALS does not beat Popular: its nDCG@10 is 5.0 % below Popular")
+    assert why == f"{former} Its Recall@10 is significantly worse: 10 % below Popular."
+
+
+def test_a_reason_of_both_sides_leads_to_the_metric_in_which_they_disagree() -> None:
+    """Tower is better offline and lost session watch time, in which the two sides disagree."""
+    cut, won = replace(CUT, metric="session_watch_time"), replace(ENGAGED, metric="engagement_rate")
+    result = recommendation(two(CLEAR, BEST, lifts={"ALS": [won], "Tower": [cut]}))
+    assert result.headline == "Ship ALS"
+    assert [piece.params for piece in result.why[0]] == [{"om": "session_watch_time"}]
+    alone = recommendation(only(CLEAR, tests=[won]))
+    assert [piece.params for piece in alone.why[0]] == [{"om": "engagement_rate"}]
+
+
 def test_that_candidates_do_not_beat_the_baseline_is_said_once() -> None:
     source = Table({"Popular": BASE, "ALS": UNSURE - 0.01, "BPR": LOSS, "SVD": LOSS - 0.02})
     first, second = told(recommendation(source))
@@ -808,7 +827,7 @@ def test_older_reports_say_nothing_of_tests_against_another_run_but_losses() -> 
 def test_what_older_reports_say_would_change_it_uses_no_tests_against_another_run() -> None:
     table = two(BEST, CLEAR, catalogue=without_coverage("Tower"), **LOST_TO_TOWER)
     former = recommendation(table, tells_control=False)
-    answers = changes(table, former, 10, "truth", opened=False)
+    answers = changes(table, former, 10, "truth", opened=False, by_rule=False)
     assert {what_if.question: what_if.answer for what_if in answers}["Without guardrails"] == (
         "Changes: ship Tower"
     )

@@ -660,13 +660,13 @@ def test_what_changes_it_comes_first() -> None:
 
 
 def test_a_slice_with_too_few_users_leaves_its_question_open() -> None:
-    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[100:150])])
+    """Of its 50 users 30 gain and 20 lose."""
+    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[90:140])])
     (answer,) = [one for one in changes(source, today(source), depth=10, users="truth") if one.is_open]
     assert (answer.question, answer.matters) == ("Only new users", False)
     assert answer.answer.startswith("Open: inconclusive")
-    (former,) = [
-        one for one in changes(source, today(source), depth=10, users="truth", opened=False) if one.is_open
-    ]
+    answers = changes(source, today(source), depth=10, users="truth", opened=False, by_rule=False)
+    (former,) = [one for one in answers if one.is_open]
     assert former.answer.startswith("Inconclusive")
 
 
@@ -737,12 +737,49 @@ def test_an_answer_says_when_the_same_recommendation_has_another_finding() -> No
     assert keep.action == "keep"
     assert (answer.answer, answer.matters, answer.is_open) == (
         # over the users with a list ALS has 5 % less than Popular: 0.2 - 0.01
-        "Open: ALS has no significant difference (0.190 vs 0.200, n = 400)", False, True,
+        "Same result, but ALS: no significant difference (0.190 vs 0.200, n = 400)", False, False,
     )  # fmt: skip
-    (former,) = [
-        one for one in changes(source, keep, depth=10, users="truth", opened=False) if "list" in one.question
-    ]
-    assert former.answer == "Same result, but ALS: no significant difference (0.190 vs 0.200, n = 400)"
+    for flags, words in (
+        ({"by_rule": False}, "Open: ALS has no"),
+        ({"opened": False, "by_rule": False}, "Same result, but"),
+    ):
+        former = changes(source, keep, depth=10, users="truth", **flags)
+        (answer,) = [one for one in former if "list" in one.question]
+        assert answer.answer.startswith(words)
+        assert answer.is_open
+
+
+@dataclass(frozen=True)
+class AheadWithLists(Table):
+    """A table in which the candidate loses by every metric, but is ahead over users with a list."""
+
+    def values(self, run: str, metric: str, k: int) -> UserValues | None:  # noqa: ARG002
+        counts_lists = (define(metric).own_rule or self.rule) == "both"
+        result = (UNSURE if counts_lists else LOSS) if run == "ALS" else self.of[run]
+        return UserValues(np.arange(N), result, result)
+
+
+def test_more_data_would_decide_an_answer_that_is_open() -> None:
+    """Everywhere an inconclusive candidate keeps the baseline, unless it is ahead and the users within
+    reach.
+    """
+    source = AheadWithLists({"Popular": BASE, "ALS": LOSS})
+    (answer,) = [one for one in changes(source, today(source), depth=10, users="truth") if one.is_open]
+    assert answer.question == "Only users with a list"
+    assert answer.answer.startswith("Open: not enough data: about ")
+    assert not answer.matters
+    former = changes(source, today(source), depth=10, users="truth", by_rule=False)
+    (answer,) = [one for one in former if "list" in one.question]
+    assert answer.answer.startswith("Changes: not enough data: about ")
+
+
+def test_a_slice_in_which_a_candidate_is_inconclusive_and_behind_keeps_the_baseline() -> None:
+    """Of its 50 users 20 gain and 30 lose."""
+    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=[part("New users", np.r_[100:150])])
+    answers = changes(source, today(source), depth=10, users="truth")
+    assert questions(answers)["Only new users"] == "Changes: keep Popular (inconclusive, n = 50)"
+    former = changes(source, today(source), depth=10, users="truth", by_rule=False)
+    assert questions(former)["Only new users"].startswith("Open: inconclusive")
 
 
 def test_another_known_case_with_other_users_leaves_nothing_open() -> None:

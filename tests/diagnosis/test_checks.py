@@ -497,7 +497,7 @@ def test_labels_are_supported_where_the_gain_does_not_outlive_the_online_rule(
     result = ask("labels", stricter=stricter)
     assert (result.verdict, result.strength) == ("supports", 2)
     assert word in result.cause
-    assert result.former_cause == result.cause
+    assert result.former_cause == result.mismatch_cause
     assert result.sentence.startswith("40.0 % of what counted as relevant offline were ratings below 4.")
     assert result.threshold == 4
 
@@ -505,7 +505,9 @@ def test_labels_are_supported_where_the_gain_does_not_outlive_the_online_rule(
 def test_labels_keep_the_rule_of_older_reports_in_their_words() -> None:
     stricter = counting(-0.02, -0.03, -0.01, former_rule="grades of 3.2 and more")
     result = ask("labels", stricter=stricter)
-    assert result.cause == "label mismatch: the offline gain reverses if only a rating of 4 or more count"
+    rule = "the offline gain reverses if only a rating of 4 or more count"
+    assert summary([result]) == f"Most likely: what counts as relevant offline, as {rule}."
+    assert summary([result], mismatch=True) == f"Most likely: label mismatch: {rule}."
     assert result.former_cause.endswith("reverses if only grades of 3.2 and more count")
     assert summary([result], former=True) == f"Most likely: {result.former_cause}."
 

@@ -21,7 +21,7 @@ from report_tables import SESSIONS, TRUTH, asked, copied, films, lists, opened
 from recdash.errors import InputError, UnknownName
 from recdash.formatting.tables import Interval, Number, shown
 from recdash.metrics import METRICS
-from recdash.report.document import TIES_WORDING, WORDING, Document
+from recdash.report.document import TIES_WORDING, WORDING, Document, Figure
 from recdash.report.formats import pdf
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
@@ -100,7 +100,11 @@ def test_without_a_script_the_verdict_and_every_table_can_be_read(document: Docu
     page = written(document, "html")
     told = " ".join(Tags(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)).told)
     assert "Ship als" in told
-    assert page.count("<figure") == page.count("<svg viewBox") == page.count("<details>") + 1
+    assert (
+        page.count("<figure")
+        == page.count("<svg viewBox") - page.count("on-phone narrow")
+        == page.count("<details>") + 1
+    )
     for _, table in document.tables():
         assert table.title in told
         for row in table.rows:
@@ -137,6 +141,18 @@ def test_a_report_of_one_section_is_brief_and_a_local_link_says_so(document: Doc
     former = page(wording=TIES_WORDING)
     assert "<body>" in former
     assert not [words for words in (local, "Risks and open", ".brief", "on-phone") if words in former]
+
+
+def test_a_first_chart_of_differences_has_a_narrow_one_for_phones(document: Document) -> None:
+    forest = next(
+        part
+        for one in document.sections
+        for part in one.parts
+        if isinstance(part, Figure) and part.kind == "forest"
+    )
+    first = replace(document, lead=replace(document.lead, chart=forest))
+    assert '<div class="on-phone narrow"><svg viewBox="0 0 358 ' in to_html(first)
+    assert '"on-phone narrow"' not in to_html(replace(first, wording=TIES_WORDING))
 
 
 def test_the_same_document_is_the_same_file(document: Document) -> None:

@@ -311,8 +311,9 @@ def test_lifts_that_cuped_adjusted_say_so_but_not_in_older_reports(tmp_path: Pat
 def test_a_report_of_an_older_wording_keeps_its_causes(
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def causes(_: object, *, former: bool = False, former_verdicts: bool = False) -> str:
-        return f"{'older' if former else 'new'} words, {'older' if former_verdicts else 'new'} verdicts"
+    def causes(_: object, *, former: bool, mismatch: bool, former_verdicts: bool) -> str:
+        words = "older" if former else "mismatch" if mismatch else "new"
+        return f"{words} words, {'older' if former_verdicts else 'new'} verdicts"
 
     module = import_module("recdash.report.sections.online")
     monkeypatch.setattr(module, "summary", causes)
@@ -321,10 +322,11 @@ def test_a_report_of_an_older_wording_keeps_its_causes(
             text.split("? ")[-1]
             for text in told_online(Reports(space).content(question, ["online"], wording=n))
         ]
-        for n in (7, RISKS_WORDING, WORDING)
+        for n in (7, RISKS_WORDING, TIES_WORDING, WORDING)
     }
     assert "older words, older verdicts" in ends[7]
-    assert "new words, older verdicts" in ends[RISKS_WORDING]
+    assert "mismatch words, older verdicts" in ends[RISKS_WORDING]
+    assert "mismatch words, new verdicts" in ends[TIES_WORDING]
     assert "new words, new verdicts" in ends[WORDING]
 
 

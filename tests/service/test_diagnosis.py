@@ -113,7 +113,7 @@ def test_a_run_that_finds_what_people_rate_low_is_explained_by_what_counts(tmp_p
         "supports",
         "+100 % offline; −100 % with grades of 5",
     )
-    assert found.summary.startswith("Most likely: label mismatch")
+    assert found.summary.startswith("Most likely: what counts as relevant offline, as the")
 
 
 def test_served_lists_that_were_not_evaluated_are_found(tmp_path: Path) -> None:

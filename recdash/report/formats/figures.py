@@ -17,6 +17,7 @@ from recdash.report.document import Document, Figure, FigureKind
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from recdash.charts.forest import ForestLayout
     from recdash.charts.segments import SegmentPoint
 
 Data = Mapping[str, Any]
@@ -52,10 +53,25 @@ def names_by_length(document: Document) -> list[str]:
 
 def drawn(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any]:
     """Returns a figure as plain values: the ``data`` (traces) and ``layout`` of Plotly."""
-    chart = DRAWN[figure.kind](figure.data, marks_of(document, palette), palette)
+    return _plain(DRAWN[figure.kind](figure.data, marks_of(document, palette), palette))
+
+
+def _plain(chart: go.Figure) -> dict[str, Any]:
     plain = json.loads(chart.whole().to_json(), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     plain["layout"].pop("template", None)
     return {"data": plain["data"], "layout": plain["layout"]}
+
+
+def drawn_narrow(document: Document, figure: Figure, palette: Palette = THEMELESS) -> dict[str, Any] | None:
+    """Returns a chart of differences for the width of a phone, without the numbers beside it; None for other
+    figures.
+    """
+    if figure.kind != "forest":
+        return None
+    from recdash.charts.forest import ForestLayout
+
+    narrow = ForestLayout(values=False, left=150, right=16)
+    return _plain(_forest(figure.data, marks_of(document, palette), palette, narrow))
 
 
 def shortened(data: Any) -> Any:
@@ -92,11 +108,12 @@ def _numeric(values: Sequence[Any]) -> list[Any]:
 # ── one function per kind ────────────────────────────────────────────────────────────────────
 
 
-def _forest(data: Data, marks: Marks, palette: Palette) -> go.Figure:
-    from recdash.charts.forest import forest
+def _forest(data: Data, marks: Marks, palette: Palette, layout: ForestLayout | None = None) -> go.Figure:
+    from recdash.charts.forest import ForestLayout, forest
 
     signs = data.get("sign") or [former_sign(word) for word in data["word"]]
-    return forest(_frame({**data, "sign": signs}), list(data["run_id"]), marks, palette)
+    rows = _frame({**data, "sign": signs})
+    return forest(rows, list(data["run_id"]), marks, palette, layout or ForestLayout())
 
 
 def _curve(data: Data, marks: Marks, palette: Palette) -> go.Figure:

@@ -31,9 +31,10 @@ from recdash.report.document import (
     FIRST_FORMAT,
     TIES_WORDING,
     Document,
+    Figure,
     Split,
 )
-from recdash.report.formats.figures import drawn, marks_of, names_by_length
+from recdash.report.formats.figures import drawn, drawn_narrow, marks_of, names_by_length
 from recdash.report.formats.json import to_json
 from recdash.report.formats.mathml import mathml
 from recdash.report.formats.svg import to_svg
@@ -48,8 +49,10 @@ LONGEST_CHIP = 44
 PHONE_STYLE = "phone_and_brief.css"
 """The style of phones and of reports of the decision only, which reports of ``TIES_WORDING`` lack."""
 THIS_COMPUTER = ("localhost", "127.0.0.1", "::1")
-WIDE, HALF = 960, 470
-"""The widths of wide and other figures in pixels; a browser scales them to the page."""
+WIDE, HALF, PHONE = 960, 470, 358
+"""The widths of wide and other figures, and of those on a phone, in pixels; a browser scales them to the
+page.
+"""
 POLICY = (
     "default-src 'none'; script-src {script}; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -113,6 +116,7 @@ def to_html(document: Document, version: str = __version__) -> str:
         "link": document.link if document.link.startswith(("http://", "https://")) else "",
         "split": _split(document.lead.split) if document.lead.split else None,
         "svg": lambda figure: to_svg(drawn(document, figure), figure.alt, WIDE if figure.wide else HALF),
+        "svg_on_phones": lambda figure: _svg_on_phones(document, figure) if is_today else "",
         "untouched": _data(json.dumps(names_by_length(document), ensure_ascii=False)),
         "data": _data(to_json(document)),
     }
@@ -123,6 +127,11 @@ def _former_sign(word: str) -> str:
     """Returns the sign of a key number's finding in older reports: also = for one that is not judged."""
     sign = former_sign(word)
     return EQUAL if sign == numbers.NONE else sign
+
+
+def _svg_on_phones(document: Document, figure: Figure) -> Markup | str:
+    narrow = drawn_narrow(document, figure)
+    return to_svg(narrow, figure.alt, PHONE) if narrow else ""
 
 
 # ── the parts of the file ────────────────────────────────────────────────────────────────────

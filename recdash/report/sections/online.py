@@ -332,6 +332,7 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
     causes = summary(
         answer.answers,
         former=context.wording <= THRESHOLD_WORDING,
+        mismatch=context.wording <= TIES_WORDING,
         former_verdicts=context.wording <= RISKS_WORDING,
     )
     return Paragraph(f"{answer.question} {causes}")

@@ -137,13 +137,19 @@ class Comparisons:
         return self._recommendations(query, self.verdict_state(query.baseline), True)
 
     def changes(
-        self, query: ComparisonQuery, *, former: bool = False, named: bool = True, opened: bool = True
+        self,
+        query: ComparisonQuery,
+        *,
+        former: bool = False,
+        named: bool = True,
+        opened: bool = True,
+        by_rule: bool = True,
     ) -> list[WhatIf]:
         """Returns what would change the verdict: other cutoffs, metrics, definitions, populations or
-        slices. ``former``, ``named=False`` and ``opened=False`` give the answers of older reports, which also
-        ask for cutoffs beyond the longest list.
+        slices. ``former``, ``named=False``, ``opened=False`` and ``by_rule=False`` give the answers of older
+        reports, which also ask for cutoffs beyond the longest list.
         """
-        return self._changes(query, self.verdict_state(query.baseline), former, named, opened)
+        return self._changes(query, self.verdict_state(query.baseline), former, named, opened, by_rule)
 
     def at_other_k(self, query: ComparisonQuery) -> dict[int, Recommendation]:
         """Returns {k: recommendation} for the other usual k within the runs' lists; empty for a metric
@@ -390,7 +396,7 @@ class Comparisons:
         return with_guardrail_intervals(self._source_of(query), self._recommendations(query, state, True))
 
     def _ask_otherwise(
-        self, query: ComparisonQuery, state: Hashable, former: bool, named: bool, opened: bool
+        self, query: ComparisonQuery, state: Hashable, former: bool, named: bool, opened: bool, by_rule: bool
     ) -> list[WhatIf]:
         from recdash.comparison.sensitivity import changes
 
@@ -415,6 +421,7 @@ class Comparisons:
             former=former,
             named=named,
             opened=opened,
+            by_rule=by_rule,
         )
 
     def _longest_list(self, run_ids: Sequence[str], depth: int) -> int:

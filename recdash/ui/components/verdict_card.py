@@ -24,7 +24,7 @@ from recdash.ui.components.decision_links import REVIEWS, excerpt, outcome_badge
 from recdash.ui.components.widgets import NO_LINK
 
 if TYPE_CHECKING:
-    from recdash.comparison.evidence import VerdictEvidence
+    from recdash.comparison.evidence import SliceDifference, VerdictEvidence
     from recdash.comparison.off_rules import OffRules
     from recdash.comparison.recommendation import Recommendation
     from recdash.comparison.sensitivity import Kind, WhatIf
@@ -38,8 +38,8 @@ MOST_ALTHOUGH = 400
 """The most characters of why a decision was approved despite risks, which has the width of the page."""
 CHANCE = " Each question is tested by itself: a change for one of many may be chance."
 OPEN = (
-    f" Open: inconclusive there. An inconclusive difference keeps the baseline, unless the candidate is "
-    f"ahead and at most {MANY} times the users would decide it: then collect more data."
+    f" Open: inconclusive there, but the candidate is ahead, and at most {MANY} times the users would decide "
+    "it: collect more data. Any other inconclusive difference keeps the baseline."
 )
 MOST_NAMED = 2
 WITHOUT_VIEW: Mapping[Kind, tuple[str, str]] = {
@@ -202,8 +202,16 @@ def _who_loses(view: View, evidence: VerdictEvidence) -> Html:
     if pair is None or not pair.paired.losses or not evidence.slices:
         return Html("")
     worse = [slice_words(part) for part in evidence.slices if part.pair.judged.word == "worse"]
-    words = f"Worse for {listed(worse, MOST_NAMED)}." if worse else "No segment is significantly worse."
+    words = f"Worse for {listed(worse, MOST_NAMED)}." if worse else _spread(evidence.slices)
     return html(" {way}", way=links.link(view, words, "segments", {}))
+
+
+def _spread(parts: Sequence[SliceDifference]) -> str:
+    """Returns in how many segments there are users who lose, as a sentence, where no segment is worse."""
+    losing = [part for part in parts if part.pair.paired.losses]
+    where = "all" if len(losing) == len(parts) else f"{len(losing)} of {len(parts)}"
+    spread = f"they are spread over {where}" if len(losing) > 1 else f"they are all {slice_words(losing[0])}"
+    return f"No segment is significantly worse: {spread}." if losing else "No segment is significantly worse."
 
 
 def _explained_figure(view: View, measured: MeasuredNumber, evidence: VerdictEvidence) -> Html:

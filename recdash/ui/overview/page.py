@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TILES = 4
 MOST_NOTES = 6
-LONGEST_BESIDE_TRACK = 20
+LONGEST_BESIDE_TRACK = 28
 """The most characters of a name for which a row of the forest has room."""
 ALL_ITEMS = 1 - 1e-9
 """The mean share of common items from which all lists have the same."""
