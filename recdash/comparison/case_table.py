@@ -8,6 +8,7 @@ from math import isfinite, nan
 
 from recdash.comparison import relative
 from recdash.comparison.candidate_case import CandidateCase, Case, control_of, correction_note
+from recdash.comparison.evidence import is_examined
 from recdash.comparison.recommendation import Recommendation
 from recdash.comparison.wording import level, plain
 from recdash.domain.results import OnlineLift
@@ -30,6 +31,11 @@ from recdash.formatting.wording import CORRECTIONS, capital, lowered
 
 LONGEST_HEAD = 24
 """A column's heading calls a baseline with a longer name the baseline."""
+NOT_CHECKED = muted("Not checked")
+WHO_IS_CHECKED = (
+    "Losses in other metrics and in segments are checked of candidates that are better or won an A/B test, "
+    "and of the best one."
+)
 TONES: dict[Case, Tone] = {"proven": "better", "sound": "better", "lost online": "worse", "worse": "worse"}
 
 
@@ -63,7 +69,9 @@ def case_table(
         corrected = [p_value(case.pair.judged.p)] if rule else []
         lift = [_lift(case, decimals)] if has_lifts else []
         p = p_value(case.pair.paired.p)
-        but = _but(_examined(recommendation, case), shorten, only if case.name == recommendation.name else "")
+        is_checked = _is_in_question(recommendation, case) or is_examined(case.evidence)
+        its_only = only if case.name == recommendation.name else ""
+        but = _but(_examined(recommendation, case), shorten, its_only, is_checked)
         cells: tuple[Cell, Cell] = change, interval
         if not relative.is_in_percent(case.pair):
             ends = muted(numbers.NONE) if case.pair.is_identical else relative.bounds(case.pair, query.metric)
@@ -79,7 +87,8 @@ def case_table(
         *number_columns(*([f"p, {rule}"] if rule else [])),
         *text_columns(*(["A/B test"] if has_lifts else []), "But"),
     ]
-    return Table("", tuple(columns), tuple(rows), shorten(_note(cases)))
+    notes = [_note(cases), WHO_IS_CHECKED if any(row[-1] == NOT_CHECKED for row in rows) else ""]
+    return Table("", tuple(columns), tuple(rows), shorten(" ".join(filter(None, notes))))
 
 
 def _word(case: CandidateCase) -> Word:
@@ -132,17 +141,23 @@ def _examined(recommendation: Recommendation, case: CandidateCase) -> CandidateC
     """Returns the case with what was examined of the candidate in question: its losses in other metrics and
     segments count whatever its own difference is.
     """
+    return replace(case, evidence=recommendation.evidence) if _is_in_question(recommendation, case) else case
+
+
+def _is_in_question(recommendation: Recommendation, case: CandidateCase) -> bool:
     leader = recommendation.evidence.leader
-    is_in_question = leader is not None and leader.candidate == case.pair.candidate
-    return replace(case, evidence=recommendation.evidence) if is_in_question else case
+    return leader is not None and leader.candidate == case.pair.candidate
 
 
-def _but(case: CandidateCase, shorten: Callable[[str], str], only: str) -> Cell:
+def _but(case: CandidateCase, shorten: Callable[[str], str], only: str, is_checked: bool) -> Cell:
     """Returns a cell with the risks of the candidate, the most serious first; ``only``, for what alone it is
     recommended, and a note on the correction go before them. ``–`` if there are none.
+    ``is_checked``: losses in other metrics and segments were looked for.
     """
     risks = [*filter(None, (only, correction_note(case))), *(plain(risk) for risk in case.risks)]
-    return capital(shorten("; ".join(risks))) if risks else muted(numbers.NONE)
+    if risks:
+        return capital(shorten("; ".join(risks)))
+    return muted(numbers.NONE) if is_checked else NOT_CHECKED
 
 
 def _note(cases: Sequence[CandidateCase]) -> str:

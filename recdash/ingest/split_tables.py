@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from recdash.ingest.file_names import plain_name
 from recdash.ingest.id_columns import id_columns
@@ -14,6 +16,8 @@ SPARK = re.compile(r"part-(?:[rm]-)?(?P<number>\d{4,})(?P<job>-.*?)?(?P<piece>-c
 """part-00000-….csv of Spark, which writes a large part in pieces -c000, -c001; part-r-00000 of Hadoop."""
 OF_TOTAL = re.compile(r"(?P<before>.+?)[-_.]?(?P<number>\d+)-of-(?P<total>\d+)(?P<after>\.[^/]*)?")
 """recs-00000-of-00004.parquet."""
+SURE_DIGITS = 4
+"""Digits from which ``N-of-M`` counts parts; als-1-of-2 may also be a candidate."""
 BIG_QUERY = re.compile(r"(?P<before>.*?)[-_]?(?<!\d)(?P<number>0{6}\d{6})(?P<after>(?:\.\w+)*)")
 """recs-000000000000.csv."""
 COUNTED = re.compile(
@@ -38,13 +42,14 @@ class SplitTable:
 @dataclass(frozen=True)
 class _Numbered:
     """A name of a part. ``table`` is equal for all parts of a table; ``is_sure``: no candidate has such a
-    name.
+    name. ``full_name`` tells tables of the same ``name`` apart.
     """
 
     table: tuple[str, ...]
     number: tuple[int, str]
     name: str
     is_sure: bool
+    full_name: str = ""
 
 
 def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTable]:
@@ -57,31 +62,45 @@ def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTabl
         numbered = _numbered(name, plain_name(folder))
         if numbered is not None:
             groups.setdefault((folder, numbered.is_sure, numbered.table), []).append((numbered, place))
+    counted = [parts for parts in groups.values() if _are_counted([numbered for numbered, _ in parts])]
+    n_tables = Counter(parts[0][0].name for parts in counted)
     tables = []
-    for parts in groups.values():
-        if _are_counted([numbered for numbered, _ in parts]):
-            first, _ = parts[0]
-            places = tuple(place for _, place in sorted(parts, key=lambda part: part[0].number))
-            tables.append(SplitTable(places, first.name, first.is_sure))
+    for parts in counted:
+        first, _ = parts[0]
+        places = tuple(place for _, place in sorted(parts, key=lambda part: part[0].number))
+        name = first.full_name if n_tables[first.name] > 1 and first.full_name else first.name
+        tables.append(SplitTable(places, name, first.is_sure))
     return tables
 
 
 def is_one_table(table: SplitTable, looks: Mapping[int, Look]) -> bool:
-    """Returns whether the files have the same columns and, unless their names are only those of parts, list
-    different users; of files without users, different items. ``looks`` are keyed by position.
+    """Returns whether the files have the same columns and list different users; of files without users,
+    different items. Names that are only those of parts may share users, but no row of a user and an item.
+    ``looks`` are keyed by position.
+
+    Users of a file of which only the first rows were looked at are not known, so files of other names are
+    then no parts.
     """
     parts = [looks[place] for place in table.places]
     shapes = {(look.columns, look.format, look.has_header, look.lists) for look in parts}
     if len(shapes) > 1 or not parts[0].columns or any(look.problems for look in parts):
         return False
-    if table.is_sure:
-        return True
-    ids = id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})
-    columns = {own.user or own.item for own in ids}
-    column = columns.pop()
-    if columns or column is None:
+    if not table.is_sure and not all(look.is_whole for look in parts):
         return False
-    values = [look.by_name[column].distinct for look in parts]
+    ids = id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})
+    columns = {(own.user, own.item) for own in ids}
+    user, item = columns.pop()
+    column = user or item
+    if columns or not column:
+        return False
+    if table.is_sure and user and item and item not in parts[0].lists:
+        pairs = [zip(look.by_name[user].ids, look.by_name[item].ids, strict=True) for look in parts]
+        return _are_apart([frozenset(rows) for rows in pairs])
+    return _are_apart([look.by_name[column].distinct for look in parts])
+
+
+def _are_apart(values: Sequence[frozenset[Any]]) -> bool:
+    """Returns whether no value is in two of the sets."""
     return len(frozenset().union(*values)) == sum(map(len, values))
 
 
@@ -89,11 +108,16 @@ def _numbered(name: str, folder: str) -> _Numbered | None:
     """Returns the name of a part; None for another name."""
     if match := SPARK.fullmatch(name):
         job, after = match["job"] or "", match["after"] or ""
-        own = folder or ("part" + job[:9] if job else "part")
-        return _Numbered(("spark", job, after), (int(match["number"]), match["piece"] or ""), own, True)
+        of_job = "part" + job[:9]
+        full_name = f"{folder}{job[:9]}" if folder else of_job
+        number = (int(match["number"]), match["piece"] or "")
+        return _Numbered(("spark", job, after), number, folder or of_job, True, full_name)
     if match := OF_TOTAL.fullmatch(name):
         table: tuple[str, ...] = ("of", match["before"], match["total"], match["after"] or "")
-        return _Numbered(table, (int(match["number"]), ""), match["before"], True)
+        is_sure = len(match["total"]) >= SURE_DIGITS
+        if OTHERWISE_COUNTED.search(match["before"]):
+            return None
+        return _Numbered(table, (int(match["number"]), ""), match["before"], is_sure)
     if match := BIG_QUERY.fullmatch(name):
         table = ("bigquery", match["before"], match["after"])
         return _Numbered(table, (int(match["number"]), ""), match["before"] or folder or "part", True)

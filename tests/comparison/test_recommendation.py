@@ -555,6 +555,12 @@ def test_what_a_candidate_lost_online_speaks_against_it_in_the_table() -> None:
     assert table.rows[0][but] == "Cut session watch time by 12 % in the A/B test"
 
 
+def test_a_candidate_whose_other_losses_were_not_looked_for_is_not_free_of_them() -> None:
+    table = case_table(recommendation(Table({"Popular": BASE, "ALS": BELOW, "SVD": LOSS})))
+    assert [row[-1].word for row in table.rows] == ["–", "Not checked"]
+    assert table.note.startswith("Losses in other metrics and in segments are checked of candidates that")
+
+
 def test_runs_without_a_pair_say_why() -> None:
     apart = only(CLEAR, users={"ALS": np.arange(N) + N})
     assert recommendation(apart).headline == "Cannot be compared: ALS shares no user with Popular"

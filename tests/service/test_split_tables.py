@@ -10,7 +10,8 @@ import bookshop
 import pytest
 from terminal import Recdash, as_json
 
-from recdash.ingest import Limits
+from recdash.ingest import Limits, look, looks
+from recdash.ingest.split_tables import is_one_table, may_be_split
 from recdash.service import Workspace
 from recdash.service.catalog.intake import IntakeFile, IntakePlan
 
@@ -87,10 +88,50 @@ def test_files_whose_names_say_no_parts_stay_apart(workspace: Workspace, names: 
     assert "parts" not in {notice.code for notice in plan.notices}
 
 
-def test_files_that_are_counted_and_list_the_same_users_are_candidates(workspace: Workspace) -> None:
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("als_1", "als_2"),
+        ("als-1-of-2", "als-2-of-2"),
+        ("seed-1-of-2", "seed-2-of-2"),
+        ("als-00001-of-00002", "als-00002-of-00002"),
+        ("part-0000", "part-0001"),
+    ],
+)
+def test_files_that_are_counted_and_list_the_same_users_are_candidates(
+    workspace: Workspace, first: str, second: str
+) -> None:
     files = bookshop.files()
-    files["als_1.csv"], files["als_2.csv"] = files.pop("als.csv"), files.pop("ease.csv")
-    assert set(planned(workspace, files).run_names) == {"als_1", "als_2", "popular"}
+    files[f"{first}.csv"], files[f"{second}.csv"] = files.pop("als.csv"), files.pop("ease.csv")
+    assert set(planned(workspace, files).run_names) == {first, second, "popular"}
+
+
+def test_counted_files_of_which_not_all_users_were_looked_at_are_candidates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first rows of files in another order may list other users although both list all."""
+    parts = split(bookshop.files()["als.csv"], SPLITS["als, counted"])
+    seen = {place: look(data, name=name) for place, (name, data) in enumerate(parts.items())}
+    (table,) = may_be_split(list(parts), ["", ""])
+    assert is_one_table(table, seen)
+    monkeypatch.setattr(looks, "FIRST_ROWS", 10)
+    seen = {place: look(data, name=name) for place, (name, data) in enumerate(parts.items())}
+    assert not is_one_table(table, seen)
+
+
+def test_rows_of_a_user_may_be_in_two_parts(workspace: Workspace) -> None:
+    files = bookshop.files()
+    header, *rows = files.pop("als.csv").decode().splitlines(keepends=True)
+    files["part-00000.csv"] = "".join([header, *rows[::2]]).encode()
+    files["part-00001.csv"] = "".join([header, *rows[1::2]]).encode()
+    assert set(planned(workspace, files).run_names) == {"part", "popular", "ease"}
+
+
+def test_two_tables_in_one_folder_have_their_own_names() -> None:
+    names = [f"part-0000{part}-{job}.csv" for job in (UUID, OTHER) for part in (0, 1)]
+    tables = may_be_split(names, ["recs"] * 4)
+    assert [table.name for table in tables] == [f"recs-{UUID[:8]}", f"recs-{OTHER[:8]}"]
+    assert [table.name for table in may_be_split(names[:2], ["recs"] * 2)] == ["recs"]
 
 
 def test_counted_files_are_folds_if_that_is_chosen(workspace: Workspace) -> None:

@@ -311,6 +311,18 @@ def test_a_share_link_keeps_the_view_and_names_it(
     assert dict(parse_qsl(query)).items() <= kept.items()  # Compare also keeps its choices of columns
 
 
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_a_link_of_numbers_only_holds_no_id_of_a_user(
+    films: dict[str, str], open_page: Open, is_limited: bool
+) -> None:
+    app = open_tab(open_page("users", e=films["films"]), "Share link")
+    if is_limited:
+        next(box for box in app.checkbox if box.label == "Numbers only").check()
+    press(app, "Create link")
+    kept = dict(parse_qsl(token_in(app).partition("?")[2]))
+    assert ("u" in kept) is not is_limited
+
+
 def test_a_guest_reads_which_view_it_is_and_goes_back_to_the_rules(
     films: dict[str, str], open_page: Open, seen_as: Any
 ) -> None:

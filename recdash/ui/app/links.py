@@ -8,6 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from recdash.domain.journal import USER_PARAM
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.wording import unavailable
 from recdash.service.access.sharing import PAGE
@@ -53,12 +54,14 @@ def current_url() -> str:
     return f"{_address()}?{_query(state.shown())}"
 
 
-def of_shared_view(view: View) -> str:
+def of_shared_view(view: View, *, numbers_only: bool) -> str:
     """Returns the query of a share link that opens this view; "" if it is the experiment's usual view.
 
-    What is as usual is left out, so that the link follows the experiment's rules and new runs.
+    What is as usual is left out, so that the link follows the experiment's rules and new runs; with
+    ``numbers_only`` also the id of the user that is shown.
     """
-    shown = {name: value for name, value in state.shown().items() if name != "e"}
+    left_out = {"e", USER_PARAM} if numbers_only else {"e"}
+    shown = {name: value for name, value in state.shown().items() if name not in left_out}
     if view.runs:
         usual = state.workspace().queries.of(view.experiment.id)
         is_usual = {

@@ -77,7 +77,7 @@ def _make(tab: ShareTab, turn: int, view: View, label: str, days: str, limit: st
 
 
 def _show_once(tab: ShareTab, made: SharedLink, view: View) -> None:
-    query = links.of_shared_view(view)
+    query = links.of_shared_view(view, numbers_only=bool(made.link.numbers_only))
     address = f"{links.home()}s/{made.token}{f'?{query}' if query else ''}"
     once = "Copy it now: it is not shown again."
     st.caption(f"{once} {markdown(_opens(view))}{links.local_only_warning(address)}")
