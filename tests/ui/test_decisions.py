@@ -485,6 +485,10 @@ def test_markup_in_a_text_is_text() -> None:
     )
 
 
+def test_an_interval_in_a_text_is_on_one_line() -> None:
+    assert "(+0.05\u00a0to\u00a0+0.07)" in prose("It is better (+0.05 to +0.07).")
+
+
 def test_an_excerpt_is_one_line() -> None:
     assert excerpt("one\n\n two") == "one two"
     assert excerpt("x" * 200) == "x" * 150 + "…"

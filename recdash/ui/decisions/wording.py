@@ -9,7 +9,7 @@ from recdash.domain.journal import Entry, Outcome
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.wording import capital, day, many, moment, named_number, small
-from recdash.ui.components.widgets import badge
+from recdash.ui.components.widgets import badge, unbroken
 
 STATE_TONES: Mapping[State, str] = {"approved": "better", "rejected": "worse"}
 LONG = 700
@@ -78,8 +78,8 @@ def prose(text: str, kind: str = "rd-lead") -> Html:
 
 
 def lines(text: str) -> Html:
-    """Returns the text as HTML with its line breaks."""
-    return join([html("{line}", line=line) for line in text.splitlines()], "<br>")
+    """Returns the text as HTML with its line breaks; none is added inside a number with its unit."""
+    return join([html("{line}", line=unbroken(line)) for line in text.splitlines()], "<br>")
 
 
 def action(entry: Entry, known: Mapping[str, Entry]) -> str:
