@@ -35,7 +35,7 @@ offline, online = st.columns([1.12, 1], gap="large")
 with offline:
     widgets.section(*page.offline_title(sides))
     if sides.has_differences:
-        chart = bars(sides.rows, sides.marks, colours, page.OFFLINE)
+        chart = bars(sides.rows, sides.marks, colours, page.offline_side(sides))
         widgets.chart(chart, "bars-offline", page.alt(sides, "offline"), narrowest=0)
     else:
         page.offline_values(sides)
@@ -51,9 +51,20 @@ with scatter:
     if sides.has_differences:
         judged = not sides.broken_split
         points, lower = page.in_percent(sides), sides.lower_is_better
-        titles = axis_titles(sides.where, sides.base, sides.online_title, lower_is_better=lower)
+        offline_lower = sides.offline_lower_is_better
+        titles = axis_titles(
+            sides.where, sides.base, sides.online_title,
+            lower_is_better=lower, offline_lower_is_better=offline_lower,
+        )  # fmt: skip
         chart = quadrants(
-            points, sides.marks, colours, *titles, judged=judged, narrow=True, lower_is_better=lower
+            points,
+            sides.marks,
+            colours,
+            *titles,
+            judged=judged,
+            narrow=True,
+            lower_is_better=lower,
+            offline_lower_is_better=offline_lower,
         )
         widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=0)
     else:

@@ -128,6 +128,7 @@ def quadrants(
     judged: bool = True,
     narrow: bool = False,
     lower_is_better: bool = False,
+    offline_lower_is_better: bool = False,
 ) -> go.Figure:
     """Returns a scatter plot of offline_delta against online_lift, with both intervals of each run as a
     cross.
@@ -135,13 +136,16 @@ def quadrants(
     ``frame``: run_id, offline_delta, offline_low, offline_high, online_lift, online_low, online_high, in the
     units of the axis titles. ``judged`` False: all marks are hollow. ``narrow``: the labels fit a phone too;
     a report, which is not drawn that narrow, has them on one line. If less of the online metric is better
-    (``lower_is_better``), the y axis runs downwards, so that better is always above.
+    (``lower_is_better``), the y axis runs downwards, so that better is always above; if less of the offline
+    metric is, the x axis runs to the left, so that better is always on the right.
     """
     rows = [r for r in records(frame) if is_number(r["offline_delta"]) and is_number(r["online_lift"])]
     x = _around_zero([r[name] for r in rows for name in ("offline_low", "offline_high", "offline_delta")])
     y = _around_zero([r[name] for r in rows for name in ("online_low", "online_high", "online_lift")])
     if lower_is_better:
         y = y[::-1]
+    if offline_lower_is_better:
+        x = x[::-1]
     traces = [zero_line(palette, [0.0, 0.0], y), zero_line(palette, x, [0, 0])]
     for row in rows:
         traces += _cross(row, marks[row["run_id"]], palette, judged=judged)

@@ -53,13 +53,21 @@ def agree(experiment: str, test: str | None, metric: str, online: str | None, fo
 def _agreement_text(agreement: Agreement) -> str:
     if agreement.reason:
         return "\n".join(agreement.sentences)
-    rows = [["run", agreement.metric, f"lift in {agreement.online_metric}, %"]]
-    offline = numbers.places(run.offline for run in agreement.runs)
-    lifts = [100 * (run.online or 0.0) for run in agreement.runs]
-    for run, lift in zip(agreement.runs, lifts, strict=True):
+    """Returns the sentences, and a table of the values and lifts as measured."""
+    offline_sign, online_sign = agreement.signs
+    offline_title, online_title = agreement.metric, f"lift in {agreement.online_metric}, %"
+    rows = [["run", _directed(offline_title, offline_sign), _directed(online_title, online_sign)]]
+    values = [offline_sign * (run.offline or 0.0) for run in agreement.runs]
+    lifts = [100 * online_sign * (run.online or 0.0) for run in agreement.runs]
+    for run, value, lift in zip(agreement.runs, values, lifts, strict=True):
         name = f"{run.run} (control)" if run.is_control else run.run
-        rows.append([name, numbers.fixed(run.offline, offline), numbers.signed(lift, numbers.places(lifts))])
+        value_text = numbers.fixed(value, numbers.places(values))
+        rows.append([name, value_text, numbers.signed(lift, numbers.places(lifts))])
     return "\n".join([*agreement.sentences, "", aligned(rows)])
+
+
+def _directed(title: str, sign: int) -> str:
+    return f"{title} (lower is better)" if sign < 0 else title
 
 
 def _best_text(best: BestMetric) -> str:

@@ -17,13 +17,15 @@ from recdash.domain.results import UserValues
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import first_lines, shown
 from recdash.metrics import Spec, define
 from recdash.stats import bootstrap, corrected, differences, grouped, permutation, wilcoxon
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_PRINTED = 12
+"""The most lines of differences that ``print`` shows."""
 FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
 
 
@@ -35,13 +37,16 @@ class Compared:
     verdict: Recommendation
 
     def __repr__(self) -> str:
-        """Returns the recommendation, and a line for each difference from the baseline, as text."""
+        """Returns the recommendation, and a line for each difference from the baseline, as text, at most
+        ``MOST_PRINTED``.
+        """
         names, metric = self.comparison.names, self.comparison.query.where
         lines = [
             f"{names[pair.candidate]}: {metric} {numbers.change(pair.paired.mean)} vs "
             f"{names[pair.baseline]}, {shown(pair.judged.word)}, n = {numbers.count(pair.paired.n)}"
             for pair in self.comparison.against
         ]
+        lines = first_lines(lines, MOST_PRINTED)
         return "\n".join([self.verdict.headline, *lines, "All numbers: .table(), .as_dict()"])
 
     @property

@@ -112,6 +112,12 @@ def listed(names: Sequence[str], most: int | None = None, *, joint: str = "and")
     return f" {joint} ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 
+def first_lines(lines: Sequence[str], most: int) -> list[str]:
+    """Returns the first ``most`` lines, and one that says how many more there are."""
+    left = len(lines) - most
+    return list(lines) if left <= 0 else [*lines[:most], f"… and {many(left, 'more line')}"]
+
+
 def cut(text: str, longest: int) -> str:
     """Returns the first ``longest`` characters of a text, the last of which is an ellipsis if it was longer;
     not escaped.

@@ -494,6 +494,17 @@ def test_of_a_metric_of_which_less_is_better_the_axis_runs_downwards(narrow: boo
     assert [text[:4] for text in texts] == ["<b>▼", "<b>▲"]
 
 
+def test_of_an_offline_metric_of_which_less_is_better_the_axis_runs_to_the_left() -> None:
+    """RMSE fell offline and watch time rose online: the candidate won both."""
+    fall = SIDES | {"offline_delta": -0.2, "offline_low": -0.3, "offline_high": -0.1, "online_lift": 4.0}
+    figure = quadrants(
+        pd.DataFrame([fall]), looks("a"), LIGHT, "offline", "online", offline_lower_is_better=True
+    )
+    assert next(trace for trace in figure.data if trace.mode == "markers").x[0] == -0.2
+    left, right = figure.layout.xaxis.range
+    assert left > 0 > -0.2 > right
+
+
 def test_where_nothing_is_judged_marks_are_hollow_and_lifts_have_no_sign() -> None:
     side, frame = Side("online_lift", "online_low", "online_high", judged=False), pd.DataFrame([SIDES])
     figure = bars(frame, looks("a"), LIGHT, side)

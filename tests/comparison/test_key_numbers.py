@@ -70,6 +70,14 @@ def test_a_printed_comparison_is_the_recommendation_and_a_line_for_each_differen
     assert more.startswith("All numbers: .table()")
 
 
+def test_a_printed_comparison_of_many_candidates_fits_a_screen() -> None:
+    names = [f"run {number}" for number in range(20)]
+    source = Table({"Popular": BASE, **dict.fromkeys(names, CLEAR)})
+    lines = str(compared(source, ComparisonQuery(tuple(names), "Popular", "ndcg", 10))).splitlines()
+    assert len(lines) <= 15
+    assert lines[-2] == "… and 8 more lines"
+
+
 def test_the_plain_lift_is_turned_with_the_lift() -> None:
     turned = OnlineLift("March", "Watch time", 0.2, 0.1, 0.3, plain=0.25).reversed("r", "ALS")
     assert turned is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,20 @@ def test_a_number_of_the_time_before_the_test_adjusts_the_lift_and_is_no_metric(
 def test_printed_results_are_a_line_for_each_metric_and_variant() -> None:
     results = results_of(shop(refunds=0.0))
     head, *lines, more = str(results).splitlines()
-    assert (head, more) == (f"Lifts over {results.control}:", "All numbers: .table()")
+    assert (head, more) == (f"Lifts over {results.control}:", "All numbers: .table(all_columns=True)")
     assert len(lines) == sum(not row.is_control for row in results.rows)
     assert lines[0].startswith("Bought, ")
     assert "(95 % CI " in lines[0]
+
+
+def test_printed_results_fit_a_screen_goals_first() -> None:
+    results = results_of(shop(**{f"metric_{number}": np.arange(N) % 7 for number in range(20)}))
+    first, *others = results.rows
+    rows = tuple(replace(row, role="other") if row.metric == first.metric else row for row in others)
+    lines = str(replace(results, rows=(replace(first, role="other"), *rows))).splitlines()
+    assert len(lines) <= 15
+    assert lines[-2].startswith("… and ")
+    assert not lines[1].startswith(first.title)
 
 
 def test_names_that_identify_or_date_something_are_no_metrics() -> None:
@@ -173,3 +184,7 @@ def test_results_are_also_a_table() -> None:
     table = results_of(shop()).table()
     assert list(table["metric"].unique()) == ["bought", "revenue"]
     assert {"variant", "value", "lift", "p"} <= {*table.columns}
+    whole = results_of(shop()).table(all_columns=True)
+    assert list(table.columns) == list(whole.columns[: len(table.columns)])
+    assert len(table.columns) <= 11
+    assert set(whole.columns) == {field.name for field in fields(OnlineRow)}

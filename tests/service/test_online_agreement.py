@@ -405,6 +405,50 @@ def test_the_terminal_says_what_agrees(run: Recdash) -> None:
     assert "No calibration: 1 test so far" in result.stdout
 
 
+RATED = pd.DataFrame({"user_id": USERS, "item_id": TRUTH["item_id"], "rating": 3.0})
+
+
+def predicted(error: float) -> pd.DataFrame:
+    """Returns predicted ratings that are off by ``error``, a little more for some users than for others."""
+    off = [3 + error * (1 + 0.1 * (number % 3)) for number in range(len(USERS))]
+    return RATED.assign(prediction=off)
+
+
+@pytest.fixture
+def rated(folder: Path) -> tuple[Workspace, dict[str, str]]:
+    """Predicted ratings of three qualities, with a test of them, in the store that the commands open."""
+    assert folder.is_dir()
+    space = Workspace.open()
+    errors = {"third": 0.9, "second": 0.5, "first": 0.1}
+    experiment = space.experiments.create("films", TRUTH, depth=5).id
+    made = {"films": experiment}
+    for name, error in errors.items():
+        (added,) = space.runs.add(experiment, None, name=name, predictions=predicted(error))
+        made[name] = added.run.id
+    ab_test(space, made["films"], {"control": 10, "B": 11, "C": 12}, links_of(made))
+    return space, made
+
+
+def test_of_a_rating_error_the_lowest_wins_offline(rated: tuple[Workspace, dict[str, str]]) -> None:
+    space, made = rated
+    test = space.online_tests.all(made["films"])[0].id
+    frame = space.online_tests.offline_online(test, "mae", 1, WATCH)
+    assert frame["quadrant"].tolist() == ["control", "won both", "won both"]
+    assert (frame["offline_delta"].iloc[1:] < 0).all()
+    assert space.online_tests.disagreeing_metrics(test, "mae", 1) == {}
+    former = space.online_tests.offline_online(test, "mae", 1, WATCH, former=True)
+    assert set(former["quadrant"]) == {"control", "undecided"}
+
+
+@pytest.mark.usefixtures("rated")
+def test_the_terminal_shows_values_and_lifts_as_measured(run: Recdash) -> None:
+    result = run("agree", "--experiment", "films", "--metric", "mae@1")
+    assert "Offline picked the online winner in 3 of 3 decided pairs." in result.stdout
+    assert "MAE (lower is better)" in result.stdout
+    assert re.search(r"first +0\.1\d* +\+20", result.stdout)
+    assert re.search(r"third \(control\) +0\.9\d+", result.stdout)
+
+
 @pytest.mark.usefixtures("stored")
 def test_the_terminal_answers_in_json(run: Recdash) -> None:
     told = as_json(run, "agree", "--experiment", "films", "--test", "Spring", "--metric", "ndcg@5")

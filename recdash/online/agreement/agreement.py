@@ -97,7 +97,7 @@ class Agreement:
 
     ``runs`` have both values and include the control's run if one is linked; ``pairs`` are all pairs of them.
     ``reason`` says why the agreement cannot be judged; empty if it can. ``tau`` is None if it cannot, or if
-    all runs are equal.
+    all runs are equal. ``signs`` are those of the offline and of the online metric: −1 where less is better.
     """
 
     metric: str
@@ -106,6 +106,7 @@ class Agreement:
     pairs: tuple[RunPair, ...]
     tau: Tau | None
     reason: str = ""
+    signs: tuple[int, int] = (1, 1)
 
     def count(self, outcome: Outcome) -> int:
         return sum(pair.outcome == outcome for pair in self.pairs)
@@ -156,21 +157,23 @@ def agreement(
     runs: Sequence[ServedRun],
     pairs: Mapping[tuple[str, str], RunPair],
     reason: str = "",
+    signs: tuple[int, int] = (1, 1),
 ) -> Agreement:
     """Returns the agreement on the runs that have both values; ``pairs`` are keyed by their two variants.
 
-    ``reason`` says why the agreement cannot be judged; empty if it can.
+    ``reason`` says why the agreement cannot be judged; empty if it can. ``signs``: see ``Agreement``.
     """
     on_both_sides = tuple(run for run in runs if run.on_both_sides)
     if not reason and len(on_both_sides) < 2:
         n_runs = "one run has" if on_both_sides else "no run has"
         reason = f"{n_runs} both an offline and an online value, and comparing orders needs two"
     if reason:
-        return Agreement(metric, online_metric, on_both_sides, (), None, reason)
+        return Agreement(metric, online_metric, on_both_sides, (), None, reason, signs)
     variants = {run.variant for run in on_both_sides}
     both = tuple(pair for names, pair in pairs.items() if variants.issuperset(names))
     sides = np.array([[run.offline, run.online] for run in on_both_sides], dtype=np.float64)
-    return Agreement(metric, online_metric, on_both_sides, both, tau(sides[:, 0], sides[:, 1]))
+    order = tau(sides[:, 0], sides[:, 1])
+    return Agreement(metric, online_metric, on_both_sides, both, order, signs=signs)
 
 
 def _pairs_in_words(agreement: Agreement) -> str:

@@ -49,12 +49,15 @@ def join_offline(
     differences: pd.DataFrame | None,
     offline_title: str,
     broken_split: bool = False,
+    offline_lower_is_better: bool = False,
 ) -> pd.DataFrame:
     """Returns a frame with the columns ``COLUMNS``, one row per variant that served a run in ``names``.
 
     ``results`` are those of the A/B test, ``scores`` and ``differences`` the offline values and paired
     differences. ``names`` maps run ids to names. Missing numbers are None. With ``broken_split`` every
-    quadrant is ``BLOCKED``. ``also_lost`` names the other online metrics that a variant lost.
+    quadrant is ``BLOCKED``. ``also_lost`` names the other online metrics that a variant lost. All numbers
+    are as measured; for the quadrant less is better where ``offline_lower_is_better`` and
+    ``lower_is_better`` say so.
     """
     import pandas as pd
 
@@ -70,6 +73,7 @@ def join_offline(
                 value.get(row["run_id"]),
                 delta.get(row["run_id"], {}),
                 offline_title,
+                offline_lower_is_better=offline_lower_is_better,
             ),
             "also_lost": _also_lost(results, row["variant"], online_metric),
         }
@@ -89,17 +93,22 @@ def join_offline(
 
 
 def _row(
-    online: Mapping[str, Any], run: str, value: float | None, delta: Mapping[str, Any], offline_title: str
+    online: Mapping[str, Any],
+    run: str,
+    value: float | None,
+    delta: Mapping[str, Any],
+    offline_title: str,
+    *,
+    offline_lower_is_better: bool,
 ) -> dict[str, Any]:
     offline = [none_if_nan(delta.get(name)) for name in ("mean_diff", "ci_low", "ci_high")]
     lift = [none_if_nan(online["lift"]), *judged_by(online)]
     if online["is_control"]:
         corner, sentence = "control", f"{run} is the control."
     else:
-        low, high = lift[1:]
-        if lower_is_better(online):
-            low, high = (None if end is None else -end for end in (high, low))
-        corner = quadrant(offline[1], offline[2], low, high)
+        offline_gain = _gain(*offline[1:], lower_is_better=offline_lower_is_better)
+        online_gain = _gain(*lift[1:], lower_is_better=lower_is_better(online))
+        corner = quadrant(*offline_gain, *online_gain)
         results = SideResults(run, corner, offline, lift)
         sentence = results.sentence(offline_title, online["title"])
     return {
@@ -113,6 +122,15 @@ def _row(
         "quadrant": corner,
         "sentence": sentence,
     }
+
+
+def _gain(
+    low: float | None, high: float | None, *, lower_is_better: bool
+) -> tuple[float | None, float | None]:
+    """Returns the interval of a change with its sign set so that more is better."""
+    if not lower_is_better:
+        return low, high
+    return None if high is None else -high, None if low is None else -low
 
 
 def lower_is_better(row: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import percent
-from recdash.formatting.wording import shown
+from recdash.formatting.wording import first_lines, shown
 from recdash.online.analysis import aggregates, health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
 from recdash.online.metrics import KNOWN, OnlineMetric
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.online.analysis.judgement import Word
+
+
+MOST_PRINTED = 12
+"""The most lines of results that ``print`` shows."""
+PRINTED_ROLES = ("goal", "guardrail", "other")
+MAIN_COLUMNS = (
+    "metric", "variant", "role", "n_users", "value", "lift", "lift_low", "lift_high", "p",
+    "p_corrected", "word",
+)  # fmt: skip
+"""The columns by which a result is read: the lift, its interval and p, and the finding."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +123,11 @@ class OnlineResults:
         return [*self.notices, *(removed.notice(self.variants) for removed in self.removed)]
 
     def __repr__(self) -> str:
-        """Returns a line for each metric and variant as text."""
+        """Returns a line for each metric and variant as text, at most ``MOST_PRINTED``: goals and guardrails
+        first.
+        """
         lines = []
-        for row in self.rows:
+        for row in sorted(self.rows, key=lambda row: PRINTED_ROLES.index(row.role)):
             if row.is_control:
                 continue
             low, high = row.judged_interval
@@ -123,17 +135,22 @@ class OnlineResults:
             lines.append(
                 f"{row.title}, {row.variant}: {lift} (95 % CI {interval}), {shown(row.word) or 'not judged'}"
             )
-        return "\n".join([f"Lifts over {self.control}:", *lines, "All numbers: .table()"])
+        lines = first_lines(lines, MOST_PRINTED)
+        return "\n".join([f"Lifts over {self.control}:", *lines, "All numbers: .table(all_columns=True)"])
 
     def records(self) -> list[dict[str, Any]]:
         """Returns the rows as dicts, for a table or for the store."""
         return [asdict(row) for row in self.rows]
 
-    def table(self) -> pd.DataFrame:
-        """Returns the rows as a data frame with the columns of ``OnlineRow``."""
+    def table(self, *, all_columns: bool = False) -> pd.DataFrame:
+        """Returns the rows as a data frame with the columns ``MAIN_COLUMNS``; with ``all_columns`` those of
+        ``OnlineRow`` follow them.
+        """
         import pandas as pd
 
-        return pd.DataFrame(self.records(), columns=[field.name for field in fields(OnlineRow)])
+        others = [field.name for field in fields(OnlineRow) if field.name not in MAIN_COLUMNS]
+        columns = [*MAIN_COLUMNS, *(others if all_columns else ())]
+        return pd.DataFrame(self.records(), columns=columns)
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,11 @@ def _quadrants(data: Data, marks: Marks, palette: Palette) -> go.Figure:
 
     rows = _in_percent(data["rows"], ["online_lift", "online_low", "online_high"])
     judged, lower = data["judged"], data.get("lower_is_better", False)
-    return quadrants(rows, marks, palette, *data["titles"], judged=judged, lower_is_better=lower)
+    offline_lower = data.get("offline_lower_is_better", False)
+    return quadrants(
+        rows, marks, palette, *data["titles"],
+        judged=judged, lower_is_better=lower, offline_lower_is_better=offline_lower,
+    )  # fmt: skip
 
 
 def _segments(data: Data, marks: Marks, palette: Palette) -> go.Figure:

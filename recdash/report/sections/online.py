@@ -32,6 +32,7 @@ from recdash.formatting.tables import (
     with_intervals,
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
+from recdash.metrics.naming import lower_is_better as lower_offline_is_better
 from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED, WON_ONLINE
 from recdash.online.agreement.join import (
     SPLIT_BROKEN,
@@ -101,7 +102,7 @@ def offline_online_results(context: ReportContext) -> OfflineOnlineResults | Non
         return None
     query = context.query
     joined = context.workspace.online_tests.offline_online(
-        test.id, query.metric, query.k, metric, context.holm
+        test.id, query.metric, query.k, metric, context.holm, former=context.wording <= TIES_WORDING
     )
     rows = joined[joined["quadrant"] != "control"]
     rows = rows[rows["run_id"].isin(list(context.names))].reset_index(drop=True)
@@ -127,7 +128,9 @@ def online(context: ReportContext) -> Section | None:
     parts += [Paragraph(text) for text in _sentences(context, sides)]
     if context.wording > THRESHOLD_WORDING:
         parts += _other_disagreements(context, sides)
-    agreed = context.workspace.agreement.of(test.id, query.metric, query.k, metric)
+    agreed = context.workspace.agreement.of(
+        test.id, query.metric, query.k, metric, former=context.wording <= TIES_WORDING
+    )
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
     parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
@@ -192,7 +195,7 @@ def _figures(context: ReportContext, sides: OfflineOnlineResults) -> list[Part]:
     scatter = quadrants(context, sides)
     if scatter is None:
         return [lifts, table]
-    heading = f"Offline: {context.query.where}, difference from {base}"
+    heading = f"Offline: {context.query.where}, difference from {base}{_offline_direction(context)}"
     return [_side(context, sides, heading, SIDES, lifted=False), lifts, scatter]
 
 
@@ -227,7 +230,7 @@ def _side(
     table = Table(heading, columns, lines)
     alt = f"{heading}. {listed(values_in_words)}."
     data = {"rows": plain_columns(rows, ["run_id", *names]), "lifts": lifted, "judged": sides.is_judged}
-    if lifted and _falls_are_better(context, sides):
+    if _falls_are_better(context, sides) if lifted else _offline_falls_are_better(context):
         data["lower_is_better"] = True
     if context.tells_equal_users:
         data["open"] = OPEN
@@ -239,6 +242,17 @@ def _falls_are_better(context: ReportContext, sides: OfflineOnlineResults) -> bo
     ``TIES_WORDING`` and older.
     """
     return context.wording > TIES_WORDING and sides.lower_is_better
+
+
+def _offline_falls_are_better(context: ReportContext) -> bool:
+    """Returns whether the charts say that less of the offline metric is better; False in a report of
+    ``TIES_WORDING`` and older.
+    """
+    return context.wording > TIES_WORDING and lower_offline_is_better(context.query.metric)
+
+
+def _offline_direction(context: ReportContext) -> str:
+    return DIRECTION if _offline_falls_are_better(context) else ""
 
 
 def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None) -> Figure | None:
@@ -255,11 +269,16 @@ def quadrants(context: ReportContext, sides: OfflineOnlineResults | None = None)
     ]
     falls = _falls_are_better(context, sides)
     base = _base(context, sides.test)
-    titles = axis_titles(context.query.where, base, sides.title, lower_is_better=falls)
+    titles = axis_titles(
+        context.query.where, base, sides.title,
+        lower_is_better=falls, offline_lower_is_better=_offline_falls_are_better(context),
+    )  # fmt: skip
     columns = plain_columns(rows, ["run_id", *SIDES, *LIFTS])
     data = {"rows": columns, "judged": judged, "titles": titles}
     if falls:
         data["lower_is_better"] = True
+    if _offline_falls_are_better(context):
+        data["offline_lower_is_better"] = True
     heading = _disagreements(context, sides)
     table = _table(context, sides)
     return Figure("quadrants", heading, QUADRANTS, f"{listed(outcomes)}.", data, table)
@@ -291,10 +310,13 @@ def _in_words(context: ReportContext, row: Row) -> str:
     return outcome(row) if context.wording > TIES_WORDING else str(row["quadrant"])
 
 
-def axis_titles(where: str, base: str, online_title: str, *, lower_is_better: bool) -> list[str]:
+def axis_titles(
+    where: str, base: str, online_title: str, *, lower_is_better: bool, offline_lower_is_better: bool
+) -> list[str]:
     """Returns the titles of the x axis and the y axis of the scatter chart."""
-    direction = DIRECTION if lower_is_better else ""
-    return [f"Offline: change in {where} vs {base}", f"Online: lift in {online_title}, %{direction}"]
+    offline = DIRECTION if offline_lower_is_better else ""
+    online = DIRECTION if lower_is_better else ""
+    return [f"Offline: change in {where} vs {base}{offline}", f"Online: lift in {online_title}, %{online}"]
 
 
 def _table(context: ReportContext, sides: OfflineOnlineResults) -> Table:
@@ -349,7 +371,8 @@ def _other_disagreements(context: ReportContext, sides: OfflineOnlineResults) ->
 def _disagreeing_others(context: ReportContext, sides: OfflineOnlineResults) -> list[str]:
     """Returns the titles of the other online metrics in which a run won on one side and lost on the other."""
     query, source = context.query, context.workspace.online_tests
-    disagreeing = source.disagreeing_metrics(sides.test.id, query.metric, query.k)
+    former = context.wording <= TIES_WORDING
+    disagreeing = source.disagreeing_metrics(sides.test.id, query.metric, query.k, former=former)
     return [small(title) for metric, title in disagreeing.items() if metric != sides.metric]
 
 

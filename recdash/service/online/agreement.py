@@ -44,12 +44,12 @@ class OnlineAgreement:
     _comparisons: Comparisons
     _online_analysis: OnlineAnalysis
 
-    def of(self, test_id: str, metric: str, k: int, online_metric: str) -> Agreement:
+    def of(self, test_id: str, metric: str, k: int, online_metric: str, *, former: bool = False) -> Agreement:
         """Returns whether metric@k and an online metric rank the A/B test's runs alike.
 
         It covers the variants that are linked to a run, including control; an unlinked control counts as the
-        baseline. Raises UnknownName for an online metric that the test lacks, InputError for a k beyond the
-        depth.
+        baseline. ``former``: pairs of metrics of predicted ratings are not compared, as in older reports.
+        Raises UnknownName for an online metric that the test lacks, InputError for a k beyond the depth.
         """
         check_k(k)
         metric, sides = str(define(metric)), self.both_sides(test_id, online_metric)
@@ -63,7 +63,9 @@ class OnlineAgreement:
             run, is_control = sides.runs[variant], variant == sides.test.control
             lift = sides.lift(variant)
             served.append(ServedRun(run, sides.names[run], variant, is_control, values.get(run), lift))
-        return agreement(title, sides.title, served, self._pairs_of(sides, metric, k))
+        signs = (sign_of(metric), sides.sign)
+        pairs = self._pairs_of(sides, metric, k, former=former)
+        return agreement(title, sides.title, served, pairs, signs=signs)
 
     def best_metric(self, test_id: str, online_metric: str) -> BestMetric:
         """Returns which offline metric, at which of ``CUTOFFS``, ranked the test's runs most like the online
@@ -91,12 +93,17 @@ class OnlineAgreement:
         names = {run.id: run.name for run in self._context.runs_of(list(dict.fromkeys(runs.values())))}
         return OfflineOnlineResult(test, online_metric, rows, runs, names)
 
-    def _pairs_of(self, sides: OfflineOnlineResult, metric: str, k: int) -> dict[tuple[str, str], RunPair]:
+    def _pairs_of(
+        self, sides: OfflineOnlineResult, metric: str, k: int, *, former: bool
+    ) -> dict[tuple[str, str], RunPair]:
         """Returns each pair of variants with its offline and its online interval.
 
         Pairs without the control count as much as those with it.
         """
-        offline, online = self._offline_intervals(sides, metric, k), self._online_intervals(sides)
+        definition, offline = define(metric), {}
+        if definition.has_user_values if former else definition.is_paired:
+            offline = self._offline_intervals(sides, metric, k)
+        online = self._online_intervals(sides)
         pairs = {}
         for variants in combinations(sides.variants, 2):
             first, second = (sides.runs[variant] for variant in variants)
@@ -110,10 +117,10 @@ class OnlineAgreement:
     ) -> dict[tuple[str, str], DifferenceInterval]:
         """Returns {(first run id, second run id): interval of second minus first}, in both orders.
 
-        Empty for fewer than two runs, and for a metric without a value per user.
+        Empty for fewer than two runs.
         """
         runs = list(dict.fromkeys(sides.runs[variant] for variant in sides.variants))
-        if len(runs) < 2 or not define(metric).has_user_values:
+        if len(runs) < 2:
             return {}
         query = ComparisonQuery(tuple(runs[1:]), runs[0], metric, k)
         intervals: dict[tuple[str, str], DifferenceInterval] = {}

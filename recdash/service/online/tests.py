@@ -411,18 +411,27 @@ class OnlineTests:
         return frame
 
     def offline_online(
-        self, test_id: str, metric: str, k: int, online_metric: str, correction: Correction = "holm"
+        self,
+        test_id: str,
+        metric: str,
+        k: int,
+        online_metric: str,
+        correction: Correction = "holm",
+        *,
+        former: bool = False,
     ) -> pd.DataFrame:
         """Returns a frame with one row per linked variant and the columns of
         ``recdash.online.agreement.join``.
 
         The offline difference is paired with the run that control served (else the baseline), and corrected
-        over the variants.
+        over the variants. ``former``: metrics of predicted ratings such as RMSE are not compared, as in
+        older reports.
         """
         test = self._store.online_tests.get(test_id)
         check_k(k)
         served = self._served_runs(test)
-        return self._joined(test_id, metric, k, online_metric, served, correction).copy()
+        joined = self._joined(test_id, metric, k, online_metric, served, correction, former=former)
+        return joined.copy()
 
     def disagreements(self, experiment_id: str, metric: str, k: int) -> list[tuple[OnlineTest, Row]]:
         """Returns (test, row of ``offline_online``) for each run that won offline and lost online, or the
@@ -435,13 +444,16 @@ class OnlineTests:
         for test in self.all(experiment_id):
             served = self._served_runs(test)
             for online_metric in dict.fromkeys(str(row["metric"]) for row in test.results):
-                rows = records(self._joined(test.id, metric, k, online_metric, served, "holm"))
+                joined = self._joined(test.id, metric, k, online_metric, served, "holm", former=False)
+                rows = records(joined)
                 contradictions += [(test, row) for row in rows if row["quadrant"] in DISAGREE]
         return contradictions
 
-    def disagreeing_metrics(self, test_id: str, metric: str, k: int) -> dict[str, str]:
+    def disagreeing_metrics(
+        self, test_id: str, metric: str, k: int, *, former: bool = False
+    ) -> dict[str, str]:
         """Returns {online metric: title} of those in which a run won offline and lost online, or the reverse,
-        in the order of the results.
+        in the order of the results. ``former``: see ``offline_online``.
         """
         titles = {
             str(row["metric"]): str(row["title"])
@@ -450,7 +462,9 @@ class OnlineTests:
         return {
             online_metric: title
             for online_metric, title in titles.items()
-            if self.offline_online(test_id, metric, k, online_metric)["quadrant"].isin(DISAGREE).any()
+            if self.offline_online(test_id, metric, k, online_metric, former=former)["quadrant"]
+            .isin(DISAGREE)
+            .any()
         }
 
     def _served_runs(self, test: OnlineTest) -> ServedRuns:
@@ -467,12 +481,15 @@ class OnlineTests:
         online_metric: str,
         served: ServedRuns,
         correction: Correction,
+        *,
+        former: bool,
     ) -> pd.DataFrame:
         from recdash.online.agreement.join import join_offline, split_is_broken
 
         test = self._store.online_tests.get(test_id)
         reference, names, delta = served.reference, dict(served.runs), None
-        if reference is not None and define(metric).has_user_values:
+        definition = define(metric)
+        if reference is not None and (definition.has_user_values if former else definition.is_paired):
             terms = Terms(correction=correction)
             query = ComparisonQuery(tuple(names), reference, metric, k, terms=terms)
             delta = self._comparisons.pairs(query)
@@ -484,6 +501,7 @@ class OnlineTests:
             differences=delta,
             offline_title=naming.metric_title(metric, k),
             broken_split=split_is_broken(test.notices),
+            offline_lower_is_better=definition.lower_is_better,
         )
 
 

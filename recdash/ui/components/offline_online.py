@@ -15,6 +15,7 @@ from recdash.domain.records import OnlineTest
 from recdash.formatting.html import html, join
 from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
+from recdash.metrics.naming import lower_is_better as less_of_metric_is_better
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.join import lower_is_better, split_is_broken
 from recdash.ui.app import links, state, theme
@@ -39,7 +40,8 @@ class OfflineOnline:
     """An A/B test with the offline scores of the runs that it served.
 
     ``rows`` has one row per variant with a run; ``results`` has one row per metric and variant of the test.
-    ``base`` is the name of the control's run, ``where`` the offline metric with its cutoff.
+    ``base`` is the name of the control's run, ``where`` the offline metric with its cutoff, of which less is
+    better if ``offline_lower_is_better``.
     """
 
     test: OnlineTest
@@ -49,6 +51,7 @@ class OfflineOnline:
     marks: Marks
     base: str
     where: str
+    offline_lower_is_better: bool = False
 
     @property
     def broken_split(self) -> bool:
@@ -155,7 +158,8 @@ def gather(view: View, test: OnlineTest, online_metric: str) -> OfflineOnline:
     control = str(linked.iloc[0]) if len(linked) else test.links.get(test.control, "")
     looks = marks(list(known.values()), control or None, list(rows["run_id"]), theme.palette())
     base = known[control].name if control in known else control_name(test.control)
-    return OfflineOnline(test, online_metric, rows, results, looks, base, metric_at(view.metric, view.k))
+    where, offline_lower = metric_at(view.metric, view.k), less_of_metric_is_better(view.metric)
+    return OfflineOnline(test, online_metric, rows, results, looks, base, where, offline_lower)
 
 
 def control_name(variant: str) -> str:

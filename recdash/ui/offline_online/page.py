@@ -100,9 +100,11 @@ def in_percent(sides: OfflineOnline) -> pd.DataFrame:
 
 
 def offline_title(sides: OfflineOnline) -> tuple[str, str]:
+    direction = DIRECTION if sides.offline_lower_is_better else ""
+    title = f"Offline: {sides.where}{direction}"
     if not sides.has_differences:
-        return f"Offline: {sides.where}", "Values"
-    return f"Offline: {sides.where}", f"Change vs {sides.base}, 95 % CI, paired over users"
+        return title, "Values"
+    return title, f"Change vs {sides.base}, 95 % CI, paired over users"
 
 
 def online_title(sides: OfflineOnline) -> tuple[str, str]:
@@ -127,6 +129,10 @@ def offline_values(sides: OfflineOnline) -> None:
         st.caption("The control is not linked to a run: inconclusive offline. Link it on the Runs page.")
 
 
+def offline_side(sides: OfflineOnline) -> Side:
+    return replace(OFFLINE, lower_is_better=sides.offline_lower_is_better)
+
+
 def online_side(sides: OfflineOnline) -> Side:
     return replace(ONLINE, judged=not sides.broken_split, lower_is_better=sides.lower_is_better)
 
@@ -143,7 +149,9 @@ def reading(view: View, sides: OfflineOnline) -> None:
     widgets.section("Run by run")
     rows: list[list[Cell]] = []
     for row in records(sides.rows):
-        offline = _sign(row["offline_low"], row["offline_high"])
+        offline = _sign(
+            row["offline_low"], row["offline_high"], lower_is_better=sides.offline_lower_is_better
+        )
         online = _sign(row["online_low"], row["online_high"], lower_is_better=sides.lower_is_better)
         judged = tables.muted(numbers.NONE) if sides.broken_split else online
         rows.append([RunName(row["run_id"]), offline, judged, in_words(row)])
