@@ -18,6 +18,7 @@ from recdash.online.analysis import aggregates as summaries
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
+from recdash.online.proposals import MetricPurpose
 from recdash.online.rules import RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.stats import CORRECTIONS, Correction
@@ -229,17 +230,19 @@ def results_of(
     *,
     correction: Correction = "holm",
     users: OnlineUsers | None = None,
+    purposes: Mapping[str, MetricPurpose] | None = None,
 ) -> OnlineResults:
     """Returns the results of a test's tables, which were just read or come from the store.
 
-    ``users`` are the test's users if they are counted already. Raises InputError if there is no metric.
+    ``users`` are the test's users if they are counted already. ``purposes`` are those of proposed metrics
+    that were chosen otherwise. Raises InputError if there is no metric.
     """
     if logs.kind == "aggregates":
         rows = summaries.summaries(logs.table)
         return of_summaries(rows, control, rules, metrics, correction)
     if users is None:
         users = users_of(logs.table, logs.further_tables, rules)
-    proposed = () if metrics else proposals.propose(users)
+    proposed = () if metrics else proposals.propose(users, purposes)
     for metric in metrics:
         check(metric, users.totals)
     if not metrics and not proposed and "sessions" not in users.totals:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from recdash.domain.kinds import Floats
 from recdash.errors import Problem
 from recdash.formatting.wording import capital, listed
-from recdash.online.metrics import METRICS, Direction, OnlineMetric
+from recdash.online.metrics import METRICS, Direction, MetricRole, OnlineMetric
 from recdash.online.users import OnlineUsers
 
 NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
@@ -23,27 +23,49 @@ LESS_IS_BETTER = re.compile(
 """Names in English and German of what a service wants less of."""
 BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
 
+PROPOSED = "metrics-proposed"
+"""The code of the notice that lists the proposed metrics."""
+USUAL_MARGIN = 0.02
+"""The margin of a guardrail for which no other one is chosen."""
 
-def propose(users: OnlineUsers) -> tuple[OnlineMetric, ...]:
+
+@dataclass(frozen=True)
+class MetricPurpose:
+    """What a metric is for, as chosen before results are seen: its role, and which way is better."""
+
+    role: MetricRole
+    direction: Direction
+
+
+def propose(
+    users: OnlineUsers, purposes: Mapping[str, MetricPurpose] | None = None
+) -> tuple[OnlineMetric, ...]:
     """Returns a goal for each total of the users: a rate if all values are 0 or 1, else the mean per user.
 
     Sessions per user are a guardrail with the standard margin, unless there is no other total.
-    A column's name may say that less is better, such as refunds. The result is empty for a table with
-    sessions, which has the standard metrics.
+    A column's name may say that less is better, such as refunds. ``purposes`` are those chosen otherwise, by
+    name. The result is empty for a table with sessions, which has the standard metrics.
     """
     if "sessions" in users.totals:
         return ()
     amounts = {name: values for name, values in users.totals.items() if _is_result(name)}
     proposed = [_metric(name, values) for name, values in amounts.items()]
     rails = {metric.name: metric for metric in METRICS if metric.role == "guardrail"}
-    if set(amounts) <= set(rails):
-        return tuple(proposed)
-    return tuple(
-        replace(metric, role="guardrail", margin=rails[metric.name].margin)
-        if metric.name in rails
-        else metric
-        for metric in proposed
-    )
+    if not set(amounts) <= set(rails):
+        proposed = [
+            replace(metric, role="guardrail", margin=rails[metric.name].margin)
+            if metric.name in rails
+            else metric
+            for metric in proposed
+        ]
+    return tuple(_with_purpose(metric, (purposes or {}).get(metric.name)) for metric in proposed)
+
+
+def _with_purpose(metric: OnlineMetric, purpose: MetricPurpose | None) -> OnlineMetric:
+    if purpose is None:
+        return metric
+    margin = (metric.margin or USUAL_MARGIN) if purpose.role == "guardrail" else None
+    return replace(metric, role=purpose.role, direction=purpose.direction, margin=margin)
 
 
 def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
@@ -54,13 +76,15 @@ def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
     lower = [metric.name for metric in metrics if metric.direction == "down"]
     but = f", except for {listed(lower)}" if lower else ""
     fix = f"More is better{but}. If that is wrong, choose “Change directions” at the top of the results."
-    return [Problem("metrics-proposed", "columns", f"each number is a metric: {listed(names)}", fix)]
+    return [Problem(PROPOSED, "columns", f"each number is a metric: {listed(names)}", fix)]
 
 
 def _kind(metric: OnlineMetric) -> str:
     kind = "rate" if metric.high == 1 else "mean per user"
     if metric.role == "guardrail":
         kind = f"{kind}, a guardrail with a margin of {100 * (metric.margin or 0):g} %"
+    if metric.role == "other":
+        kind = f"{kind}, for information"
     return f"{kind}, less is better" if metric.direction == "down" else kind
 
 

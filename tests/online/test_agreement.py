@@ -19,6 +19,7 @@ from recdash.online.agreement.agreement import (
     best_metric,
     quadrant,
 )
+from recdash.online.agreement.join import outcome
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,15 @@ def test_a_candidate_stands_in_the_corner_that_both_intervals_point_to(
     offline: tuple[float, float], online: tuple[float, float], expected: str
 ) -> None:
     assert quadrant(*offline, *online) == expected
+
+
+def test_a_run_that_lost_another_metric_says_so_unless_it_lost_by_this_one() -> None:
+    lost = {"quadrant": "undecided", "also_lost": "unsubscribes"}
+    assert outcome(lost, "Saves") == "inconclusive in saves, but lost unsubscribes online"
+    assert outcome(lost) == "inconclusive, but lost unsubscribes online"
+    assert outcome(lost | {"quadrant": "won both"}, "Saves") == "won both, but lost unsubscribes online"
+    assert outcome(lost | {"quadrant": "lost both"}) == "lost both"
+    assert outcome({"quadrant": "undecided", "also_lost": ""}) == "inconclusive"
 
 
 # ── the order of all runs ────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 from app_pages import Open, at_once, link, markup, passed, press, said, warned
 from decision_worlds import films, home_page
@@ -391,6 +392,65 @@ def test_what_speaks_against_a_candidate_keeps_its_tile_beside_an_ab_test() -> N
     assert [tile.title for tile in shown] == titles
     assert shown[1].note == "95 % CI −100 to −37 %, n = 232"
     assert shown[2].note.endswith("; CUPED-adjusted, +8.00 % unadjusted")
+
+
+def test_a_test_without_a_guardrail_leads_to_where_one_is_set(
+    shown: Open, workspace: Workspace, ids: Ids, as_viewer: Callable[[], None]
+) -> None:
+    sums = pd.DataFrame(
+        [(variant, "sales", 10_000, mean, 1.0) for variant, mean in (("A", 10), ("B", 12))],
+        columns=["variant", "metric", "n", "mean", "variance"],
+    )
+    links = {"A": ids["popular"], "B": ids["als"]}
+    sales = workspace.online_tests.add(ids["films"], "Sales", {"aggregates": sums}, control="A", links=links)
+    review = workspace.reviews.propose(ids["films"], ids["als"])
+    workspace.reviews.add_offline_evidence(review.id)
+    workspace.reviews.add_online_evidence(review.id, sales.id)
+    text = said(shown())
+    assert "Set one on Results and attach the test again." in text
+    as_viewer()
+    assert "Set one on Results" not in said(shown())
+
+
+def test_tiles_have_the_guardrail_of_the_recommendation_and_keep_the_failing_segment() -> None:
+    coverage = Guardrail("coverage", "Coverage@10", 0.5, 0.52, 0.04, 0.1, False, 0.01, 0.07, "")
+    personal = Guardrail(
+        "personalization", "Personalization@10", 0.9, 0.89, -0.01, 0.1, False, -0.02, 0.0, ""
+    )
+    at_risk = replace(personal, low=-0.2)
+    broken = replace(personal, change=-0.3, broken=True)
+    lost = SimpleNamespace(
+        title="Orders",
+        unit="",
+        value=1.2,
+        lift=-0.1,
+        low=-0.2,
+        high=-0.05,
+        n=9,
+        word="worse",
+        note="",
+        plain=None,
+    )
+    saves = SimpleNamespace(**{**vars(lost), "title": "Saves"})
+
+    def shown(*rails: Guardrail) -> list[str]:
+        offline: Any = SimpleNamespace(
+            own=difference(0.05, 0.005, 0.02, "better"), metrics=(), guardrails=rails, slices=(NEW_USERS,)
+        )
+        return [tile.title for tile in tiles(offline, [SimpleNamespace(of_role=lambda _: [lost, saves])])]  # type: ignore[list-item]
+
+    segment = "nDCG@10, users new to the service"
+    assert shown(coverage, broken) == ["nDCG@10", "Online: orders", segment, "Personalization@10"]
+    assert shown(coverage, personal) == ["nDCG@10", "Online: orders", segment, "Online: saves"]
+
+    def rail_alone(*rails: Guardrail) -> str:
+        offline: Any = SimpleNamespace(
+            own=difference(0.05, 0.005, 0.02, "better"), metrics=(), guardrails=rails, slices=()
+        )
+        return tiles(offline, ())[1].title
+
+    assert rail_alone(coverage, personal) == "Coverage@10", "the first, as on Recommendation"
+    assert rail_alone(coverage, at_risk) == "Personalization@10"
 
 
 @pytest.mark.parametrize(

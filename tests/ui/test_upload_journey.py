@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest
 
 from recdash.domain.records import Run
 from recdash.ingest import open_upload, reader
+from recdash.online.proposals import MetricPurpose
 from recdash.service.catalog.intake import IntakeCancelled
 from recdash.ui.app import state
 from recdash.ui.components.templates import TEMPLATES
@@ -140,6 +141,27 @@ def test_an_a_b_test_of_a_shop_in_an_empty_store_gives_its_result(app: AppTest) 
         assert "needs a test set" in text_of(turn_to(app, page))
     for page in ("offline_online", "why"):
         assert "the recommendations that each variant served" in text_of(turn_to(app, page))
+
+
+def test_what_a_metric_is_for_is_chosen_before_its_results_are_seen(app: AppTest) -> None:
+    shop = b"customer,group,revenue,refunds,visits\n" + b"".join(
+        b"c%d,%s,%d,%d,%d\n" % (n, b"new" if n % 2 else b"control", n % 4, n % 3, n % 5) for n in range(40)
+    )
+    drop(app, shop__csv=shop)
+    assert "Less of refunds is better: usually it is a guardrail, not a goal." in text_of(app)
+    assert box(app, "refunds").value == MetricPurpose("goal", "down")
+    press(app, "Make refunds a guardrail")
+    assert box(app, "refunds").value == MetricPurpose("guardrail", "down")
+    assert "usually" not in text_of(app)
+    passed(box(app, "visits").set_value(MetricPurpose("other", "up")).run())
+    finish(app, "Analyze A/B test")
+    workspace = state.workspace()
+    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
+    rows = workspace.online_tests.results(test.id).rows
+    assert {row.metric: (row.role, row.direction, row.margin) for row in rows} == {
+        "revenue": ("goal", "up", None), "refunds": ("guardrail", "down", 0.02),
+        "visits": ("other", "up", None),
+    }  # fmt: skip
 
 
 def test_an_a_b_test_gets_its_test_set_from_the_page_that_says_it_has_none(app: AppTest) -> None:

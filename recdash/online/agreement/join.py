@@ -144,10 +144,19 @@ def _also_lost(results: pd.DataFrame, variant: str, online_metric: str) -> str:
     return listed([small(title) for title in of_variant.loc[of_variant["word"].isin(LOST), "title"]])
 
 
-def outcome(row: Mapping[str, Any]) -> str:
-    """Returns the quadrant of a row of ``join_offline``, and what else the run lost if it won online."""
-    is_mixed = row["also_lost"] and row["quadrant"] in WON_ONLINE
-    return f"{row['quadrant']}, but lost {row['also_lost']} online" if is_mixed else str(row["quadrant"])
+def outcome(row: Mapping[str, Any], online_title: str = "") -> str:
+    """Returns the quadrant of a row of ``join_offline``, and what else the run lost online if it did not lose
+    by this metric. ``online_title`` is named where the result is inconclusive.
+    """
+    finding = str(row["quadrant"])
+    if finding == UNDECIDED:
+        finding = f"inconclusive in {small(online_title)}" if online_title else "inconclusive"
+    return f"{finding}, but lost {row['also_lost']} online" if is_mixed(row) else finding
+
+
+def is_mixed(row: Mapping[str, Any]) -> bool:
+    """Returns whether a run lost an online metric, and did not lose by the one of this row."""
+    return bool(row["also_lost"]) and row["quadrant"] in (*WON_ONLINE, UNDECIDED)
 
 
 def judged_by(row: Mapping[str, Any]) -> list[float | None]:

@@ -33,11 +33,12 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
 from recdash.metrics.naming import lower_is_better as lower_offline_is_better
-from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED, WON_ONLINE
+from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED
 from recdash.online.agreement.join import (
     SPLIT_BROKEN,
     SRM_BLOCKS,
     SideResults,
+    is_mixed,
     judged_by,
     lower_is_better,
     offline_intervals,
@@ -153,18 +154,14 @@ def headline_of_sides(rows: pd.DataFrame) -> str:
     """Returns which runs won on one side and lost on the other, then which won or lost both.
 
     Without a disagreement it says on how many candidates offline and online agree, and which other metrics
-    a run lost that won online.
+    a run lost that did not lose by this one.
     """
     names = {
         quadrant: list(rows.loc[rows["quadrant"] == quadrant, "run"]) for quadrant in (*DISAGREE, *AGREE)
     }
     if any(names[quadrant] for quadrant in DISAGREE):
         return "; ".join(f"{some(runs, 'candidates')} {quadrant}" for quadrant, runs in names.items() if runs)
-    lost = [
-        f"{row['run']} lost {row['also_lost']} online"
-        for row in records(rows)
-        if row["also_lost"] and row["quadrant"] in WON_ONLINE
-    ]
+    lost = [f"{row['run']} lost {row['also_lost']} online" for row in records(rows) if is_mixed(row)]
     agreed = agreement(list(rows["quadrant"]), offline_intervals(rows))
     return ", but ".join([agreed, *([listed(lost)] if lost else [])])
 
@@ -331,7 +328,7 @@ def _table(context: ReportContext, sides: OfflineOnlineResults) -> Table:
     for row, off, off_ci, on, on_ci in zip(records(rows), offline, below, lifts, above, strict=True):
         reading = _in_words(context, row) if sides.is_judged else "not judged"
         if row["quadrant"] == UNDECIDED and sides.is_judged and context.wording > TIES_WORDING:
-            reading = f"inconclusive in {small(sides.title)}"
+            reading = outcome(row, sides.title)
         lines.append((RunName(row["run_id"]), row["variant"], off, off_ci, on, on_ci, reading))
     where = context.query.where
     titles = (f"Offline, {where}", "95 % CI, offline", f"Online, {small(sides.title)}", "95 % CI, online")

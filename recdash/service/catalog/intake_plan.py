@@ -11,6 +11,7 @@ from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem, RecdashError
 from recdash.ingest.actions import Action, action_of
 from recdash.ingest.sorting import SortedFile
+from recdash.online.proposals import MetricPurpose
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Setup
 from recdash.service.catalog.runs import AddedRun, FirstIds
@@ -86,8 +87,9 @@ class IntakeSettings:
 
     ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" counts every row. ``baseline``
     is the name of a run in the plan. ``rules`` are the counting rules of the A/B test, ``zone`` its time
-    zone, and ``links`` maps variants to names of runs: {} links none, None was not chosen yet. ``refuse`` are
-    codes of notices with which a file is refused.
+    zone, and ``links`` maps variants to names of runs: {} links none, None was not chosen yet. ``purposes``
+    are those of the A/B test's proposed metrics that were chosen otherwise. ``refuse`` are codes of notices
+    with which a file is refused.
     """
 
     name: str | None = None
@@ -104,6 +106,7 @@ class IntakeSettings:
     zone: str | None = None
     rules: OnlineRules = USUAL
     links: Mapping[str, str] | None = None
+    purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
     refuse: tuple[str, ...] = ()
 
     @property
@@ -209,6 +212,7 @@ class TestPlan:
     ``files`` maps kinds of tables to keys of files.
 
     ``notices`` come from counting the test, such as a sample ratio mismatch and what the rules exclude.
+    ``purposes`` are those of the proposed metrics, by name; empty for a test with the standard metrics.
     """
 
     name: str
@@ -218,6 +222,7 @@ class TestPlan:
     control: str = ""
     problems: tuple[Problem, ...] = ()
     notices: tuple[Problem, ...] = ()
+    purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from recdash.ingest.reader import Preview
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
 from recdash.online.analysis.health import is_called_control, is_control_guessed
+from recdash.online.proposals import PROPOSED, MetricPurpose
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     KINDS,
@@ -522,11 +523,15 @@ class Planner:
             return replace(plan, problems=tuple(trial.placed()))
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
         notices = tuple(notice for notice in trial.notices if (notice.code, notice.place) not in of_files)
-        return replace(plan, variants=tuple(trial.variants), control=trial.control, notices=notices)
+        purposes = _purposes(trial)
+        return replace(
+            plan, variants=tuple(trial.variants), control=trial.control, notices=notices, purposes=purposes
+        )
 
     def _counted(self, tables: Mapping[TableKind, Draft], control: str | None) -> OnlineResults | InputError:
         reading = (draft.reading for draft in tables.values())
-        key = ("test", str(self._settings.rules_in_zone), control, *reading)
+        settings = self._settings
+        key = ("test", str(settings.rules_in_zone), str(settings.purposes), control, *reading)
         return self._remember(key, lambda: self._trial(tables, control))
 
     def _served_baseline(self, used: Sequence[Draft], trial: OnlineResults) -> str | None:
@@ -561,7 +566,11 @@ class Planner:
         data: dict[str, Any] = {kind: draft.source for kind, draft in tables.items()}
         try:
             results = self._services.online_tests.preview(
-                data, control=control, rules=self._settings.rules_in_zone, mappings=_mappings(tables)
+                data,
+                control=control,
+                rules=self._settings.rules_in_zone,
+                mappings=_mappings(tables),
+                purposes=self._settings.purposes,
             )
         except InputError as error:
             return error
@@ -600,6 +609,13 @@ class Planner:
             draft.look.rows.num_rows,
             not draft.look.is_whole or bool(draft.look.problems),
         )
+
+
+def _purposes(trial: OnlineResults) -> dict[str, MetricPurpose]:
+    """Returns what each proposed metric is for; empty if the test has the standard metrics."""
+    if all(notice.code != PROPOSED for notice in trial.notices):
+        return {}
+    return {row.metric: MetricPurpose(row.role, row.direction) for row in trial.rows}  # type: ignore[arg-type]
 
 
 def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]:

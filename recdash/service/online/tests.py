@@ -23,7 +23,7 @@ from recdash.online.analysis.health import is_control_guessed
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
-from recdash.online.proposals import propose
+from recdash.online.proposals import MetricPurpose, propose
 from recdash.online.rules import RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
@@ -44,7 +44,8 @@ class NewTest:
     """An A/B test to be read, counted and stored.
 
     ``tables`` are {kind: table}; ``columns`` maps roles to columns as in ``recdash.ab_test``, ``mappings`` do
-    so for one kind. ``links`` are {variant: the run that it served}, by name or by id.
+    so for one kind. ``links`` are {variant: the run that it served}, by name or by id. ``purposes`` are those
+    of proposed metrics that were chosen otherwise, by name.
     """
 
     name: str
@@ -55,6 +56,7 @@ class NewTest:
     mappings: Mapping[str, Mapping[str, str]] | None = None
     columns: ColumnsGiven | None = None
     links: Mapping[str, str] = field(default_factory=dict)
+    purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,10 +163,10 @@ class OnlineTests:
         self._context.must_be_editor()
         rules = new.rules
         logs, users = self._read_logs(new.tables, rules, new.mappings, new.columns)
-        metrics = new.metrics or (propose(users) if users is not None else ())
+        metrics = new.metrics or (propose(users, new.purposes) if users is not None else ())
 
         def count(control: str | None) -> OnlineResults:
-            return results_of(logs, control, rules, new.metrics, users=users)
+            return results_of(logs, control, rules, new.metrics, users=users, purposes=new.purposes)
 
         def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
@@ -237,12 +239,13 @@ class OnlineTests:
         rules: OnlineRules = USUAL,
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
+        purposes: Mapping[str, MetricPurpose] | None = None,
     ) -> OnlineResults:
         """Returns the results that the tables would have, with the notices of reading them; stores
-        nothing.
+        nothing. ``purposes``: see ``NewTest``.
         """
         logs, users = self._read_logs(tables, rules, mappings, columns)
-        results = results_of(logs, control, rules, users=users)
+        results = results_of(logs, control, rules, users=users, purposes=purposes)
         return replace(results, notices=(*logs.notices, *results.notices))
 
     def _read_logs(

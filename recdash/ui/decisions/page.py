@@ -44,7 +44,8 @@ def show(view: View) -> None:
     _show_decision(view, made)
     _show_reviews(view, proposed)
     if not begins and (made or open_) and not state.params().get("pr") and forms.may_write():
-        with st.expander("Propose or decide again"):
+        # its key changes with each entry, so that it is closed after a proposal or decision
+        with st.expander("Propose or decide again", key=f"again-{len(entries)}"):
             forms.begin(view)
     elif not begins:
         forms.begin(view)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from recdash.decisions import ChecklistItem, Review
+from recdash.decisions import ChecklistItem, Online, Review
 from recdash.decisions.checklist import ITEM_SIGNS
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
@@ -19,6 +19,7 @@ from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.wording import prose, signature, state_badge
 
+GUARDRAIL_ITEMS = ("Guardrails", "Online guardrails")
 EXPLAINED = {"Split of users": ("srm", "sample ratio mismatch (SRM)")}
 """The entry of the guide, and its title, that explains an item of the checklist."""
 
@@ -43,7 +44,7 @@ def show_list(view: View, reviews: Sequence[Review]) -> None:
 def show(view: View, review: Review) -> None:
     with st.container(border=True, key="review", gap="small"):
         st.html(_head(view, review))
-        st.html(checklist_html(view, review.checklist))
+        st.html(checklist_html(view, review.checklist, review.online if review.is_open else ()))
         tiles = decision_tiles.show(view, review.offline, review.online)
         if tiles and review.is_open:  # else the decision shows them
             st.html(tiles)
@@ -93,16 +94,32 @@ def _step(review: Review, name: str, entry: Entry | None) -> Html:
     return html(f'<li class="{kind}"{current}>{text}</li>', sign=sign, name=capital(name), by=by)
 
 
-def checklist_html(view: View, items: Sequence[ChecklistItem]) -> Html:
-    """Returns the checklist with a row per check, which opens to show its numbers."""
-    return widgets.folding_rows(("Checklist", "State", "Why"), [_line(view, item) for item in items])
+def checklist_html(view: View, items: Sequence[ChecklistItem], online: Sequence[Online] = ()) -> Html:
+    """Returns the checklist with a row per check, which opens to show its numbers; ``online`` is the evidence
+    of A/B tests that may still change.
+    """
+    rows = [_line(view, item, online) for item in items]
+    return widgets.folding_rows(("Checklist", "State", "Why"), rows)
 
 
-def _line(view: View, item: ChecklistItem) -> Html:
+def _line(view: View, item: ChecklistItem, online: Sequence[Online]) -> Html:
     sign, tone = ITEM_SIGNS[item.state]
     marked = '<span><i class="rd-{tone}">{sign}</i> {state}</span>'
     state = html(marked, tone=tone, sign=sign, state=item.state)
     numbers = widgets.paragraphs(item.numbers)
     mark = links.explained(view, *EXPLAINED[item.name]) if item.name in EXPLAINED else ""
     question = html("{question}. {mark}", question=item.question, mark=mark)
-    return widgets.folding_row(item.title, state, item.reason, question, numbers)
+    reason: object = item.reason
+    if item.name in GUARDRAIL_ITEMS and (link := _to_set_guardrail(view, online)):
+        reason = html("{reason} {link}", reason=item.reason, link=link)
+    return widgets.folding_row(item.title, state, reason, question, numbers)
+
+
+def _to_set_guardrail(view: View, online: Sequence[Online]) -> Html:
+    """Returns a link to where a metric of an A/B test becomes a guardrail; empty if there is one, and for
+    people who may not change it.
+    """
+    if not online or not forms.may_write() or any(test.of_role("guardrail") for test in online):
+        return Html("")
+    link = links.link(view, "Set one on Results", "ab-results", {"t": online[0].test.id})
+    return html("{link} and attach the test again.", link=link)

@@ -38,15 +38,15 @@ def tiles(offline: Offline | None, online: Sequence[Online]) -> list[Tile]:
     if offline is None or offline.own is None:
         return []
     goals = sorted((lift for test in online for lift in test.of_role("goal")), key=_online_rank)
-    chosen = [*map(_of_lift, goals[:2])]
+    lifts = [*map(_of_lift, goals[:2])]
     if offline.metrics and not goals:
-        chosen.append(_of_difference(_most_important(offline.metrics)))
-    if offline.guardrails:
-        chosen.append(_of_rail(min(offline.guardrails, key=lambda rail: gain_of(rail) or 0.0)))
-    if offline.slices:
-        chosen.append(_of_difference(_most_important(offline.slices)))
-    chosen.sort(key=lambda tile: tile.word not in AGAINST)
-    return [_of_difference(offline.own), *chosen][:TILES]
+        lifts = [_of_difference(_most_important(offline.metrics))]
+    rails = [_of_rail(rail) for rail in sorted(offline.guardrails, key=_rail_rank)[:1]]
+    parts = [_of_difference(_most_important(offline.slices))] if offline.slices else []
+    # what speaks against the candidate, of each kind one before a second lift, then the others
+    against = [tile for tile in (*lifts[:1], *parts, *rails, *lifts[1:]) if tile.word in AGAINST]
+    others = [tile for tile in (*lifts, *rails, *parts) if tile.word not in AGAINST]
+    return [_of_difference(offline.own), *against, *others][:TILES]
 
 
 def show(view: View, offline: Offline | None, online: Sequence[Online]) -> Html:
@@ -69,6 +69,14 @@ def _most_important(differences: Sequence[Difference]) -> Difference:
         differences,
         key=lambda row: (FINDING_PRIORITY.index(row.word) if row.word in FINDING_PRIORITY else 0, -row.n),
     )
+
+
+def _rail_rank(rail: Guardrail) -> tuple[bool, bool]:
+    """Returns the rank by which the page Recommendation chooses its guardrail, too: a broken one, then one
+    that may be broken, then the first of the experiment's rules.
+    """
+    loss = rail.high if less_is_wanted(rail.metric) else None if rail.low is None else -rail.low
+    return not rail.broken, not (loss is not None and loss > rail.guard)
 
 
 def _online_rank(lift: Lift) -> int:

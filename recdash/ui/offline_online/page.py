@@ -25,7 +25,7 @@ from recdash.formatting.tables import (
 from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import DISAGREE, UNDECIDED
+from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import (
     BLOCKED,
     SPLIT_BROKEN,
@@ -188,7 +188,7 @@ def in_words(row: Row) -> str:
     """Returns how offline and online agree for a run, and what else it lost online."""
     if row["quadrant"] == BLOCKED:
         return NOT_JUDGED
-    return "inconclusive" if row["quadrant"] == UNDECIDED else outcome(row)
+    return outcome(row)
 
 
 def results_table(view: View, sides: OfflineOnline) -> None:

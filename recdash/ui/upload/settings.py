@@ -21,7 +21,7 @@ from recdash.service.catalog.intake import IntakePlan, RelevancePlan, TestPlan
 from recdash.ui.app import state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
-from recdash.ui.upload import words
+from recdash.ui.upload import purposes, words
 from recdash.ui.upload.online_rules import rules_boxes, zone_box
 from recdash.ui.upload.state import UploadState
 
@@ -109,6 +109,7 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
         st.caption(markdown(served))
     if plan.test is not None:
         _choose_links(upload, plan, plan.test)
+        purposes.boxes(upload, plan, plan.test.purposes)
     with st.expander("Advanced"):
         _show_advanced(upload, plan)
 

@@ -60,7 +60,7 @@ FURTHER: Mapping[TableKind, str] = {
     "exposures": "segment",
 }
 """Kind of table → what columns without a role are read as."""
-FIRST = (SPLIT_BROKEN, NAME_TAKEN, "metrics-proposed", "parts")
+FIRST = (SPLIT_BROKEN, NAME_TAKEN, "parts")
 """Codes of notices that a person must see before the files are stored."""
 FROM_ZERO = "ranks-from-zero"
 """The code of the notice that the first position of a list is 0."""
