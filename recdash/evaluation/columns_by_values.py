@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from recdash import ingest
 from recdash.domain.kinds import TableKind
-from recdash.errors import Problem
+from recdash.errors import Problem, UploadError
 from recdash.evaluation.column_choice import TITLES, ColumnsGiven
 from recdash.evaluation.uploads import can_be_read_again, several_of
-from recdash.ingest.columns import CHOOSE
-from recdash.ingest.id_columns import ITEM_NAMES, SHARED, USER_NAMES, share_of
+from recdash.formatting.wording import listed
+from recdash.ingest.columns import CHOOSE, ROLES
+from recdash.ingest.id_columns import (
+    ITEM_NAMES,
+    SHARED,
+    USER_NAMES,
+    IdColumns,
+    columns_of_units,
+    share_of,
+)
 from recdash.ingest.limits import Limits
 from recdash.ingest.looks import Look
 from recdash.ingest.sorting import Context, columns_for, sort_files
@@ -66,7 +74,8 @@ def columns_by_values(
     """Returns ``given`` with the columns that only values tell, and a notice for each table that has some.
 
     The files are compared as those of an intake are. Users and items must occur in another file: the place of
-    a column alone may mislead. What the caller said about a role stays.
+    a column alone may mislead. What the caller said about a role stays. Raises UploadError for a table of an
+    A/B test in which several columns may hold the units.
     """
     looks = [ingest.look(file.source, name=file.table, limits=limits) for file in files]
     kinds = {number: file.kind for number, file in enumerate(files)}
@@ -82,11 +91,31 @@ def columns_by_values(
         of_kind = given.get(TITLES.get(file.kind, file.kind), {})
         stated = {*said, *(() if isinstance(of_kind, str) else of_kind)}
         stated |= {role for role, column in given.items() if column in ("", *look.columns)}
+        units = _possible_units(look, {*stated, *suggested[number]}, file.kind)
+        if len(units) > 1:
+            raise UploadError(_several_units(file.table, units))
         by_values = {role: column for role, column in suggested[number].items() if role not in stated}
         if by_values and _occur_elsewhere(number, looks, suggested):
             columns[file.table] = {**by_values, **said}
             notices.append(by_values_notice(file.table, by_values, f"Name others if this is wrong{CHOOSE}."))
     return columns, notices
+
+
+def _possible_units(look: Look, known: Collection[str], kind: TableKind) -> list[str]:
+    """Returns the columns that may hold the units of an A/B test if no one said which, and no name or other
+    file tells it; none for a table of another kind.
+    """
+    has_units = any(role.name == "unit_id" for role in ROLES[kind])
+    if not has_units or "unit_id" in known or look.first_of(USER_NAMES) is not None:
+        return []
+    return columns_of_units(look, IdColumns())
+
+
+def _several_units(place: str, units: Sequence[str]) -> Problem:
+    quoted = listed([f"'{column}'" for column in units], joint="or")
+    choices = listed([f"unit_id={column}" for column in units], joint="or")
+    fix = f"Choose the one that was assigned to variants{CHOOSE}: {choices}."
+    return Problem("missing-column", place, f"{quoted} may hold the users", fix)
 
 
 def by_values_notice(place: str, mapping: Mapping[str, str], fix: str) -> Problem:

@@ -6,7 +6,7 @@ Names decide first, then ids that files share, then the form of the rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,8 +46,9 @@ GROUPED = 1.5
 """How many times longer the groups of rows of a user must be than those of an item to tell them by it."""
 MOSTLY_ONE_EACH = 0.5
 """The same if each row has a title too, since some ids may be repeated by mistake."""
-FEW_VALUES = 0.1
-"""Largest share of distinct values among the rows of a column that cannot hold users of several rows each."""
+MANY_VALUES = 0.1
+"""Share of distinct values among the rows above which a column may hold users, whatever their variants."""
+MOST_VARIANTS = 10
 FEWEST_STEPS = 10
 """Smallest number of rows, besides the first of each list, from which positions are concluded."""
 CLEAR = 0.9
@@ -198,6 +199,14 @@ def free_ids(look: Look, own: IdColumns) -> list[str]:
     ]
 
 
+def _free(look: Look, own: IdColumns) -> list[str]:
+    """Returns the columns of a file with a header that may contain ids and have no role yet; those named like
+    titles only if there is no other.
+    """
+    free = free_ids(look, own) if look.has_header and look.roles is None else []
+    return [column for column in free if column not in _titles(look)] or free
+
+
 def _by_title(look: Look, own: IdColumns) -> IdColumns:
     """Returns ``own`` with the items in a column named like a title, if no other column has them."""
     if own.item is not None or not look.has_header or look.roles is not None:
@@ -212,8 +221,7 @@ def _by_rows(look: Look, own: IdColumns, least: float) -> IdColumns:
     of one item, at least ``least`` times as often. A column that numbers the rows of another one holds
     positions in the lists of users.
     """
-    free = free_ids(look, own) if look.has_header and look.roles is None else []
-    free = [column for column in free if column not in _titles(look)] or free
+    free = _free(look, own)
     if (clear := _clear_column(look, own, free)) is not None:
         return own.with_column(*clear, by_place=True)
     if is_attributes(look, own):
@@ -234,25 +242,69 @@ def _clear_column(look: Look, own: IdColumns, free: Sequence[str]) -> tuple[str,
         return None
     if own.user is not None:
         return ("item_id", free[0]) if len(free) == 1 else None
-    return ("user_id", free[0]) if _is_a_row_per_unit(look, free) else None
+    units = columns_of_units(look, own)
+    return ("user_id", units[0]) if len(units) == 1 else None
 
 
-def _is_a_row_per_unit(look: Look, free: Sequence[str]) -> bool:
-    """Returns whether the first free column has another id in each row, as in an A/B test by user.
+def columns_of_units(look: Look, own: IdColumns) -> list[str]:
+    """Returns the columns that may hold the units of an A/B test whose first free column has an id per row:
+    this one, and those whose ids repeat and may be the users. Returns none for another table.
 
-    The table must have variants, the ids must not count the rows, and no other column may hold the users.
+    The table must have variants, and the first ids must not count the rows.
     """
-    first, *others = [look.by_name[column] for column in free]
-    has_variants = any(
-        (plain(name) in names_of(VARIANT) or column.has_sure_variants) and len(column.distinct) > 1
+    free = [look.by_name[column] for column in _free(look, own)]
+    variants = {
+        name: column
         for name, column in look.by_name.items()
         if name not in look.lists
+        and (plain(name) in names_of(VARIANT) or column.has_sure_variants)
+        and 1 < len(column.distinct) <= MOST_VARIANTS
+    }
+    if not free or not variants or not free[0].is_unique:
+        return []
+    if free[0].is_whole and bool((np.diff(free[0].numbers) == 1).all()):
+        return []
+    others = [
+        look.by_name[name] for name in look.columns if name not in (free[0].name, *variants, *look.lists)
+    ]
+    with_many = {column.name for column in free if len(column.distinct) > MANY_VALUES * len(column.values)}
+    may_be_users = [
+        column.name
+        for column in others
+        if column.name in with_many or _has_ids_of_one_variant_each(column, variants.values())
+    ]
+    return [free[0].name, *may_be_users]
+
+
+def _has_ids_of_one_variant_each(column: ColumnLook, variants: Iterable[ColumnLook]) -> bool:
+    """Returns whether the values may be ids, however many are missing, and each has one variant."""
+    may_be_ids = (column.is_whole or not column.is_number) and not column.is_date
+    return (
+        may_be_ids
+        and plain(column.name) not in NEVER_IDS
+        and any(_has_one_variant_each(column, variant) for variant in variants)
     )
-    if not (has_variants and first.is_unique) or any(
-        len(other.distinct) > FEW_VALUES * len(other.values) for other in others
-    ):
+
+
+def _has_one_variant_each(column: ColumnLook, variant: ColumnLook) -> bool:
+    """Returns whether rows of the same value have mostly the same variant, as rows of a user have, and more
+    often than chance gives.
+
+    Each value counts alike, so that one for all unknown users does not hide the others.
+    """
+    if len(column.distinct) <= len(variant.distinct):  # other names of the variants
         return False
-    return not (first.is_whole and bool((np.diff(first.numbers) == 1).all()))
+    is_filled = [bool(value and group) for value, group in zip(column.ids, variant.ids, strict=True)]
+    values, groups = column.codes[is_filled], variant.codes[is_filled]
+    rows = np.zeros((len(column.values), MOST_VARIANTS + 1))
+    np.add.at(rows, (values, groups), 1)
+    rows = rows[rows.sum(axis=1) > 1]
+    if not len(rows):
+        return False
+    n_rows = rows.sum(axis=1)
+    same = (rows * (rows - 1)).sum(axis=1) / (n_rows * (n_rows - 1))
+    by_chance = ((rows.sum(axis=0) / rows.sum()) ** 2).sum()
+    return bool(same.mean() >= (1 + by_chance) / 2)
 
 
 def _by_groups(look: Look, own: IdColumns, pair: Sequence[str], least: float) -> IdColumns:

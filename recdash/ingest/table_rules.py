@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from recdash.domain.kinds import Ints, TableKind
+from recdash.formatting.wording import listed
 from recdash.ingest.attributes import without_counts_before_test
 from recdash.ingest.cells import holding
 from recdash.ingest.column_inference import HELD_OUT, PREDICTED, is_distance
@@ -41,12 +42,17 @@ from recdash.ingest.columns import (
     plain,
     wide_families,
 )  # fmt: skip
-from recdash.ingest.id_columns import IdColumns, are_positions, is_attributes
+from recdash.ingest.id_columns import (
+    MOST_VARIANTS,
+    IdColumns,
+    are_positions,
+    columns_of_units,
+    is_attributes,
+)
 from recdash.ingest.looks import ColumnLook, Look
 from recdash.ingest.values import ORDINAL
 
 Confidence = Literal["sure", "likely", "unsure"]
-MOST_VARIANTS = 10
 FEWEST = 5
 """Smallest number of users, and of rows of each user, from which a conclusion is drawn."""
 CLEAR = 0.9
@@ -104,7 +110,10 @@ def _unknown(facts: FileFacts) -> SortedFile:
     """Returns what a file may be to which no rule applies."""
     variant = _variant(facts)
     if variant is not None:
-        reason = f"'{variant}' may hold the variants of an A/B test, but no column looks like users."
+        units = columns_of_units(facts.look, facts.ids)
+        quoted = listed([f"'{column}'" for column in units], joint="or")
+        users = f"and {quoted} may hold its users" if units else "but no column looks like users"
+        reason = f"'{variant}' may hold the variants of an A/B test, {users}."
         return SortedFile(None, "unsure", (reason,), ("sessions", "exposures", "users"))
     reason = "No column looks like users, items or variants."
     return SortedFile(None, "unsure", (reason,), ("truth", "run", "train", "sessions", "catalogue", "users"))

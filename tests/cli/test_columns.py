@@ -279,3 +279,15 @@ def test_the_units_of_a_test_alone_are_known_by_their_rows(run: Recdash, folder:
     assert added.exit_code == 0, added.stderr
     inspected = run("inspect", "ab.csv")
     assert (inspected.exit_code, "ab.csv: accept" in inspected.stdout) == (0, True)
+
+
+def test_a_test_of_receipts_names_both_columns_that_may_be_its_units(run: Recdash, folder: Path) -> None:
+    rows = (f"R{n * 7919 % 4001},w{n % 200},{'AB'[n % 2]},{n // 200 % 3}\n" for n in range(4000))
+    (folder / "ab.csv").write_text("receipt,who,variant,orders\n" + "".join(rows))
+    refused = run("online", "--sessions", "ab.csv")
+    assert refused.exit_code == 2
+    assert "'receipt' or 'who' may hold the users" in refused.stderr
+    with pytest.raises(InputError, match="'receipt' or 'who' may hold the users"):
+        recdash.ab_test(sessions=str(folder / "ab.csv"))
+    chosen = as_json(run, "online", "--sessions", "ab.csv", "--columns", "unit_id=who")
+    assert "columns-by-values" not in {notice["code"] for notice in chosen["notices"]}

@@ -300,6 +300,51 @@ def test_ids_of_rows_beside_variants_are_users_unless_another_column_may_be(
     assert (sorted_file.kind if sorted_file.mapping.get("unit_id") == "zzz" else None) == kind
 
 
+def receipts(who: str, of_control: int = 2, n_each: int = 20) -> str:
+    """Returns a test with a row per receipt, in random order; ``who`` writes the customer of a receipt."""
+    draw = random.Random(5)
+    rows = [
+        f"{who.format(n)},{'new' if n % of_control else 'control'},{draw.randint(0, 5)}"
+        for n in range(200)
+        for _ in range(n_each)
+    ]
+    draw.shuffle(rows)
+    numbers = draw.sample(range(10**6), len(rows))
+    return "receipt,who,variant,orders\n" + "".join(
+        f"{number},{row}\n" for number, row in zip(numbers, rows, strict=True)
+    )
+
+
+@pytest.mark.parametrize("who", ["w{}", "{}", "w{}@example.org"])
+@pytest.mark.parametrize(("of_control", "n_each"), [(2, 20), (10, 20), (2, 100)])
+def test_receipts_are_no_units_beside_customers_of_one_variant_each(
+    who: str, of_control: int, n_each: int
+) -> None:
+    sorted_file = alone(receipts(who, of_control, n_each))
+    assert (sorted_file.kind, dict(sorted_file.mapping)) == (None, {})
+    assert sorted_file.reasons == (
+        "'variant' may hold the variants of an A/B test, and 'receipt' or 'who' may hold its users.",
+    )
+
+
+def test_receipts_are_no_units_beside_customers_some_of_whom_are_unknown() -> None:
+    head, *rows = receipts("w{}").splitlines()
+    parted = [row.split(",") for row in rows]
+    for n, row in enumerate(parted):
+        row[1] = "" if n % 5 == 0 else "guest" if n % 5 == 1 else row[1]
+    table = "\n".join([head, *map(",".join, parted), ""])
+    assert alone(table).mapping.get("unit_id") is None
+
+
+def test_rows_of_units_beside_values_of_several_variants_are_units() -> None:
+    draw = random.Random(7)
+    table = "who,variant,city,orders,price\n" + "".join(
+        f"w{n},{draw.choice(['control', 'new'])},c{draw.randint(1, 30)},{draw.randint(0, 5)},9.5\n"
+        for n in range(4000)
+    )
+    assert alone(table).mapping == {"unit_id": "who"}
+
+
 @pytest.mark.parametrize("day", ["2026-09-{:02d} 12:33", "{}.09.2026 12:33", "{:02d}.09.2026 12:33:05"])
 def test_dates_with_times_are_no_lists(day: str) -> None:
     rows = "".join(f"1{n % 9:04d};97834{n % 7}0;{1 + n % 2};{day.format(1 + n % 28)}\n" for n in range(60))
