@@ -91,7 +91,7 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
     # poor shows 3 of 24 items, good 22 of them
     assert re.search(r"poor 12\.5 .* 1 of 4 good 91\.7 .* 3 of 4 ", seen(app))
     bodies = " ".join(str(one.proto.body) for one in app.get("html"))
-    gini = r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini" title="[^"]*more concentrated">Gini@5 ↓<'
+    gini = r'href="guide\?e=[^"]*&amp;by=genres&amp;metric=gini" title="[^"]*more concentrated">Gini@5\W↓<'
     assert re.search(gini, bodies)
     assert re.search(r'href="guide\?e=[^"]*&amp;metric=coverage_by" [^>]*>Values of genres<', bodies)
     missing = "– Novelty, Popularity, Tail share (all runs): needs training data, and none was given"

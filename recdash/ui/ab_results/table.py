@@ -279,8 +279,9 @@ def _open_question(row: OnlineRow, users: int) -> str:
     needs = f"needs ≈ {brief(row.more_users)} more users"
     if row.role == "guardrail" and row.margin:
         return f"{open_loss(row)} is not ruled out: {needs}"
-    too_small = is_out_of_reach(row.more_users, users)
-    return f"{'too small to tell: ' if too_small else ''}a lift as observed {needs}"
+    if is_out_of_reach(row.more_users, users):
+        return f"too small to tell: {needs}"
+    return f"a lift as observed {needs}"
 
 
 def values_table(ab_test: AbTest) -> Html:

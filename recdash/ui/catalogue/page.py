@@ -159,7 +159,7 @@ def _gaps(view: View, distribution: AttributeRows, run_id: str) -> str:
     name = view.short(run_id)
     if rows[0]["share"] == rows[0]["catalogue_share"]:
         return f"{name} recommends all {distribution.attribute} values in proportion to the catalogue"
-    return f"{name} over-recommends {above} and under-recommends {below} most"
+    return f"{name} over-recommends {above} the most of all values, and under-recommends {below} the most"
 
 
 def _named(view: View, counts: dict[str, int], count: int) -> str:
@@ -229,7 +229,7 @@ def _wanted(view: View, metric: str) -> str:
     """Returns an arrow in the direction that is wanted of a guardrail metric; empty for other metrics."""
     if metric not in view.terms.guards:
         return ""
-    return " ↓" if less_is_wanted(metric) else " ↑"
+    return "\u00a0↓" if less_is_wanted(metric) else "\u00a0↑"
 
 
 def _link(view: View, metric: str, text: str) -> Html:
@@ -250,7 +250,8 @@ def footnote(view: View) -> Html:
     absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
     lines = [
         "Click a metric for its definition. Higher is not better by itself: random lists cover most.",
-        "Below a value: its change against the baseline. ↑ ↓: the direction that the guardrail wants.",
+        "↑ ↓: a change the other way counts against its guardrail.",
+        *(["Below a value: its change against the baseline."] if view.candidates else []),
         *reasons(view, view.shown_ids, absences),
     ]
     return widgets.note_html(lines)

@@ -31,7 +31,7 @@ def offer(workspace: Workspace, experiment: Experiment) -> None:
         "Reference candidates to add",
         "Computed from the experiment's own tables: a floor and a ceiling for every comparison.",
     )
-    names = {run.name for run in workspace.runs.all(experiment.id)}
+    names = {run.name.casefold() for run in workspace.runs.all(experiment.id)}
     with st.container(horizontal=True, vertical_alignment="center"):
         wanted = []
         for choice in possible:

@@ -81,7 +81,8 @@ def _fields(view: View) -> dict[str, Any]:
     )
     kinds = kinds_of(has_runs=bool(view.runs))
     titles = widgets.titled({name: BLOCKS[name].title for name in kinds})
-    length = st.radio("Length", list(LENGTHS), format_func=LENGTHS.__getitem__, key=f"report-length-{key}")
+    lengths = LENGTHS if view.candidates else LENGTHS | {"decision": "Decision only: two pages"}
+    length = st.radio("Length", list(lengths), format_func=lengths.__getitem__, key=f"report-length-{key}")
     label, blocks_key = "What to show in a full report, in this order", f"report-blocks-{key}"
     source, experiment_id = workspace(), view.experiment.id
     empty = {
