@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from recdash import ingest
+from recdash.domain.inputs import Upload
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.evaluation.column_choice import TITLES, ColumnsGiven
@@ -51,7 +52,9 @@ class GivenTable:
 def given_tables(
     tables: Mapping[TableKind, Any], runs: Mapping[str, Any], predictions: Mapping[str, Any]
 ) -> list[GivenTable]:
-    """Returns the tables whose columns may be known by their values; none if one can be read only once."""
+    """Returns the tables whose columns may be known by their values; none if any table can be read only
+    once, since all are read again with these columns.
+    """
     given = [GivenTable(kind, tables[kind]) for kind in BY_VALUES if tables.get(kind) is not None]
     given += [
         GivenTable("run", table, name)
@@ -59,7 +62,12 @@ def given_tables(
         for table in (several_of(source) or {"": source}).values()
     ]
     given += [GivenTable("predictions", table, name) for name, table in predictions.items()]
-    return given if all(can_be_read_again(table.source) for table in given) else []
+    looked_at = [table.source for table in given]
+    others = [tables[kind] for kind in tables.keys() - {*BY_VALUES} if tables[kind] is not None]
+    is_read_again = all(map(can_be_read_again, looked_at)) and all(
+        isinstance(other, Upload) or can_be_read_again(other) for other in others
+    )
+    return given if is_read_again else []
 
 
 def tables_of_a_test(tables: Mapping[str, Any]) -> list[GivenTable]:

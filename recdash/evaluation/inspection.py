@@ -23,7 +23,7 @@ from recdash.evaluation.predictions import prediction_notices
 from recdash.evaluation.reading import TABLES, read_tables, reference_of
 from recdash.evaluation.request import CountingRules, read_question
 from recdash.evaluation.scoring import Scoring, padding_notices, score_run, short_list_notices
-from recdash.evaluation.uploads import read_uploads
+from recdash.evaluation.uploads import can_be_read_again, read_uploads
 from recdash.formatting.numbers import share
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
@@ -300,7 +300,8 @@ def _recognised(
     tables: Mapping[TableKind, Any],
     limits: Limits | None,
 ) -> list[_Taken]:
-    """Returns what each file is taken for, then the given ``tables``; all of them are compared.
+    """Returns what each file is taken for, then the given ``tables``; those that can be read again are
+    compared.
 
     A file of a known ``kind`` that is given alone is not looked at.
     """
@@ -310,16 +311,22 @@ def _recognised(
     from recdash import ingest
     from recdash.ingest.sorting import Context, sort_files
 
-    files = [*zip(sources, names, strict=True), *((table, _file_name(table)) for table in tables.values())]
-    looks = [ingest.look(source, name=name, limits=limits) for source, name in files]
-    chosen = dict(enumerate(tables, start=len(sources)))
-    chosen |= dict.fromkeys(range(len(sources)), kind) if kind is not None else {}
-    return [
-        _taken(source, name, look, is_sorted, chosen.get(number))
-        for number, ((source, name), look, is_sorted) in enumerate(
-            zip(files, looks, sort_files(looks, Context(chosen)), strict=True)
-        )
+    read_once = [
+        _Taken(table, _file_name(table), of_kind)
+        for of_kind, table in tables.items()
+        if not can_be_read_again(table)
     ]
+    compared = {of_kind: table for of_kind, table in tables.items() if can_be_read_again(table)}
+    files = [*zip(sources, names, strict=True), *((table, _file_name(table)) for table in compared.values())]
+    looks = [ingest.look(source, name=name, limits=limits) for source, name in files]
+    chosen = dict(enumerate(compared, start=len(sources)))
+    chosen |= dict.fromkeys(range(len(sources)), kind) if kind is not None else {}
+    recognised = sort_files(looks, Context(chosen, has_truth="truth" in tables))
+    taken = [
+        _taken(source, name, look, is_sorted, chosen.get(number))
+        for number, ((source, name), look, is_sorted) in enumerate(zip(files, looks, recognised, strict=True))
+    ]
+    return [*taken, *read_once]
 
 
 def _taken(source: Any, name: str, look: Look, is_sorted: SortedFile, chosen: TableKind | None) -> _Taken:

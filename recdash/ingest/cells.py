@@ -71,6 +71,8 @@ SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 
 NUMBER_BEHIND = re.compile(r".*\S \([-+]?\d+(\.\d+)?\)")
 """A name with its year, or an item with its score."""
+NUMBERS_BEHIND = re.compile(r"\S \([-+]?\d+(\.\d+)?\)(\s?[,|;]|\s\S+ \([-+]?\d+(\.\d+)?\))")
+"""Several of these, with a separator or a blank between them."""
 
 
 def holding(values: Sequence[str]) -> Holding:
@@ -80,10 +82,12 @@ def holding(values: Sequence[str]) -> Holding:
     Brackets, separators and members decide. Names may contain blanks and commas too. Cells without brackets
     are therefore lists only if most have several members without blanks, or if all members are numbers.
     Dates with times are no lists, in spite of their blanks, nor are cells such as Heat (1995) or 12 (0.5).
-    Returns "unclear" if both are possible.
+    Returns "unclear" if both are possible, as in 12 (0.5), 13 (0.4).
     """
-    if not values or all(map(DATE.fullmatch, values)) or all(map(NUMBER_BEHIND.fullmatch, values)):
+    if not values or all(map(DATE.fullmatch, values)):
         return "item"
+    if all(map(NUMBER_BEHIND.fullmatch, values)):
+        return "unclear" if any(map(NUMBERS_BEHIND.search, values)) else "item"
     if all(map(is_bracketed, values)):
         return "list"
     cells = [list_in(value, separator_of(values)) for value in values]

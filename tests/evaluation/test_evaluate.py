@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from pathlib import Path
@@ -683,3 +684,15 @@ def test_a_candidate_without_a_name_and_one_that_steers_a_terminal_are_refused(
     given = {"runs": {}, given_as: {name: table}}
     with pytest.raises(InputError, match="candidate"):
         recdash.evaluate(truth=table[["user_id", "item_id"]], **given)
+
+
+def test_columns_are_not_known_by_values_beside_vectors_that_can_be_read_once() -> None:
+    truth = pd.DataFrame({"reader": ["u1", "u2", "u3"], "thing": ["i1", "i2", "i3"]})
+    run = pd.DataFrame({"user_id": ["u1", "u2", "u3"], "item_id": ["i2", "i2", "i3"], "rank": [1, 1, 1]})
+    vectors = b"item_id,v0,v1\ni1,1,0\ni2,0,1\ni3,1,1\n"
+    asked = {"truth": truth, "metrics": "recall@1"}
+    with pytest.raises(InputError, match="no item column; found: reader, thing"):
+        recdash.evaluate({"a": run}, item_vectors=io.BytesIO(vectors), **asked)
+    assert recdash.evaluate({"a": run}, item_vectors=vectors, **asked).columns_by_values
+    named = truth.set_axis(["user_id", "item_id"], axis=1)
+    assert recdash.evaluate({"a": run}, named, item_vectors=io.BytesIO(vectors), metrics="recall@1")

@@ -43,6 +43,13 @@ EXPECTED = [("1", "a1"), ("1", "b2"), ("1", "c3"), ("2", "b2"), ("2", "d4")]
         (["Heat", "Alien, Aliens"], "unclear"),
         (["Heat (1995)", "Alien (1979)"], "item"),
         (["1549920 (0.76)", "1409024 (-0.69)"], "item"),
+        (["(500) Days of Summer (2009)", "Shanghai Triad (Yao a yao yao) (1995)"], "item"),
+        (["Heat (1995)|Alien (1979)", "Casino (1995)"], "unclear"),
+        (["Heat (1995), Alien (1979)", "Casino (1995), Heat (1995)"], "unclear"),
+        (["Heat (1995) ;Alien (1979)", "Casino (1995); Heat (1995)"], "unclear"),
+        (["12 (0.5), 13 (0.4)", "15 (0.9), 13 (0.2)"], "unclear"),
+        (["12 (0.5)|13 (0.4)", "15 (0.9)|13 (0.2)"], "unclear"),
+        (["12 (0.5) 13 (0.4)", "15 (0.9) 13 (0.2)"], "unclear"),
     ],
 )
 def test_cells_hold_lists_or_single_items(cells: list[str], content: Holding) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import recdash
@@ -79,3 +81,12 @@ def test_each_warning_about_rows_has_a_count_and_an_example(inspections: Any) ->
         if not (problem["count"] and problem["example"])
     ]
     assert bare == []
+
+
+def test_a_test_set_that_can_be_read_once_is_read_once() -> None:
+    truth, run = b"user_id,item_id\nu1,a\nu2,b\n", b"user_id,item_id,rank\nu1,a,1\nu2,b,1\nu3,b,1\n"
+    from_bytes = recdash.inspect(run, truth=truth, name="als.csv")
+    assert [notice.code for notice in from_bytes.notices] == ["users-without-truth", "short-lists"]
+    table = pa.table({"user_id": ["u1", "u2"], "item_id": ["a", "b"]})
+    for once in (io.BytesIO(truth), table.to_reader()):
+        assert recdash.inspect(run, truth=once, name="als.csv") == from_bytes
