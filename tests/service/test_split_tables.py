@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -38,6 +40,13 @@ def split(data: bytes, names: tuple[str, str]) -> dict[str, bytes]:
     return {name: "".join([header, *part]).encode() for name, part in zip(names, parts, strict=True)}
 
 
+def zipped(name: str, data: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(name, data)
+    return archive.getvalue()
+
+
 def planned(workspace: Workspace, files: Mapping[str, bytes]) -> IntakePlan:
     return workspace.intake.plan([IntakeFile(name, name, data) for name, data in files.items()])
 
@@ -68,6 +77,25 @@ def test_loose_parts_are_one_candidate(
     (added,) = [added.run for added in runs if added.run.name == "als again"]
     (alone,) = [added.run for added in workspace.intake.commit(whole).runs if added.run.name == "als"]
     assert added.ledger == alone.ledger
+
+
+@pytest.mark.parametrize("names", [("als_1.csv", "als_2.csv"), ("part-00000.csv", "part-00001.csv")])
+def test_parts_may_be_packed_each_by_itself(workspace: Workspace, names: tuple[str, str]) -> None:
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), names)
+    plan = planned(
+        workspace, {**{f"{name}.zip": zipped(name, data) for name, data in parts.items()}, **files}
+    )
+    assert plan.is_ready, plan.all_problems
+    runs = {added.run.name: added.run for added in workspace.intake.commit(plan).runs}
+    whole = {
+        added.run.name: added.run
+        for added in workspace.intake.commit(
+            planned(workspace, bookshop.files()).with_settings(name="whole")
+        ).runs
+    }
+    (name,) = runs.keys() - files.keys() - {"popular", "ease"}
+    assert runs[name].ledger == whole["als"].ledger
 
 
 @pytest.mark.parametrize(

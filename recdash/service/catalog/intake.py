@@ -102,7 +102,10 @@ class PlanMaker:
             if (settings.replicates and not table.is_sure) or not is_one_table(table, looks):
                 continue
             first = min(table.places)
-            joined[first] = self._of_parts(table.name, parts)
+            try:
+                joined[first] = self._of_parts(table.name, parts)
+            except UploadError:  # such as an archive of several tables
+                continue
             left_out |= set(table.places) - {first}
             notices.append(_parts_notice(table.name, [part.name for part in parts]))
         return tuple(file for place, file in joined.items() if place not in left_out), tuple(notices)
@@ -115,11 +118,15 @@ class PlanMaker:
         return first_rows
 
     def _of_parts(self, name: str, parts: Sequence[IntakeFile]) -> IntakeFile:
-        """Returns one file of the parts, which are kept on disk as one archive."""
+        """Returns one file of the parts, which are kept on disk as one archive.
+
+        Raises ``UploadError`` for a part that holds no single table.
+        """
         own = "+".join(part.key for part in parts)
         key = ("parts", own)
         if key not in self._read:
-            self._read[key] = SpooledParts({part.name: part.source for part in parts})
+            sources = {part.name: part.source for part in parts}
+            self._read[key] = SpooledParts(sources, self._services.context.limits)
         return IntakeFile(own, name, self._read[key].source, own)
 
     def _tables_of(self, file: IntakeFile) -> list[IntakeFile]:
