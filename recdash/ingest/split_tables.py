@@ -14,14 +14,17 @@ from recdash.ingest.looks import Look
 
 SPARK = re.compile(r"part-(?:[rm]-)?(?P<number>\d{4,})(?P<job>-.*?)?(?P<piece>-c\d+)?(?P<after>\.[^/]*)?")
 """part-00000-….csv of Spark, which writes a large part in pieces -c000, -c001; part-r-00000 of Hadoop."""
-OF_TOTAL = re.compile(r"(?P<before>.+?)[-_.]?(?P<number>\d+)-of-(?P<total>\d+)(?P<after>\.[^/]*)?")
+OF_TOTAL = re.compile(
+    r"(?P<before>.+?)[-_.]?(?<!\d)(?P<number>\d{1,9})-of-(?P<total>\d{1,9})(?P<after>\.[^/]*)?"
+)
 """recs-00000-of-00004.parquet."""
 SURE_DIGITS = 4
 """Digits from which ``N-of-M`` counts parts; als-1-of-2 may also be a candidate."""
 BIG_QUERY = re.compile(r"(?P<before>.*?)[-_]?(?<!\d)(?P<number>0{6}\d{6})(?P<after>(?:\.\w+)*)")
 """recs-000000000000.csv."""
 COUNTED = re.compile(
-    r"(?P<before>.+?)(?:[-_. ]+|[-_. ]*(?:part|shard|chunk|piece)[-_. ]?)(?P<number>\d{1,5})", re.IGNORECASE
+    r"(?P<before>.*?[^-_. ])(?:[-_. ]+|[-_. ]*(?:part|shard|chunk|piece)[-_. ]?)(?P<number>\d{1,5})",
+    re.IGNORECASE,
 )
 """recs_1, recs.part2, without suffixes: files of such names may also be candidates."""
 OTHERWISE_COUNTED = re.compile(r"(?:^|[\W_])(?:seed|fold|split|repeat|run|version|v|k)$", re.IGNORECASE)
@@ -31,18 +34,21 @@ OTHERWISE_COUNTED = re.compile(r"(?:^|[\W_])(?:seed|fold|split|repeat|run|versio
 @dataclass(frozen=True)
 class SplitTable:
     """Files that are the parts of one table: their positions among the given files, in the order of the
-    parts, and the ``name`` of the table. ``is_sure``: only parts have such names.
+    parts, and the ``name`` of the table. ``is_sure``: only parts have such names. ``n_missing`` parts are not
+    among the files, by the numbers in the names.
     """
 
     places: tuple[int, ...]
     name: str
     is_sure: bool
+    n_missing: int = 0
 
 
 @dataclass(frozen=True)
 class _Numbered:
     """A name of a part. ``table`` is equal for all parts of a table; ``is_sure``: no candidate has such a
-    name. ``full_name`` tells tables of the same ``name`` apart.
+    name. ``full_name`` tells tables of the same ``name`` apart. ``total`` is the number of parts that the
+    name says; 0 if it says none.
     """
 
     table: tuple[str, ...]
@@ -50,6 +56,7 @@ class _Numbered:
     name: str
     is_sure: bool
     full_name: str = ""
+    total: int = 0
 
 
 def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTable]:
@@ -69,7 +76,7 @@ def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTabl
         first, _ = parts[0]
         places = tuple(place for _, place in sorted(parts, key=lambda part: part[0].number))
         name = first.full_name if n_tables[first.name] > 1 and first.full_name else first.name
-        tables.append(SplitTable(places, name, first.is_sure))
+        tables.append(SplitTable(places, name, first.is_sure, _n_missing([part for part, _ in parts])))
     return tables
 
 
@@ -99,6 +106,18 @@ def is_one_table(table: SplitTable, looks: Mapping[int, Look]) -> bool:
     return _are_apart([look.by_name[column].distinct for look in parts])
 
 
+def n_users_missing(table: SplitTable, looks: Mapping[int, Look]) -> int | None:
+    """Returns how many users the missing parts list if they list as many as the others; None if that is not
+    known.
+    """
+    parts = [looks[place] for place in table.places]
+    user = id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})[0].user
+    if user is None or not all(look.is_whole for look in parts):
+        return None
+    users = frozenset().union(*(look.by_name[user].distinct for look in parts))
+    return round(len(users) / len(parts) * table.n_missing)
+
+
 def _are_apart(values: Sequence[frozenset[Any]]) -> bool:
     """Returns whether no value is in two of the sets."""
     return len(frozenset().union(*values)) == sum(map(len, values))
@@ -117,7 +136,9 @@ def _numbered(name: str, folder: str) -> _Numbered | None:
         is_sure = len(match["total"]) >= SURE_DIGITS
         if OTHERWISE_COUNTED.search(match["before"]):
             return None
-        return _Numbered(table, (int(match["number"]), ""), match["before"], is_sure)
+        return _Numbered(
+            table, (int(match["number"]), ""), match["before"], is_sure, total=int(match["total"])
+        )
     if match := BIG_QUERY.fullmatch(name):
         table = ("bigquery", match["before"], match["after"])
         return _Numbered(table, (int(match["number"]), ""), match["before"] or folder or "part", True)
@@ -138,3 +159,10 @@ def _are_counted(parts: Sequence[_Numbered]) -> bool:
         return False
     values = sorted(number for number, _ in numbers)
     return parts[0].is_sure or (values[0] in (0, 1) and values[-1] - values[0] == len(values) - 1)
+
+
+def _n_missing(parts: Sequence[_Numbered]) -> int:
+    """Returns how many parts are not there: up to the total that the names say, else to the last number."""
+    numbers = {number for number, _ in (part.number for part in parts)}
+    first = min(1, *numbers)  # they count from 0 or from 1
+    return max(0, (parts[0].total or max(numbers) + 1 - first) - len(numbers))

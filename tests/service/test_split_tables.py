@@ -79,6 +79,30 @@ def test_loose_parts_are_one_candidate(
     assert added.ledger == alone.ledger
 
 
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        (("als-00000-of-00004.csv", "als-00003-of-00004.csv"), 2),
+        (("als-1-of-3.csv", "als-2-of-3.csv"), 1),
+        (("part-00000.csv", "part-00002.csv"), 1),
+        (("als-00001-of-00002.csv", "als-00002-of-00002.csv"), 0),
+        (("part-00001.csv", "part-00002.csv"), 0),
+    ],
+)
+def test_missing_parts_are_told_with_the_users_they_may_cost(
+    workspace: Workspace, names: tuple[str, str], missing: int
+) -> None:
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), names)
+    rows = [row.split(b",")[0] for part in parts.values() for row in part.splitlines()[1:]]
+    plan = planned(workspace, {**parts, **files})
+    (notice,) = [notice for notice in plan.notices if notice.code == "parts"]
+    n_parts = "1 part" if missing == 1 else f"{missing} parts"
+    told = f"; {n_parts} may be missing, with about {round(len(set(rows)) / 2 * missing)} users"
+    assert notice.found.endswith(told if missing else "are read as one table")
+    assert ("Add the missing parts" in notice.fix) == (missing > 0)
+
+
 @pytest.mark.parametrize("names", [("als_1.csv", "als_2.csv"), ("part-00000.csv", "part-00001.csv")])
 def test_parts_may_be_packed_each_by_itself(workspace: Workspace, names: tuple[str, str]) -> None:
     files = bookshop.files()

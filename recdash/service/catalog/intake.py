@@ -17,12 +17,13 @@ from recdash.errors import InputError, Problem, UploadError
 from recdash.evaluation.candidates import PreparedRun
 from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
+from recdash.formatting.numbers import counted, users
 from recdash.formatting.wording import listed
 from recdash.ingest import Limits, Member, Sheet, look, members, sheet_of, sheets
 from recdash.ingest.byte_source import n_bytes
 from recdash.ingest.looks import Look
 from recdash.ingest.parts import names_shown
-from recdash.ingest.split_tables import is_one_table, may_be_split
+from recdash.ingest.split_tables import SplitTable, is_one_table, may_be_split, n_users_missing
 from recdash.ingest.spool import Spooled, SpooledParts
 from recdash.online.analysis.health import is_control_guessed
 from recdash.service.catalog.additions import Addition, Additions
@@ -107,7 +108,8 @@ class PlanMaker:
             except UploadError:  # such as an archive of several tables
                 continue
             left_out |= set(table.places) - {first}
-            notices.append(_parts_notice(table.name, [part.name for part in parts]))
+            n_users = n_users_missing(table, looks) if table.n_missing else None
+            notices.append(_parts_notice(table, [part.name for part in parts], n_users))
         return tuple(file for place, file in joined.items() if place not in left_out), tuple(notices)
 
     def _look(self, file: IntakeFile) -> Look:
@@ -330,13 +332,19 @@ def _tables_in(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
     ] or [file]
 
 
-def _parts_notice(name: str, parts: Sequence[str]) -> Problem:
-    """Returns the notice that files are read as one table; it names the first of many."""
+def _parts_notice(table: SplitTable, parts: Sequence[str], n_users: int | None) -> Problem:
+    """Returns the notice that files are read as one table, of which parts may be missing; it names the first
+    of many. ``n_users`` is about how many users the missing parts list, if that is known.
+    """
     shown = [f"'{part}'" for part in parts[:MOST_PARTS]]
     more = [f"{len(parts) - MOST_PARTS} more"] if len(parts) > MOST_PARTS else []
     finding = f"{listed([*shown, *more])} are read as one table"
     fix = "If these are several tables, rename them so that their names do not count."
-    return Problem("parts", f"'{name}'", finding, fix, len(parts))
+    if table.n_missing:
+        cost = "" if n_users is None else f", with about {users(n_users)}"
+        finding += f"; {counted(table.n_missing, 'part')} may be missing{cost}"
+        fix = f"Add the missing parts: users without a list count as 0. {fix}"
+    return Problem("parts", f"'{table.name}'", finding, fix, len(parts))
 
 
 def _test(plan: IntakePlan) -> NewTest:
