@@ -133,7 +133,7 @@ def test_cost_counts_the_memory_and_the_children_of_a_process() -> None:
 def test_a_process_is_ended_when_its_time_is_up() -> None:
     late = measure(python("while True: pass"), 1)
     assert late.late
-    assert 0.5 < late.cpu < 10
+    assert 0 < late.cpu < 10  # on a busy machine it gets little of its second
 
 
 def test_a_failure_is_told_by_its_error() -> None:
