@@ -32,6 +32,7 @@ from recdash.formatting.wording import CORRECTIONS, capital, lowered
 LONGEST_HEAD = 24
 """A column's heading calls a baseline with a longer name the baseline."""
 NOT_CHECKED = muted("Not checked")
+OTHERS_NOT_CHECKED = "other losses not checked"
 WHO_IS_CHECKED = (
     "Losses in other metrics and in segments are checked of candidates that are better or won an A/B test, "
     "and of the best one."
@@ -69,9 +70,8 @@ def case_table(
         corrected = [p_value(case.pair.judged.p)] if rule else []
         lift = [_lift(case, decimals)] if has_lifts else []
         p = p_value(case.pair.paired.p)
-        is_checked = _is_in_question(recommendation, case) or is_examined(case.evidence)
         its_only = only if case.name == recommendation.name else ""
-        but = _but(_examined(recommendation, case), shorten, its_only, is_checked)
+        but = _but(_examined(recommendation, case), shorten, its_only, _is_checked(recommendation, case))
         cells: tuple[Cell, Cell] = change, interval
         if not relative.is_in_percent(case.pair):
             ends = muted(numbers.NONE) if case.pair.is_identical else relative.bounds(case.pair, query.metric)
@@ -87,7 +87,8 @@ def case_table(
         *number_columns(*([f"p, {rule}"] if rule else [])),
         *text_columns(*(["A/B test"] if has_lifts else []), "But"),
     ]
-    notes = [_note(cases), WHO_IS_CHECKED if any(row[-1] == NOT_CHECKED for row in rows) else ""]
+    all_checked = all(_is_checked(recommendation, case) for case in cases)
+    notes = [_note(cases), "" if all_checked else WHO_IS_CHECKED]
     return Table("", tuple(columns), tuple(rows), shorten(" ".join(filter(None, notes))))
 
 
@@ -144,6 +145,11 @@ def _examined(recommendation: Recommendation, case: CandidateCase) -> CandidateC
     return replace(case, evidence=recommendation.evidence) if _is_in_question(recommendation, case) else case
 
 
+def _is_checked(recommendation: Recommendation, case: CandidateCase) -> bool:
+    """Returns whether losses in other metrics and segments were looked for."""
+    return _is_in_question(recommendation, case) or is_examined(case.evidence)
+
+
 def _is_in_question(recommendation: Recommendation, case: CandidateCase) -> bool:
     leader = recommendation.evidence.leader
     return leader is not None and leader.candidate == case.pair.candidate
@@ -155,9 +161,9 @@ def _but(case: CandidateCase, shorten: Callable[[str], str], only: str, is_check
     ``is_checked``: losses in other metrics and segments were looked for.
     """
     risks = [*filter(None, (only, correction_note(case))), *(plain(risk) for risk in case.risks)]
-    if risks:
-        return capital(shorten("; ".join(risks)))
-    return muted(numbers.NONE) if is_checked else NOT_CHECKED
+    if not risks:
+        return muted(numbers.NONE) if is_checked else NOT_CHECKED
+    return capital(shorten("; ".join(risks if is_checked else [*risks, OTHERS_NOT_CHECKED])))
 
 
 def _note(cases: Sequence[CandidateCase]) -> str:

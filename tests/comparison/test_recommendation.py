@@ -559,6 +559,10 @@ def test_a_candidate_whose_other_losses_were_not_looked_for_is_not_free_of_them(
     table = case_table(recommendation(Table({"Popular": BASE, "ALS": BELOW, "SVD": LOSS})))
     assert [row[-1].word for row in table.rows] == ["–", "Not checked"]
     assert table.note.startswith("Losses in other metrics and in segments are checked of candidates that")
+    covered = {("Popular", "coverage"): 0.5, ("ALS", "coverage"): 0.5, ("SVD", "coverage"): 0.3}
+    runs = Table({"Popular": BASE, "ALS": BELOW, "SVD": LOSS}, catalogue=covered)
+    table = case_table(recommendation(runs))
+    assert str(table.rows[1][-1]).endswith("; other losses not checked")
 
 
 def test_runs_without_a_pair_say_why() -> None:
