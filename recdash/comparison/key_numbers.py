@@ -148,7 +148,7 @@ def _of_users(pair: Pair) -> KeyNumber:
     if pair.is_identical:
         return KeyNumber(title, value, pair.words, f"n = {numbers.count(paired.n)}")
     p = _sign_test(paired.wins, paired.losses)
-    shares = f"of {of} users, {same.share} unchanged, n = {numbers.count(paired.n)}"
+    shares = f"of {numbers.users(of)}, {same.share} unchanged, n = {numbers.count(paired.n)}"
     word = "better" if paired.wins > paired.losses else "worse"
     if p > SIGNIFICANT:
         word = "inconclusive"

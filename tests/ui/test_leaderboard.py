@@ -61,7 +61,7 @@ def test_the_interval_of_a_difference_names_its_test(runs: dict[str, str], open_
     link = {"e": runs["films"], "b": runs["bpr"], "m": "recall", "k": "1"}
     page = markup(open_page("leaderboard", **link))
     assert re.search(
-        r'title="McNemar[^"]*s exact test: p = 0.021, uncorrected. Paired t-test: p = 0.0\d+"', page
+        r'title="McNemar[^"]*s exact test: p\W=\W0.021, uncorrected. Paired t-test: p\W=\W0.0\d+"', page
     )
 
 
