@@ -19,9 +19,8 @@ from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
 from recdash.formatting.numbers import counted, users
 from recdash.formatting.wording import listed
-from recdash.ingest import Limits, Member, Sheet, look, members, sheet_of, sheets
+from recdash.ingest import Limits, Member, Sheet, members, sheet_of, sheets
 from recdash.ingest.byte_source import n_bytes
-from recdash.ingest.looks import Look
 from recdash.ingest.parts import names_shown
 from recdash.ingest.split_tables import SplitTable, is_one_table, may_be_split, n_users_missing
 from recdash.ingest.spool import Spooled, SpooledParts
@@ -48,6 +47,7 @@ from recdash.service.catalog.intake_plan import (
     TestPlan,
 )
 from recdash.service.catalog.intake_reading import Planner, Services
+from recdash.service.catalog.readings import Readings
 from recdash.service.catalog.runs import Runs
 from recdash.service.catalog.scoring_process import ScoringRequest, is_worth_a_process, score_apart
 from recdash.service.context import ServiceContext
@@ -78,15 +78,15 @@ class PlanMaker:
     """
 
     def __init__(self, services: Services) -> None:
-        self._services = services
-        self._read: dict[tuple[object, ...], Any] = {}
+        self._services, self._limits = services, services.context.limits
+        self._readings = Readings(self._limits)
 
     def make(self, inputs: PlanInputs) -> IntakePlan:
         given = inputs.given or inputs.files
         tables = [table for file in given for table in self._tables_of(file)]
         files, notices = self._joined(tables, inputs.settings)
         inputs = replace(inputs, files=files, given=given, notices=notices)
-        plan = Planner(self._services, inputs, self._read).plan()
+        plan = Planner(self._services, inputs, self._readings).plan()
         return replace(plan, make=self.make)
 
     def _joined(
@@ -97,7 +97,7 @@ class PlanMaker:
         joined, left_out, notices = dict(enumerate(files)), set(), []
         for table in may_be_split(names, [file.folder for file in files]):
             parts = [files[place] for place in table.places]
-            looks = {place: self._look(files[place]) for place in table.places}
+            looks = {place: self._readings.look(files[place]) for place in table.places}
             if any(not isinstance(part.source, str | Path | bytes) for part in parts):
                 continue
             if (settings.replicates and not table.is_sure) or not is_one_table(table, looks):
@@ -112,40 +112,29 @@ class PlanMaker:
             notices.append(_parts_notice(table, [part.name for part in parts], n_users))
         return tuple(file for place, file in joined.items() if place not in left_out), tuple(notices)
 
-    def _look(self, file: IntakeFile) -> Look:
-        key = ("look", file.key, None)
-        if key not in self._read:
-            self._read[key] = look(file.source, name=file.name, limits=self._services.context.limits)
-        first_rows: Look = self._read[key]
-        return first_rows
-
     def _of_parts(self, name: str, parts: Sequence[IntakeFile]) -> IntakeFile:
         """Returns one file of the parts, which are kept on disk as one archive.
 
         Raises ``UploadError`` for a part that holds no single table.
         """
         own = "+".join(part.key for part in parts)
-        key = ("parts", own)
-        if key not in self._read:
-            sources = {part.name: part.source for part in parts}
-            self._read[key] = SpooledParts(sources, self._services.context.limits)
-        return IntakeFile(own, name, self._read[key].source, own)
+        sources = {part.name: part.source for part in parts}
+        spooled = self._readings.once(("parts", own), lambda: SpooledParts(sources, self._limits))
+        return IntakeFile(own, name, spooled.source, own)
 
     def _tables_of(self, file: IntakeFile) -> list[IntakeFile]:
         """Returns the file, or the tables of a zip archive or a workbook of several."""
         if isinstance(file.source, Member | Sheet):
             return [file]
-        key = ("tables", file.key)
-        if key not in self._read:
-            self._read[key] = _tables_in(self._spooled(file), self._services.context.limits)
-        tables: list[IntakeFile] = self._read[key]
-        return tables
+        return self._readings.once(
+            ("tables", file.key), lambda: _tables_in(self._spooled(file), self._limits)
+        )
 
     def _spooled(self, file: IntakeFile) -> IntakeFile:
-        key = ("spooled", file.key)
-        if key not in self._read:
-            self._read[key] = Spooled(file.source, file.name, self._services.context.limits)
-        return replace(file, source=self._read[key].source)
+        spooled = self._readings.once(
+            ("spooled", file.key), lambda: Spooled(file.source, file.name, self._limits)
+        )
+        return replace(file, source=spooled.source)
 
 
 class Intake:

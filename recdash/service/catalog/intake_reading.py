@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from recdash import ingest
 from recdash.domain.defaults import baseline_by_name, default_baseline
@@ -45,11 +45,11 @@ from recdash.service.catalog.intake_plan import (
     RelevancePlan,
     TestPlan,
 )
+from recdash.service.catalog.readings import Readings
 from recdash.service.catalog.runs import FirstIds, Runs
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
 
-Answer = TypeVar("Answer")
 MOST_IDS = 500_000
 """Largest number of an experiment's users, and items, with which the columns of files are compared."""
 OF_A_SETUP: tuple[TableKind, ...] = ("truth", "train", "catalogue", "users", "vectors", "similarity")
@@ -120,10 +120,10 @@ class Draft:
 
 
 class Planner:
-    """The maker of one plan. ``read`` caches what was read, also for plans that are derived from it."""
+    """The maker of one plan. ``readings`` are kept also for plans that are derived from it."""
 
-    def __init__(self, services: Services, inputs: PlanInputs, read: dict[tuple[object, ...], Any]) -> None:
-        self._services, self._inputs, self._read = services, inputs, read
+    def __init__(self, services: Services, inputs: PlanInputs, readings: Readings) -> None:
+        self._services, self._inputs, self._readings = services, inputs, readings
         self._settings = inputs.settings
         self._experiment: Experiment | None = None
         if inputs.experiment_id is not None:
@@ -159,24 +159,18 @@ class Planner:
             setup=setup,
         )
 
-    def _remember(self, key: tuple[object, ...], read: Callable[[], Answer]) -> Answer:
-        if key not in self._read:
-            self._read[key] = read()
-        answer: Answer = self._read[key]
-        return answer
-
     # ── what each file is, and how it is read ────────────────────────────────────────────────
 
     def _sorted(self) -> list[Draft]:
         files, choices = self._inputs.files, self._inputs.choices
         chosen = [choices.get(file.key, FileChoice()) for file in files]
-        looks = [self._look(file, choice) for file, choice in zip(files, chosen, strict=True)]
+        looks = [self._readings.look(file, choice.sheet) for file, choice in zip(files, chosen, strict=True)]
         places = [number for number, choice in enumerate(chosen) if not choice.left_out]
         kinds = {place: kind for place, number in enumerate(places) if (kind := chosen[number].kind)}
         target = self._experiment
         set_up = target.id if target is not None and target.truth is not None else None
         known = (*(id(looks[number]) for number in places), *sorted(kinds.items()), set_up)
-        used = self._remember(
+        used = self._readings.once(
             ("sorted", *known),
             lambda: sort_files([looks[number] for number in places], self._context_of(kinds, set_up)),
         )
@@ -198,14 +192,6 @@ class Planner:
         truth = self._services.runs.how_scored(set_up).reference.truth
         users, items = (frozenset(map(id_form, ids[:MOST_IDS])) for ids in (truth.users, truth.items))
         return Context(kinds, is_set_up=True, users=users, items=items)
-
-    def _look(self, file: IntakeFile, choice: FileChoice) -> Look:
-        limits = self._services.context.limits
-        source = ingest.sheet_of(file.source, choice.sheet or "")
-        return self._remember(
-            ("look", file.key, choice.sheet),
-            lambda: ingest.look(source, name=file.name, limits=limits),
-        )
 
     def _choose_columns(self, draft: Draft, used: Sequence[Draft]) -> None:
         """Previews a file with the columns chosen for it, else those chosen for a file with the same columns,
@@ -234,7 +220,7 @@ class Planner:
 
     def _preview(self, draft: Draft) -> None:
         zone = self._settings.zone
-        draft.preview = self._remember(
+        draft.preview = self._readings.once(
             ("preview", *draft.reading, zone),
             lambda: self._services.experiments.preview(
                 cast("TableKind", draft.kind), draft.source, draft.file.name, mapping=draft.mapping, zone=zone
@@ -266,7 +252,7 @@ class Planner:
         if not self._makes_setup(used) or "truth" not in tables:
             return None
         key = ("setup", self._settings.relevance, *(draft.reading for draft in tables.values()))
-        setup = self._remember(key, lambda: self._read_setup(cast("Any", tables)))
+        setup = self._readings.once(key, lambda: self._read_setup(cast("Any", tables)))
         if isinstance(setup, InputError):
             self._place(setup, cast("Any", tables))
             return None
@@ -355,7 +341,7 @@ class Planner:
 
     def _first_ids(self, draft: Draft, where: str | Setup) -> FirstIds:
         place = where if isinstance(where, str) else id(where)
-        return self._remember(
+        return self._readings.once(
             ("ids", *draft.reading, draft.run, place),
             lambda: self._services.runs.first_ids(where, draft.source, name=draft.run, mapping=draft.mapping),
         )
@@ -431,7 +417,7 @@ class Planner:
         if setup is None or setup.reference is None or column is None or self._settings.relevance:
             return None
         rows = setup.reference.truth
-        suggestion = self._remember(("relevance", id(rows)), lambda: relevance.suggest(rows.gain))
+        suggestion = self._readings.once(("relevance", id(rows)), lambda: relevance.suggest(rows.gain))
         if suggestion is None:
             return None
         chosen = self._settings.threshold
@@ -455,7 +441,7 @@ class Planner:
         )
 
     def _kept(self, truth: Any, threshold: float | None) -> tuple[int, int]:
-        return self._remember(("kept", id(truth), threshold), lambda: relevance.kept(truth, threshold))
+        return self._readings.once(("kept", id(truth), threshold), lambda: relevance.kept(truth, threshold))
 
     def _depth(self, used: Sequence[Draft]) -> DepthPlan:
         runs = [draft for draft in used if draft.kind == "run" and draft.reads_well]
@@ -474,7 +460,7 @@ class Planner:
         shown = longest_list(draft.look, draft.columns_read)
         if shown or "replicate" in draft.columns_read or draft.look.n_bytes > MOST_BYTES:
             return shown
-        return self._remember(("longest", *draft.reading), lambda: self._counted_list(draft))
+        return self._readings.once(("longest", *draft.reading), lambda: self._counted_list(draft))
 
     def _counted_list(self, draft: Draft) -> int | None:
         limits = self._services.context.limits
@@ -532,7 +518,7 @@ class Planner:
         reading = (draft.reading for draft in tables.values())
         settings = self._settings
         key = ("test", str(settings.rules_in_zone), str(settings.purposes), control, *reading)
-        return self._remember(key, lambda: self._trial(tables, control))
+        return self._readings.once(key, lambda: self._trial(tables, control))
 
     def _served_baseline(self, used: Sequence[Draft], trial: OnlineResults) -> str | None:
         """Returns the variant that is linked to the baseline or named like it; None to keep the control whose
