@@ -384,7 +384,7 @@ def relation(case: CandidateCase) -> str:
 def online_words(lift: OnlineLift) -> str:
     """Returns a lift in words, such as ``session watch time rose by 5.1 % in the A/B test``."""
     verb = "rose" if lift.change > 0 else "fell"
-    beside = f" ({adjusted(lift.plain)})" if lift.plain is not None else ""
+    beside = adjusted(lift.plain, " ({})")
     return f"{lift_name(lift)} {verb} by {two(100 * abs(lift.change))} % in the A/B test{beside}"
 
 
@@ -408,7 +408,7 @@ def against_online(lift: OnlineLift, which: str = "") -> RichText:
     verb = "raised" if lift.change > 0 else "cut"
     amount = f"{lift_name(lift)} by {two(100 * abs(lift.change))} %"
     limit = f", which exceeds its {100 * lift.margin:.3g} % margin" if lift.margin else ""
-    beside = f" ({adjusted(lift.plain)})" if lift.plain is not None else ""
+    beside = adjusted(lift.plain, " ({})")
     return (
         Piece(f"{verb} "),
         Piece(amount, "offline-online", metric_of(lift)),

@@ -133,7 +133,7 @@ def _of_lift(lift: OnlineLift, lift_level: str, *, former: bool) -> KeyNumber:
         ends = numbers.interval(low, high, numbers.places([low, high]), " %")
     corrected = ", Holm-corrected" if lift.is_corrected else ""
     is_known = isfinite(low) and isfinite(high)
-    beside = f"; {adjusted(lift.plain)}" if lift.plain is not None else ""
+    beside = adjusted(lift.plain, "; {}")
     note = f"{lift_level} {ends}{corrected}" if is_known else "no valid interval before the planned end"
     return KeyNumber(f"{lift.title}, A/B test", amount, word, f"{note}{beside}")
 

@@ -378,7 +378,7 @@ def _lift_text(lift: OnlineLift) -> str:
     percents = [100 * share for share in (lift.change, *lift.interval)]
     digits = numbers.places(percents)
     interval_text = numbers.interval(percents[1], percents[2], digits, " %")
-    beside = f"; {adjusted(lift.plain)}" if lift.plain is not None else ""
+    beside = adjusted(lift.plain, "; {}")
     return f"{lift_name(lift)} {numbers.signed(percents[0], digits)} % (95 % CI {interval_text}{beside})"
 
 

@@ -50,7 +50,7 @@ def _number(row: OnlineRow, n_corrected: int, plain: float | None) -> KeyNumber:
     has_interval = low is not None and high is not None
     note = f"{LIFT_LEVEL} {ends}" if has_interval else row.note or "no interval"
     corrected = ", Holm" if is_corrected and has_interval else ""
-    beside = f"; {adjusted(plain)}" if plain is not None else ""
+    beside = adjusted(plain, "; {}")
     title = row.title
     if row.role == "guardrail":
         limit = f", margin {100 * row.margin:g} %" if row.margin else ""

@@ -25,9 +25,13 @@ def shown(word: str) -> str:
     return "inconclusive" if word == "not settled" else word
 
 
-def adjusted(plain: float | None) -> str:
-    """Returns that CUPED adjusted a lift, with the unadjusted lift ``plain``, a share; empty for None."""
-    return "" if plain is None else f"CUPED-adjusted, {numbers.change(100 * plain, ' %')} unadjusted"
+def adjusted(plain: float | None, within: str = "{}") -> str:
+    """Returns that CUPED adjusted a lift, with the unadjusted lift ``plain``, a share, ``within`` a text such
+    as ``" ({})"``; empty for None.
+    """
+    if plain is None:
+        return ""
+    return within.format(f"CUPED-adjusted, {numbers.change(100 * plain, ' %')} unadjusted")
 
 
 def tone(word: str) -> str:

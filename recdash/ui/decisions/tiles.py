@@ -113,7 +113,7 @@ def _of_lift(row: Lift) -> Tile:
     percents = [percent(amount) for amount in (row.lift, row.low, row.high)]
     change, ends = numbers.estimate(percents[0], percents[1], percents[2], " %")
     interval = "no interval" if ends == numbers.NONE else f"95 % CI {ends}"
-    beside = f"; {adjusted(row.plain)}" if row.plain is not None else ""
+    beside = adjusted(row.plain, "; {}")
     note = f"{interval}, n = {numbers.count(row.n)}{beside}" if row.lift is not None else row.note
     strip = _strip(percents, hollow=row.word not in ("better", "worse"))
     title, value = f"Online: {small(row.title)}", online_value(row, row.value)
