@@ -268,7 +268,7 @@ def test_charts_of_a_metric_of_which_less_is_better_say_so_but_not_in_older_repo
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = import_module("recdash.report.sections.online")
-    monkeypatch.setattr(module, "lower_is_better", lambda _row: True)
+    monkeypatch.setattr(module, "lower_metric_is_better", lambda *_: True)
 
     def directions(wording: int) -> list[tuple[str, bool, bool]]:
         document = Reports(space).content(question, ["online"], wording=wording)

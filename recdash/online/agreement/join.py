@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import none_if_nan
+from recdash.formatting.records import records
 from recdash.formatting.wording import capital, listed, small
 from recdash.online.agreement.agreement import UNDECIDED, WON_ONLINE, quadrant
 
@@ -136,6 +137,11 @@ def _gain(
 def lower_is_better(row: Mapping[str, Any]) -> bool:
     """Returns whether less of the online metric is better; ``row`` is one of the A/B test's results."""
     return row.get("direction") == "down"
+
+
+def lower_metric_is_better(results: pd.DataFrame, online_metric: str) -> bool:
+    """Returns whether less of this online metric is better, by the results of the A/B test."""
+    return any(lower_is_better(row) for row in records(results) if row["metric"] == online_metric)
 
 
 def _also_lost(results: pd.DataFrame, variant: str, online_metric: str) -> str:

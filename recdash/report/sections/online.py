@@ -40,7 +40,7 @@ from recdash.online.agreement.join import (
     SideResults,
     is_mixed,
     judged_by,
-    lower_is_better,
+    lower_metric_is_better,
     offline_intervals,
     outcome,
     split_counts,
@@ -91,7 +91,7 @@ class OfflineOnlineResults(NamedTuple):
     @property
     def lower_is_better(self) -> bool:
         """Returns whether less of the online metric is better."""
-        return any(lower_is_better(row) for row in records(self.results) if row["metric"] == self.metric)
+        return lower_metric_is_better(self.results, self.metric)
 
 
 def offline_online_results(context: ReportContext) -> OfflineOnlineResults | None:

@@ -17,7 +17,7 @@ from recdash.formatting.numbers import is_number
 from recdash.formatting.records import records
 from recdash.metrics.naming import lower_is_better as less_of_metric_is_better
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.join import lower_is_better, split_is_broken
+from recdash.online.agreement.join import lower_metric_is_better, split_is_broken
 from recdash.ui.app import links, state, theme
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
@@ -68,9 +68,7 @@ class OfflineOnline:
     @property
     def lower_is_better(self) -> bool:
         """Returns whether less of the online metric is better."""
-        return any(
-            lower_is_better(row) for row in records(self.results) if row["metric"] == self.online_metric
-        )
+        return lower_metric_is_better(self.results, self.online_metric)
 
     @property
     def online_title(self) -> str:
