@@ -49,20 +49,19 @@ class CandidateCase:
     ``pair`` is its difference from the baseline by the primary metric. ``missing`` is what the users without
     recommendations from it have of that difference; None if there are none, or if it was not asked for.
     ``tells_control`` is whether words use A/B tests against another run than the baseline, and name that run;
-    in older reports only its losses there are told. ``tells_lists`` is whether words say that a segment of
-    users gets no recommendations; not in older reports.
-    ``equality`` is how it equals the baseline for every user; empty if it does not: see ``equality_of``.
-    ``may_break`` says of a guardrail that an A/B test leaves open that the candidate may break it, rather
-    than which loss is not ruled out, as reports of wording 11 and older do.
+    in older reports only its losses there are told. ``equality`` is how it equals the baseline for every
+    user; empty if it does not: see ``equality_of``.
+    ``former`` gives the words of reports of wording 11 and older: they do not say that a segment of users
+    gets no recommendations, and say of a guardrail that an A/B test leaves open that the candidate may break
+    it, rather than which loss is not ruled out.
     """
 
     pair: Pair
     evidence: VerdictEvidence
     missing: MissingLists | None = None
     tells_control: bool = True
-    tells_lists: bool = True
     equality: str = ""
-    may_break: bool = False
+    former: bool = False
 
     @property
     def lifts_elsewhere(self) -> tuple[OnlineLift, ...]:
@@ -263,7 +262,7 @@ class CandidateCase:
 
     def _of_lists(self, part: SliceDifference) -> str:
         """Returns that a slice gets no recommendations, which is then why the candidate is worse in it."""
-        if not (part.has_no_list and self.tells_lists):
+        if self.former or not part.has_no_list:
             return ""
         return f" (no recommendations for any of these {numbers.count(part.pair.paired.n)})"
 
@@ -315,7 +314,7 @@ class CandidateCase:
 
     def _open(self, lift: OnlineLift) -> _Risk:
         code, name = f"may break {_code(lift)}", lift_name(lift)
-        if self.may_break:
+        if self.former:
             return _risk(code, "may break the guardrail ", name, "ab-results", " in the A/B test")
         loss = f"{loss_of(lift.margin, rises=lift.lower_is_better)} in "
         return replace(_risk(code, loss, name, "ab-results", " is not ruled out"), is_clause=True)

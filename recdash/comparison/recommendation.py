@@ -151,9 +151,7 @@ def recommend(
     named: bool = True,
     tells_control: bool = True,
     repeats: bool = False,
-    tells_lists: bool = True,
-    may_break: bool = False,
-    tells_losses: bool = True,
+    former: bool = False,
 ) -> Recommendation:
     """Returns the recommendation that follows from all evidence on every candidate of the comparison.
 
@@ -165,20 +163,13 @@ def recommend(
     another does not differ nor says how much was examined, as in older reports. Nor do those use A/B tests
     against another run than the baseline (``tells_control=False``), except for losses. ``repeats=True``
     says twice that no candidate beats the baseline, and of one that equals it that more users would be
-    needed, as in reports of wording 10 and older. ``tells_lists=False`` does not say that a segment gets no
-    recommendations, as in those of wording 11 and older. ``may_break=True`` says that a
-    candidate may break a guardrail, rather than which loss is not ruled out, and ``tells_losses=False`` does
-    not say in which other metrics the best candidate loses where the baseline is kept, as those do.
+    needed, as in reports of wording 10 and older. ``former=True`` gives the sentences of wording 11 and
+    older: see ``CandidateCase``. Where the baseline is kept, they do not say in which other metrics the best
+    candidate loses.
     """
     comparable, left_out = without_blocked(source, comparison)
     cases = tuple(
-        CandidateCase(
-            evidence.leader,
-            evidence,
-            tells_control=tells_control,
-            tells_lists=tells_lists,
-            may_break=may_break,
-        )
+        CandidateCase(evidence.leader, evidence, tells_control=tells_control, former=former)
         for evidence in evidence_of_each(source, comparable, same_users=same_users, of_controls=tells_control)
         if evidence.leader is not None
     )
@@ -192,7 +183,7 @@ def recommend(
     evidence = _in_question(chosen, comparison).evidence
     if not is_examined(evidence):
         evidence = with_harm(source, evidence, same_users=same_users)
-    if tells_losses and chosen.action == "keep":
+    if not former and chosen.action == "keep":
         chosen = _keep(cases, repeats=repeats, harmed=evidence)
     if tells_control and chosen.action == "keep":
         base = comparison.query.baseline

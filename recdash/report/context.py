@@ -191,9 +191,7 @@ class ReportContext:
             named=self.tells_equal_users,
             tells_control=self.wording > RISKS_WORDING,
             repeats=self.wording <= RISKS_WORDING,
-            tells_lists=self.wording > TIES_WORDING,
-            may_break=self.wording <= TIES_WORDING,
-            tells_losses=self.wording > TIES_WORDING,
+            former=self.wording <= TIES_WORDING,
         )
 
     @property

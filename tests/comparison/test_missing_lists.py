@@ -77,7 +77,7 @@ def test_a_segment_without_any_list_is_told_as_that() -> None:
     comparison = compare(source, QUERY)
     told = {plain(risk) for risk in recommend(source, comparison).cases[0].risks}
     assert "is worse for users new to the service (no recommendations for any of these 50)" in told
-    former = {plain(risk) for risk in recommend(source, comparison, tells_lists=False).cases[0].risks}
+    former = {plain(risk) for risk in recommend(source, comparison, former=True).cases[0].risks}
     assert "is worse for users new to the service" in former
     assert not any("recommendations" in risk for risk in told if "FR" in risk)
 

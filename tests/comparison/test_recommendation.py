@@ -475,7 +475,7 @@ def test_of_a_candidate_that_is_kept_out_a_loss_in_another_metric_is_told() -> N
     """ALS does not differ in the primary metric, and is 10 % below in recall."""
     source = only(BELOW, others={("Popular", "recall"): BASE, ("ALS", "recall"): LOSS})
     (why,) = told(recommendation(source))
-    (former,) = told(recommendation(source, tells_losses=False))
+    (former,) = told(recommendation(source, former=True))
     assert former.startswith("ALS does not beat Popular: its nDCG@10 is 5.0 % below Popular")
     assert why == f"{former} Its Recall@10 is significantly worse: 10 % below Popular."
 
