@@ -363,7 +363,7 @@ def _ship(chosen: CandidateCase, cases: tuple[CandidateCase, ...], *, named: boo
             unsure = ", which is not significant" if finding == "not settled" else ""
             text = f"It won online: {lift}; offline, {offline}{unsure}."
         why = (Piece(text, "offline-online", metric_of(_telling(won, cases))),)
-    risks = _but(chosen) or (() if chosen.evidence.lifts else (_untested(chosen),))
+    risks = chosen.objections or (() if chosen.evidence.lifts else (_untested(chosen),))
     others = [*_passed_over(chosen, cases), *_lost_to(chosen, cases), *_as_good(chosen, cases, named=named)]
     return Recommendation(
         "ship", chosen.pair.candidate, f"Ship {chosen.name}", (why, *others)[:MOST_REASONS], risks, cases,
@@ -417,7 +417,9 @@ def _test(to_test: Sequence[CandidateCase], cases: tuple[CandidateCase, ...]) ->
     text = f"{of_which} is {relation(first)}{end}."
     others_why = (*_passed_over(first, cases), *_lost_to(first, cases))
     why = (_linked(text, "leaderboard"), *others_why)[:MOST_REASONS]
-    return Recommendation("test", first.pair.candidate, headline, why, _but(first), cases, first.evidence)
+    return Recommendation(
+        "test", first.pair.candidate, headline, why, first.objections, cases, first.evidence
+    )
 
 
 def _collect(chosen: CandidateCase, cases: tuple[CandidateCase, ...]) -> Recommendation:
@@ -716,10 +718,6 @@ def against(case: CandidateCase) -> RichText:
         untested = f"{untested} against {base}"
     text, page = words.get(case.case, (untested, "ab-results"))
     return (Piece(text, page),)
-
-
-def _but(case: CandidateCase) -> tuple[RichText, ...]:
-    return case.objections
 
 
 def _unbeaten(cases: Sequence[CandidateCase]) -> CandidateCase:
