@@ -24,8 +24,6 @@ from recdash.stats import bootstrap, corrected, differences, grouped, permutatio
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_PRINTED = 12
-"""The most lines of differences that ``print`` shows."""
 FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
 
 
@@ -37,8 +35,8 @@ class Compared:
     verdict: Recommendation
 
     def __repr__(self) -> str:
-        """Returns the recommendation, and a line for each difference from the baseline, as text, at most
-        ``MOST_PRINTED``.
+        """Returns the recommendation, and a line for each difference from the baseline, as text: see
+        ``first_lines``.
         """
         names, metric = self.comparison.names, self.comparison.query.where
         lines = [
@@ -46,7 +44,7 @@ class Compared:
             f"{names[pair.baseline]}, {shown(pair.judged.word)}, n = {numbers.count(pair.paired.n)}"
             for pair in self.comparison.against
         ]
-        lines = first_lines(lines, MOST_PRINTED)
+        lines = first_lines(lines)
         return "\n".join([self.verdict.headline, *lines, "All numbers: .table(), .as_dict()"])
 
     @property

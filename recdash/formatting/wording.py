@@ -10,6 +10,8 @@ from recdash.formatting import numbers
 
 CORRECTIONS = {"holm": "Holm", "holm in order": "Holm", "bh": "Benjamini–Hochberg"}
 """{method of correction for multiple tests: its name}; ``off`` is not included."""
+MOST_PRINTED = 12
+"""The most lines that ``print`` shows of a result."""
 _NUMBER_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 
 
@@ -116,10 +118,10 @@ def listed(names: Sequence[str], most: int | None = None, *, joint: str = "and")
     return f" {joint} ".join([*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]])
 
 
-def first_lines(lines: Sequence[str], most: int) -> list[str]:
-    """Returns the first ``most`` lines, and one that says how many more there are."""
-    left = len(lines) - most
-    return list(lines) if left <= 0 else [*lines[:most], f"… and {many(left, 'more line')}"]
+def first_lines(lines: Sequence[str]) -> list[str]:
+    """Returns the first ``MOST_PRINTED`` lines, and one that says how many more there are."""
+    left = len(lines) - MOST_PRINTED
+    return list(lines) if left <= 0 else [*lines[:MOST_PRINTED], f"… and {many(left, 'more line')}"]
 
 
 def cut(text: str, longest: int) -> str:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from recdash.online.analysis.judgement import Word
 
 
-MOST_PRINTED = 12
-"""The most lines of results that ``print`` shows."""
 PRINTED_ROLES = ("goal", "guardrail", "other")
 MAIN_COLUMNS = (
     "metric", "variant", "role", "n_users", "value", "lift", "lift_low", "lift_high", "p",
@@ -123,8 +121,8 @@ class OnlineResults:
         return [*self.notices, *(removed.notice(self.variants) for removed in self.removed)]
 
     def __repr__(self) -> str:
-        """Returns a line for each metric and variant as text, at most ``MOST_PRINTED``: goals and guardrails
-        first.
+        """Returns a line for each metric and variant as text, goals and guardrails first: see
+        ``first_lines``.
         """
         lines = []
         for row in sorted(self.rows, key=lambda row: PRINTED_ROLES.index(row.role)):
@@ -135,7 +133,7 @@ class OnlineResults:
             lines.append(
                 f"{row.title}, {row.variant}: {lift} (95 % CI {interval}), {shown(row.word) or 'not judged'}"
             )
-        lines = first_lines(lines, MOST_PRINTED)
+        lines = first_lines(lines)
         return "\n".join([f"Lifts over {self.control}:", *lines, "All numbers: .table(all_columns=True)"])
 
     def records(self) -> list[dict[str, Any]]:
