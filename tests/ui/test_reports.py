@@ -11,6 +11,7 @@ from report_tables import films, lists
 from streamlit.testing.v1 import AppTest
 
 from recdash.domain.access import Person
+from recdash.domain.journal import Report
 from recdash.formatting.wording import day
 from recdash.report.formats.pdf import find_browser
 from recdash.report.reports import Reports
@@ -58,22 +59,24 @@ def test_an_editor_makes_a_report_of_the_present_view(
     assert "Which one? " in said(app)
 
 
+def made_with(workspace: Workspace, question: Question, open_page: Open, choice: str, value: str) -> Report:
+    """Returns the report that the form makes after this choice."""
+    app = open_page("reports", e=question.experiment)
+    next(element for element in app.radio if element.label == choice).set_value(value)
+    press(app, "Make report")
+    return Reports(workspace).all(question.experiment)[0]
+
+
 def test_a_live_report_is_made_where_that_is_chosen(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
-    app = open_page("reports", e=question.experiment)
-    next(element for element in app.radio if element.label == "Numbers").set_value("live")
-    press(app, "Make report")
-    assert Reports(workspace).all(question.experiment)[0].document is None
+    assert made_with(workspace, question, open_page, "Numbers", "live").document is None
 
 
 def test_a_report_of_the_decision_only_has_what_would_change_it(
     workspace: Workspace, question: Question, open_page: Open
 ) -> None:
-    app = open_page("reports", e=question.experiment)
-    next(element for element in app.radio if element.label == "Length").set_value("decision")
-    press(app, "Make report")
-    assert Reports(workspace).all(question.experiment)[0].blocks == ("changes",)
+    assert made_with(workspace, question, open_page, "Length", "decision").blocks == ("changes",)
 
 
 def test_each_report_opens_and_can_be_taken_away_in_every_form(
