@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recdash.ingest.file_names import plain_name
-from recdash.ingest.id_columns import id_columns
+from recdash.ingest.id_columns import IdColumns, id_columns
 from recdash.ingest.looks import Look
 
 SPARK = re.compile(r"part-(?:[rm]-)?(?P<number>\d{4,})(?P<job>-.*?)?(?P<piece>-c\d+)?(?P<after>\.[^/]*)?")
@@ -94,8 +94,7 @@ def is_one_table(table: SplitTable, looks: Mapping[int, Look]) -> bool:
         return False
     if not table.is_sure and not all(look.is_whole for look in parts):
         return False
-    ids = id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})
-    columns = {(own.user, own.item) for own in ids}
+    columns = {(own.user, own.item) for own in _id_columns(parts)}
     user, item = columns.pop()
     column = user or item
     if columns or not column:
@@ -111,11 +110,16 @@ def n_users_missing(table: SplitTable, looks: Mapping[int, Look]) -> int | None:
     known.
     """
     parts = [looks[place] for place in table.places]
-    user = id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})[0].user
+    user = _id_columns(parts)[0].user
     if user is None or not all(look.is_whole for look in parts):
         return None
     users = frozenset().union(*(look.by_name[user].distinct for look in parts))
     return round(len(users) / len(parts) * table.n_missing)
+
+
+def _id_columns(parts: Sequence[Look]) -> list[IdColumns]:
+    """Returns the columns of users and items of each part, by the ids of the parts alone."""
+    return id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})
 
 
 def _are_apart(values: Sequence[frozenset[Any]]) -> bool:
