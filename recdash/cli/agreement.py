@@ -51,9 +51,9 @@ def agree(experiment: str, test: str | None, metric: str, online: str | None, fo
 
 
 def _agreement_text(agreement: Agreement) -> str:
+    """Returns the sentences, and a table of the values and lifts as measured."""
     if agreement.reason:
         return "\n".join(agreement.sentences)
-    """Returns the sentences, and a table of the values and lifts as measured."""
     offline_sign, online_sign = agreement.signs
     offline_title, online_title = agreement.metric, f"lift in {agreement.online_metric}, %"
     rows = [["run", _directed(offline_title, offline_sign), _directed(online_title, online_sign)]]

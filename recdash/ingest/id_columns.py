@@ -49,6 +49,8 @@ MOSTLY_ONE_EACH = 0.5
 MANY_VALUES = 0.1
 """Share of distinct values among the rows above which a column may hold users, whatever their variants."""
 MOST_VARIANTS = 10
+FEWEST_REPEATED = 30
+"""Smallest number of repeated values that tell ids from values that share a variant by chance."""
 FEWEST_STEPS = 10
 """Smallest number of rows, besides the first of each list, from which positions are concluded."""
 CLEAR = 0.9
@@ -299,7 +301,7 @@ def _has_one_variant_each(column: ColumnLook, variant: ColumnLook) -> bool:
     rows = np.zeros((len(column.values), MOST_VARIANTS + 1))
     np.add.at(rows, (values, groups), 1)
     rows = rows[rows.sum(axis=1) > 1]
-    if not len(rows):
+    if len(rows) < FEWEST_REPEATED:
         return False
     n_rows = rows.sum(axis=1)
     same = (rows * (rows - 1)).sum(axis=1) / (n_rows * (n_rows - 1))

@@ -27,6 +27,10 @@ COUNTED = re.compile(
     re.IGNORECASE,
 )
 """recs_1, recs.part2, without suffixes: files of such names may also be candidates."""
+MOST_IN_COMMON = 0.01
+"""Largest share of rows that parts of a table have in common, such as duplicates; two candidates for the same
+users have more.
+"""
 OTHERWISE_COUNTED = re.compile(r"(?:^|[\W_])(?:seed|fold|split|repeat|run|version|v|k)$", re.IGNORECASE)
 """Ends of names whose number tells a fold, a seed or a variant from another."""
 
@@ -81,12 +85,13 @@ def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTabl
 
 
 def is_one_table(table: SplitTable, looks: Mapping[int, Look]) -> bool:
-    """Returns whether the files have the same columns and list different users; of files without users,
-    different items. Names that are only those of parts may share users, but no row of a user and an item.
-    ``looks`` are keyed by position.
+    """Returns whether the files have the same columns and are no two candidates. ``looks`` are keyed by
+    position.
 
-    Users of a file of which only the first rows were looked at are not known, so files of other names are
-    then no parts.
+    Files of names that only parts have are one table, unless they have many rows of a user and an item in
+    common, or, where a user has one row, many users. Files of other names must list different users; without
+    users, different items. Users of a file of which only the first rows were looked at are not known, so
+    files of other names are then no parts.
     """
     parts = [looks[place] for place in table.places]
     shapes = {(look.columns, look.format, look.has_header, look.lists) for look in parts}
@@ -95,14 +100,30 @@ def is_one_table(table: SplitTable, looks: Mapping[int, Look]) -> bool:
     if not table.is_sure and not all(look.is_whole for look in parts):
         return False
     columns = {(own.user, own.item) for own in _id_columns(parts)}
-    user, item = columns.pop()
+    user, item = columns.pop() if len(columns) == 1 else (None, None)
+    if table.is_sure:
+        return not user or _share_in_common(_rows_of(parts, user, item)) <= MOST_IN_COMMON
     column = user or item
-    if columns or not column:
-        return False
-    if table.is_sure and user and item and item not in parts[0].lists:
+    return column is not None and not _share_in_common([look.by_name[column].distinct for look in parts])
+
+
+def _rows_of(parts: Sequence[Look], user: str, item: str | None) -> list[frozenset[Any]]:
+    """Returns what no two parts of a table share, for each part: its rows of a user and an item, or its users
+    if each has one row; empty sets if neither is known.
+    """
+    if item and item not in parts[0].lists:
         pairs = [zip(look.by_name[user].ids, look.by_name[item].ids, strict=True) for look in parts]
-        return _are_apart([frozenset(rows) for rows in pairs])
-    return _are_apart([look.by_name[column].distinct for look in parts])
+        return [frozenset(rows) for rows in pairs]
+    users = [look.by_name[user] for look in parts]
+    return [column.distinct if column.is_unique else frozenset() for column in users]
+
+
+def _share_in_common(values: Sequence[frozenset[Any]]) -> float:
+    """Returns the share of the values of the smallest set that are in several sets, 0 to 1; more if there are
+    many sets.
+    """
+    n_common = sum(map(len, values)) - len(frozenset().union(*values))
+    return n_common / max(min(map(len, values)), 1)
 
 
 def n_users_missing(table: SplitTable, looks: Mapping[int, Look]) -> int | None:
@@ -120,11 +141,6 @@ def n_users_missing(table: SplitTable, looks: Mapping[int, Look]) -> int | None:
 def _id_columns(parts: Sequence[Look]) -> list[IdColumns]:
     """Returns the columns of users and items of each part, by the ids of the parts alone."""
     return id_columns(parts, {"user_id": frozenset(), "item_id": frozenset()})
-
-
-def _are_apart(values: Sequence[frozenset[Any]]) -> bool:
-    """Returns whether no value is in two of the sets."""
-    return len(frozenset().union(*values)) == sum(map(len, values))
 
 
 def _numbered(name: str, folder: str) -> _Numbered | None:

@@ -179,6 +179,28 @@ def test_rows_of_a_user_may_be_in_two_parts(workspace: Workspace) -> None:
     assert set(planned(workspace, files).run_names) == {"part", "popular", "ease"}
 
 
+def test_a_row_that_is_in_two_parts_makes_no_candidates_of_them(workspace: Workspace) -> None:
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), SPLITS["als"])
+    (first, of_first), (second, of_second) = parts.items()
+    parts[second] = of_second + of_first.splitlines(keepends=True)[1]
+    assert set(planned(workspace, {first: of_first, second: parts[second], **files}).run_names) == {
+        "als",
+        "popular",
+        "ease",
+    }
+
+
+@pytest.mark.parametrize("header", ["user_id,event,timestamp", "variant,metric,n,mean,variance"])
+def test_parts_of_tables_without_lists_are_told_by_their_names(header: str) -> None:
+    rows = "\n".join(
+        [header, *[",".join(f"{value}{row % 3}" for value in header.split(",")) for row in range(9)]]
+    )
+    seen = {place: look(f"{rows}\n".encode(), name=name) for place, name in enumerate(SPLITS["als"])}
+    (table,) = may_be_split(SPLITS["als"], ["", ""])
+    assert is_one_table(table, seen)
+
+
 def test_two_tables_in_one_folder_have_their_own_names() -> None:
     names = [f"part-0000{part}-{job}.csv" for job in (UUID, OTHER) for part in (0, 1)]
     tables = may_be_split(names, ["recs"] * 4)

@@ -105,6 +105,8 @@ def test_each_run_has_its_measures_and_their_names_lead_to_the_guide(shown: Open
 def test_a_change_from_nearly_nothing_is_a_factor_beside_a_value_in_percent() -> None:
     """36.8 points more would read as +0.368 % below 37.1 %."""
     from_little = GuardrailResult("coverage", value=0.371, base_value=0.003, guard=0.2)
+    from_zero = GuardrailResult("coverage", value=0.5, base_value=1e-12, guard=0.2)
+    assert "+0.500<" in str(catalogue._beside_rail(Html("50.0"), from_zero))
     assert "×124<" in str(catalogue._beside_rail(Html("37.1"), from_little))  # 0.371 / 0.003 = 123.7
 
 

@@ -32,6 +32,7 @@ from recdash.formatting.tables import (
     with_intervals,
 )
 from recdash.formatting.wording import count_range, listed, long_day, shown, small
+from recdash.metrics import define
 from recdash.metrics.naming import lower_is_better as lower_offline_is_better
 from recdash.online.agreement.agreement import AGREE, DISAGREE, UNDECIDED
 from recdash.online.agreement.join import (
@@ -134,7 +135,8 @@ def online(context: ReportContext) -> Section | None:
     )
     parts += [Paragraph(text, "muted") for text in agreed.sentences]
     odd = [row["variant"] for row in records(rows) if row["quadrant"] in DISAGREE]
-    parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
+    if define(context.query.metric).has_user_values:  # those of rating errors are not explained
+        parts += [_explained(context, test, variant) for variant in odd[:MOST_EXPLAINED]]
     parts += [all_lifts(context, test, results), *adjusted(context, results)]
     parts += validity(test, results, metric)
     return Section("online", _title(context, rows), note, tuple(parts))

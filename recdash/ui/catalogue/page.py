@@ -16,7 +16,7 @@ from recdash.charts.attribute_shares import LONGEST_VALUE, panels, percent_decim
 from recdash.comparison.cells import metric_values
 from recdash.comparison.guardrails import GuardrailResult
 from recdash.comparison.headlines import some, values
-from recdash.comparison.relative import share
+from recdash.comparison.relative import FROM_ZERO, rail_change, share
 from recdash.errors import RecdashError
 from recdash.evaluation.slices import BANDED, NONE
 from recdash.formatting import numbers
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS, FEW_RUNS = 16, 6
+MOST_FACTOR = 10_000
+"""Changes by more are from 0, but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -221,8 +223,11 @@ def _beside_rail(value: Number, rail: GuardrailResult | None) -> Cell:
         return value
     limit = f" ▼ exceeds {100 * rail.guard:.3g} %" if rail.is_broken else ""
     template = '{value}<br><small class="rd-{tone}">{change}{limit}</small>'
+    change = rail_change(rail)
+    if FROM_ZERO <= rail.change < MOST_FACTOR:  # a difference would read as one of the values in percent
+        change = share(rail.change)
     tone = "worse" if rail.is_broken else "muted"
-    return html(template, value=cell_html(value), tone=tone, change=share(rail.change), limit=limit)
+    return html(template, value=cell_html(value), tone=tone, change=change, limit=limit)
 
 
 def _wanted(view: View, metric: str) -> str:

@@ -207,11 +207,11 @@ def _who_loses(view: View, evidence: VerdictEvidence) -> Html:
 
 
 def _spread(parts: Sequence[SliceDifference]) -> str:
-    """Returns in how many segments there are users who lose, as a sentence, where no segment is worse."""
-    losing = [part for part in parts if part.pair.paired.losses]
-    where = "all" if len(losing) == len(parts) else f"{len(losing)} of {len(parts)}"
-    spread = f"they are spread over {where}" if len(losing) > 1 else f"they are all {slice_words(losing[0])}"
-    return f"No segment is significantly worse: {spread}." if losing else "No segment is significantly worse."
+    """Returns in how many of the compared segments there are users who lose, where no segment is worse."""
+    n_losing = sum(part.pair.paired.losses > 0 for part in parts)
+    where = f"all {len(parts)}" if n_losing == len(parts) else f"{n_losing} of {len(parts)}"
+    spread = f": users lose in {where}" if len(parts) > 1 else ""
+    return f"No segment is significantly worse{spread}."
 
 
 def _explained_figure(view: View, measured: MeasuredNumber, evidence: VerdictEvidence) -> Html:

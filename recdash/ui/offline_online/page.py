@@ -24,6 +24,7 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed, many
 from recdash.formatting.wording import finding as by_interval
+from recdash.metrics import define
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.agreement.join import (
@@ -159,7 +160,7 @@ def reading(view: View, sides: OfflineOnline) -> None:
     if without := untested(view, sides.test):
         st.html(html('<p class="rd-quiet">{text}</p>', text=without))
     odd = [row for row in records(sides.rows) if row["quadrant"] in DISAGREE]
-    ways = [_why(view, sides, row) for row in odd]
+    ways = [_why(view, sides, row) for row in odd] if define(view.metric).has_user_values else []
     if ways:
         widgets.note(ways)
 
