@@ -425,10 +425,12 @@ def _most_unlike_slice(
         return None
     part = min(unlike, key=lambda part: _MOST_UNLIKE.index(part.pair.judged.word))
     word, n_users = part.pair.judged.word, numbers.count(part.pair.paired.n)
+    question, params = f"Only {slice_words(part)}", (("s", f"{part.by}={part.value}"),)
     is_open = word == "not settled" and not part.pair.is_identical
     if by_rule:
-        is_open = is_open and _may_be_decided(part.pair, lower_is_better=leader.judged.lower_is_better)
-    question, params = f"Only {slice_words(part)}", (("s", f"{part.by}={part.value}"),)
+        if is_open and _is_decided_online(today):
+            return WhatIf("segment", question, f"Same result (inconclusive, n = {n_users})", False, params)
+        is_open = is_open and _may_be_decided(part.pair)
     if named and not is_open:
         answer, matters = _within_slice(today, part.pair, opened=opened)
         return WhatIf("segment", question, answer, matters, params)
@@ -440,12 +442,16 @@ def _most_unlike_slice(
     return WhatIf("segment", question, answer, matters, params, is_open)
 
 
-def _may_be_decided(pair: Pair, *, lower_is_better: bool) -> bool:
+def _may_be_decided(pair: Pair) -> bool:
     """Returns whether the candidate is ahead, and at most ``MANY`` times the users would decide it: then more
     data are to be collected.
     """
-    gain = -pair.paired.mean if lower_is_better else pair.paired.mean
-    return gain > 0 and (pair.judged.more_users or 0) <= MANY * pair.paired.n
+    return pair.paired.mean > 0 and (pair.judged.more_users or 0) <= MANY * pair.paired.n
+
+
+def _is_decided_online(today: Recommendation) -> bool:
+    """Returns whether the candidate won or lost an A/B test, which no inconclusive difference undoes."""
+    return bool(today.evidence.won_online or today.evidence.lost_online)
 
 
 def _within_slice(today: Recommendation, pair: Pair, *, opened: bool) -> tuple[str, bool]:
@@ -459,7 +465,9 @@ def _within_slice(today: Recommendation, pair: Pair, *, opened: bool) -> tuple[s
     base, n_users = today.evidence.base, numbers.count(pair.paired.n)
     is_better = pair.judged.word == "better"
     if today.action == "collect data" or is_better == (today.action == "keep"):
-        change = f"{today.evidence.name} is {'better' if is_better else 'no better'} than {base}"
+        is_inconclusive = pair.judged.word == "not settled" and not pair.is_identical
+        how = "better" if is_better else "not significantly better" if is_inconclusive else "no better"
+        change = f"{today.evidence.name} is {how} than {base}"
         if not is_better and (len(today.cases) == 1 or not opened):
             change = f"keep {base}"
         why = "" if is_better else f"{_WITHIN.get(pair.words, pair.words)}, "

@@ -782,6 +782,15 @@ def test_a_slice_in_which_a_candidate_is_inconclusive_and_behind_keeps_the_basel
     assert questions(former)["Only new users"].startswith("Open: inconclusive")
 
 
+@pytest.mark.parametrize("change", [0.05, -0.12])
+def test_an_inconclusive_slice_undoes_no_result_of_an_a_b_test(change: float) -> None:
+    lift = OnlineLift("Homepage", "Session watch time", change, change - 0.03, change + 0.03)
+    cuts = [part("New users", np.r_[100:150])]
+    source = Table({"Popular": BASE, "ALS": CLEAR}, cuts=cuts, lifts={"ALS": [lift]})
+    answers = changes(source, today(source), depth=10, users="truth")
+    assert questions(answers)["Only new users"] == "Same result (inconclusive, n = 50)"
+
+
 def test_another_known_case_with_other_users_leaves_nothing_open() -> None:
     """Over the users with a list ALS is not significantly different, over all it is worse."""
     source = ByUsers({"Popular": BASE, "ALS": LOSS})

@@ -726,7 +726,7 @@ def test_a_decision_still_applies_where_a_part_is_shown(workspace: Workspace, op
 
 @pytest.mark.usefixtures("with_demo", "workspace")
 def test_the_card_of_users_who_lose_says_whether_a_segment_is_worse(open_page: Open) -> None:
-    words = "No segment is significantly worse: they are spread over [^<]*."
+    words = "No segment is significantly worse: users lose in [^<]*."
     (way,) = re.findall(f'<a href="([^"]*)">{words}</a>', markup(open_page()))
     assert way.startswith("segments?")
 
