@@ -43,6 +43,7 @@ from recdash.ingest.columns import (
     Role,
     SharedColumns,
     TableMapping,
+    listed,
     names_of,
     names_place,
     plain,
@@ -911,9 +912,12 @@ def _read(array: pa.Array, check: ColumnCheck) -> pa.Array:
         return _READERS[check.role.reading](array, check)
     except FOREIGN as error:
         finding = f"{array.type} values cannot be read as {check.role.name} ({reason(error)})"
-        raise UploadError(
-            Problem("bad-type", check.place, finding, "Write plain numbers or text.")
-        ) from error
+        fix = "Write plain numbers or text."
+        if pa.types.is_struct(array.type):
+            keys = listed([field.name for field in array.type])
+            finding = f"each value is an object with the keys {keys}, where {check.role.name} is expected"
+            fix = f"Write one plain value, such as that of '{array.type[0].name}'."
+        raise UploadError(Problem("bad-type", check.place, finding, fix)) from error
 
 
 def _drops_rows(role: Role) -> bool:

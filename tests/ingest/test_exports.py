@@ -46,6 +46,14 @@ EXPORTS: dict[str, tuple[bytes, str, set[str]]] = {
         ),
         "accept with mapping", {"unnamed-column"},
     ),
+    "row names of pandas' to_string": (
+        table("  " + " ".join(NAMES), lambda *cells: f"{NUMBERS[cells] - 1:<4}" + " ".join(map(str, cells))),
+        "accept with mapping", {"unnamed-column"},
+    ),
+    "titles above the header": (
+        b"Recommendations of ALS\nexported,2026-11-01\n\n" + PLAIN, "accept with mapping", {"comments"},
+    ),
+    "a title with empty cells": (b"Recommendations of ALS,,,\n" + PLAIN, "accept with mapping", {"comments"}),
 }  # fmt: skip
 
 

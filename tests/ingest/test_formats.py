@@ -397,6 +397,40 @@ def test_rows_in_an_envelope_are_read_with_a_notice(document: dict[str, Any]) ->
     assert "not read: " in notice.found
 
 
+BY_USER = {"u1": {"i1": 2.0, "i2": 1.0}, "u2": {"i3": 1.0}}
+
+
+def test_lists_by_user_beside_facts_are_read_with_a_notice() -> None:
+    run = only(json.dumps({"name": "als", "k": 10, "run": BY_USER}).encode())
+    plain = only(json.dumps(BY_USER).encode())
+    assert [batch.to_pylist() for batch in run.batches()] == [batch.to_pylist() for batch in plain.batches()]
+    (notice,) = [notice for notice in run.notices if notice.code == "json-envelope"]
+    assert notice.found == "the rows are those under 'run'; not read: name, k"
+
+
+def test_two_models_beside_a_fact_are_no_envelope() -> None:
+    with pytest.raises(UploadError, match="user 'name'"):
+        only(json.dumps({"name": "two", "als": BY_USER, "ease": BY_USER}).encode())
+
+
+def test_objects_in_place_of_ids_are_named_by_their_keys() -> None:
+    lines = [{"user": {"id": "u1"}, "items": ["i1", "i2"]}, {"user": {"id": "u2"}, "items": ["i3"]}]
+    with pytest.raises(UploadError, match="an object with the keys id, where user_id is expected"):
+        list(only("\n".join(map(json.dumps, lines)).encode()).batches())
+
+
+def test_printed_python_objects_are_refused_with_what_to_write() -> None:
+    line = "Prediction(uid='u1', iid='i1', r_ui=4.0, est=4.2, details={'was_impossible': False})\n"
+    for data in (line * 2, f"[{line}]"):
+        with pytest.raises(UploadError, match=r"printed Python objects \(Prediction\)"):
+            only(data.encode())
+
+
+def test_rows_above_a_second_header_are_no_titles() -> None:
+    with pytest.raises(UploadError):
+        list(only(b"a,1,0.5\nuser_id,item_id,score\nb,2,0.5\nc,3,0.5\n").batches())
+
+
 def test_a_user_called_data_is_no_envelope() -> None:
     run = only(json.dumps({"data": ["i1", "i2"], "u2": ["i1"]}).encode())
     assert [row["user_id"] for batch in run.batches() for row in batch.to_pylist()] == ["data", "data", "u2"]

@@ -63,8 +63,9 @@ def read_delimited(content: Content, _kind: TableKind, _limits: Limits) -> RawTa
 def _with_unnamed_column(text: PreparedText) -> tuple[Dialect, tuple[Problem, ...]]:
     """Returns the dialect with the column that the header line does not name, and a notice of it.
 
-    R writes row names in front of the named columns: their numbers show it. Other programs end each row with
-    a delimiter, which is a guess: the first column may be the one without a name, and the last one empty.
+    R and pandas write row names in front of the named columns: their numbers, from 1 or 0, show it. Other
+    programs end each row with a delimiter, which is a guess: the first column may be the one without a name,
+    and the last one empty.
     """
     dialect = text.dialect
     rows = fields_of(sample_lines(text.content), text.delimiter, dialect.quoted)[1:]
@@ -74,7 +75,8 @@ def _with_unnamed_column(text: PreparedText) -> tuple[Dialect, tuple[Problem, ..
         return dialect, ()
     unnamed = f"column {width}"
     fix = "Name all columns in the header line if this is wrong."
-    if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
+    first = [row[0] for row in rows]
+    if any(first == [str(number) for number in range(start, start + len(rows))] for start in (0, 1)):
         finding = "each row begins with its number, which has no name"
         notice = Problem("unnamed-column", "header", finding, fix)
         return replace(dialect, names=(ROW_NAMES, *names)), (notice,)

@@ -57,22 +57,40 @@ ENVELOPES = ("data", "rows", "records", "items", "results", "recommendations", "
 def _enveloped(document: Any) -> tuple[str, Any] | None:
     """Returns the key and the rows of an envelope; None for other values.
 
-    With ``columns`` beside them, the rows may be lists, as pandas writes them (``orient="split"``).
+    With ``columns`` beside them, the rows may be lists, as pandas writes them (``orient="split"``). A value
+    {user: {item: score}} or {user: [items]} is an envelope's too, whatever its key, if all other values are
+    facts such as a model's name.
     """
     if not isinstance(document, dict):
         return None
+    by_user = [key for key, value in document.items() if _is_by_user(value)]
+    if len(by_user) == 1 and 1 < len(document) == 1 + sum(map(_is_fact, document.values())):
+        return by_user[0], document[by_user[0]]
     keys = [key for key in ENVELOPES if isinstance(document.get(key), list) and document[key]]
     if len(keys) != 1:
         return None
-    rows, names = document[keys[0]], document.get("columns")
+    rows = _rows_of(document[keys[0]], document.get("columns"))
+    return None if rows is None else (keys[0], rows)
+
+
+def _rows_of(rows: list[Any], names: Any) -> list[dict[str, Any]] | None:
+    """Returns rows as dicts, also if they are lists and ``names`` has a name for each value; else None."""
     if all(isinstance(row, dict) for row in rows):
-        return keys[0], rows
+        return rows
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
     is_whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
-    if is_whole and len(set(names)) == len(names):
-        return keys[0], [dict(zip(names, row, strict=True)) for row in rows]
-    return None
+    if not is_whole or len(set(names)) < len(names):
+        return None
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _is_by_user(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(isinstance(v, dict | list) for v in value.values())
+
+
+def _is_fact(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float)
 
 
 def read_document(document: Any, kind: TableKind, limits: Limits = UNLIMITED) -> RawTable:
@@ -83,10 +101,10 @@ def read_document(document: Any, kind: TableKind, limits: Limits = UNLIMITED) ->
     if enveloped := _enveloped(document):
         key, rows = enveloped
         others = [printable(name) for name in document if name not in (key, "columns")]
-        finding = f"the rows are those under '{key}'"
+        finding = f"the rows are those under '{printable(key)}'"
         finding += f"; not read: {listed(others)}" if others else ""
         fix = "Write the list of rows alone if this is wrong."
-        notice = Problem("json-envelope", "file", finding, fix, len(rows), f"'{key}'")
+        notice = Problem("json-envelope", "file", finding, fix, len(rows), f"'{printable(key)}'")
         table = read_document(rows, kind, limits)
         return replace(table, notices=(*table.notices, notice))
     if isinstance(document, dict) and document and not _is_by_column(document, kind):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -75,6 +76,7 @@ def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTabl
     if chosen is None:
         _refuse_known_binary(content)
         content = without_frame(without_footer(without_preamble(as_utf8(content))))
+        _refuse_printed_objects(content)
         chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
     table = chosen.read(content, kind, limits)
     return replace(table, notices=content.notices + table.notices)
@@ -111,6 +113,19 @@ REFUSED: tuple[tuple[bytes, str], ...] = (
     (b"\x28\xb5\x2f\xfd", "zstd data"),
     (b"7z\xbc\xaf", "a 7z archive"),
 )
+
+
+PRINTED_OBJECT = re.compile(rb"[\s\[(]*([A-Z]\w{0,40})\(\w{1,40}=")
+"""The start of Python objects written as ``print`` shows them: ``Prediction(uid='u1', iid='i1', …)``."""
+
+
+def _refuse_printed_objects(content: Content) -> None:
+    """Raises ``UploadError`` for printed Python objects, such as the predictions of Surprise."""
+    printed = PRINTED_OBJECT.match(content.head.removeprefix(b"\xef\xbb\xbf"))
+    if printed:
+        finding = f"printed Python objects ({printed[1].decode()}), which are no table"
+        fix = "Write them as CSV: pandas.DataFrame(objects).to_csv(FILE, index=False)."
+        raise UploadError(Problem("unsupported-format", "line 1", finding, fix))
 
 
 def _refuse_known_binary(content: Content) -> None:
