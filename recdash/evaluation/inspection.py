@@ -129,7 +129,8 @@ def inspect(
     """
     tables = _given(truth, train, catalogue)
     how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
-    (taken, *others) = _recognised([source], [name or _file_name(source)], kind, tables, limits)
+    names = [name or _file_name(source)]
+    (taken, *others) = _recognised([_readable_again(source)], names, kind, tables, limits)
     return _inspected(taken, _read_others(others, how), how)
 
 
@@ -154,7 +155,7 @@ def inspect_together(
     tables = _given(truth, train, catalogue)
     how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
     names = [_file_name(source) for source in sources]
-    taken = _recognised(sources, names, kind, tables, limits)
+    taken = _recognised([*map(_readable_again, sources)], names, kind, tables, limits)
     files, others = taken[: len(sources)], list(taken[len(sources) :])
     given = {table.kind for table in others}
     of_kinds = [file.kind for file in files]
@@ -281,6 +282,16 @@ def _table(
     if kind not in TABLES:
         return None
     return ingest.read_upload(kind, source, name=name, mapping=mapping, limits=limits)
+
+
+def _readable_again(source: Any) -> Any:
+    """Returns what an open file holds, because an inspection reads a file more than once; other sources
+    unchanged.
+    """
+    if not hasattr(source, "read"):
+        return source
+    content = source.read()
+    return content.encode() if isinstance(content, str) else content
 
 
 def _file_name(source: Any) -> str:

@@ -83,6 +83,15 @@ def test_each_warning_about_rows_has_a_count_and_an_example(inspections: Any) ->
     assert bare == []
 
 
+@pytest.mark.parametrize("kind", [None, "run"])
+@pytest.mark.parametrize("mode", ["r", "rb"])
+def test_an_open_file_is_inspected_like_its_path(tmp_path: Path, kind: Any, mode: str) -> None:
+    path = tmp_path / "als.csv"
+    path.write_text("user_id,item_id,rank\nu1,i1,1\nu1,i2,2\nu2,i1,1\n")
+    with path.open(mode) as opened:
+        assert recdash.inspect(opened, kind).as_dict() == recdash.inspect(path, kind).as_dict()
+
+
 def test_a_test_set_that_can_be_read_once_is_read_once() -> None:
     truth, run = b"user_id,item_id\nu1,a\nu2,b\n", b"user_id,item_id,rank\nu1,a,1\nu2,b,1\nu3,b,1\n"
     from_bytes = recdash.inspect(run, truth=truth, name="als.csv")
