@@ -38,13 +38,14 @@ OTHERWISE_COUNTED = re.compile(r"(?:^|[\W_])(?:seed|fold|split|repeat|run|versio
 @dataclass(frozen=True)
 class SplitTable:
     """Files that are the parts of one table: their positions among the given files, in the order of the
-    parts, and the ``name`` of the table. ``is_sure``: only parts have such names. ``n_missing`` parts are not
-    among the files, by the numbers in the names.
+    parts, and the ``name`` of the table. ``is_sure``: only parts have such names. ``n_parts`` are among the
+    files, of which each may be in several pieces; ``n_missing`` are not, by the numbers in the names.
     """
 
     places: tuple[int, ...]
     name: str
     is_sure: bool
+    n_parts: int
     n_missing: int = 0
 
 
@@ -80,7 +81,9 @@ def may_be_split(names: Sequence[str], folders: Sequence[str]) -> list[SplitTabl
         first, _ = parts[0]
         places = tuple(place for _, place in sorted(parts, key=lambda part: part[0].number))
         name = first.full_name if n_tables[first.name] > 1 and first.full_name else first.name
-        tables.append(SplitTable(places, name, first.is_sure, _n_missing([part for part, _ in parts])))
+        n_parts = len({numbered.number[0] for numbered, _ in parts})
+        n_missing = _n_missing([numbered for numbered, _ in parts])
+        tables.append(SplitTable(places, name, first.is_sure, n_parts, n_missing))
     return tables
 
 
@@ -135,7 +138,7 @@ def n_users_missing(table: SplitTable, looks: Mapping[int, Look]) -> int | None:
     if user is None or not all(look.is_whole for look in parts):
         return None
     users = frozenset().union(*(look.by_name[user].distinct for look in parts))
-    return round(len(users) / len(parts) * table.n_missing)
+    return round(len(users) / table.n_parts * table.n_missing)
 
 
 def _id_columns(parts: Sequence[Look]) -> list[IdColumns]:

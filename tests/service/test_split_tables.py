@@ -103,6 +103,23 @@ def test_missing_parts_are_told_with_the_users_they_may_cost(
     assert ("Add the missing parts" in notice.fix) == (missing > 0)
 
 
+def test_pieces_of_one_part_count_as_one_when_parts_are_missing(workspace: Workspace) -> None:
+    files = bookshop.files()
+    parts = split(files.pop("als.csv"), ("part-00000-ab-c000.csv", "part-00000-ab-c001.csv"))
+    (first, of_first), (_, of_second) = parts.items()
+    header, *rows = of_second.splitlines(keepends=True)
+    half = len(rows) // 2
+    pieces = {
+        first: of_first,
+        "part-00000-ab-c001.csv": b"".join([header, *rows[:half]]),
+        "part-00002-ab-c000.csv": b"".join([header, *rows[half:]]),
+    }
+    n_users = len({row.split(b",")[0] for part in pieces.values() for row in part.splitlines()[1:]})
+    (notice,) = [n for n in planned(workspace, {**pieces, **files}).notices if n.code == "parts"]
+    # parts 0 and 2 are there, part 1 is not
+    assert notice.found.endswith(f"; 1 part may be missing, with about {round(n_users / 2)} users")
+
+
 @pytest.mark.parametrize("names", [("als_1.csv", "als_2.csv"), ("part-00000.csv", "part-00001.csv")])
 def test_parts_may_be_packed_each_by_itself(workspace: Workspace, names: tuple[str, str]) -> None:
     files = bookshop.files()

@@ -331,8 +331,9 @@ def _parts_notice(table: SplitTable, parts: Sequence[str], n_users: int | None) 
     fix = "If these are several tables, rename them so that their names do not count."
     if table.n_missing:
         cost = "" if n_users is None else f", with about {users(n_users)}"
+        why = "" if n_users is None else ": users without a list count as 0"
         finding += f"; {counted(table.n_missing, 'part')} may be missing{cost}"
-        fix = f"Add the missing parts: users without a list count as 0. {fix}"
+        fix = f"Add the missing parts{why}. {fix}"
     return Problem("parts", f"'{table.name}'", finding, fix, len(parts))
 
 
