@@ -2,7 +2,8 @@
 
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()`` scores
 candidates. ``recdash.inspect("ease.parquet", "run")`` checks a file as if it were added.
-``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test. ``recdash.open()`` returns the
+``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test,
+``recdash.interleaving("interleaved.csv")`` an interleaving test. ``recdash.open()`` returns the
 workspace that the dashboard shows, with ``.scores.curves(…)`` and ``.comparisons.verdict(…)`` of a query from
 ``.queries.of(…)``; ``recdash.report.reports`` writes reports about it.
 """
@@ -17,10 +18,21 @@ if TYPE_CHECKING:
     from recdash.evaluation import Evaluation, evaluate
     from recdash.evaluation.inspection import inspect
     from recdash.online.ab_test import ab_test
+    from recdash.online.interleaving.interleaving import interleaving
     from recdash.online.off_policy.ope import ope
     from recdash.service import Workspace
 
-__all__ = ["Evaluation", "Workspace", "__version__", "ab_test", "evaluate", "inspect", "ope", "open"]
+__all__ = [
+    "Evaluation",
+    "Workspace",
+    "__version__",
+    "ab_test",
+    "evaluate",
+    "inspect",
+    "interleaving",
+    "ope",
+    "open",
+]
 
 
 def open(database_url: str | None = None, artifacts: str | None = None) -> Workspace:  # noqa: A001
@@ -50,6 +62,10 @@ def __getattr__(name: str) -> Any:
         from recdash.online.ab_test import ab_test
 
         return ab_test
+    if name == "interleaving":
+        from recdash.online.interleaving import interleaving as interleaved
+
+        return interleaved.interleaving
     if name == "ope":
         from recdash.online.off_policy import ope as off_policy
 

@@ -19,6 +19,7 @@ from recdash.cli.evaluate import evaluate
 from recdash.cli.experiments import add, definitions, list_experiments
 from recdash.cli.explain import why
 from recdash.cli.inspect import inspect
+from recdash.cli.interleaving import interleave
 from recdash.cli.limits import limits
 from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.off_policy import ope
@@ -76,8 +77,9 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, agree, ope, why, report, reproduce, add, list_experiments, settings, rename,
-    tag, note, archive, unarchive, delete, definitions, presets, demo, share, links, revoke, views, audit,
-    check, verify, backup, restore, gc, purge, inspect, limits, decide, decisions, review, digest, serve,
+    evaluate, compare, online, interleave, agree, ope, why, report, reproduce, add, list_experiments,
+    settings, rename, tag, note, archive, unarchive, delete, definitions, presets, demo, share, links,
+    revoke, views, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide, decisions,
+    review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     "run", "truth", "catalogue", "train", "predictions", "users", "vectors", "similarity", "sessions",
-    "exposures", "events", "served", "aggregates",
+    "exposures", "events", "served", "aggregates", "interleaving",
 )  # fmt: skip
 REJECTED = 1
 

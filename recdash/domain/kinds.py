@@ -27,15 +27,17 @@ Duplicates = Literal["first", "keep"]
 """How an item counts that a list repeats: only at its best position (*first*), or at every position
 (*keep*).
 """
-OnlineKind = Literal["sessions", "events", "aggregates"]
-"""The form of an A/B test's data: sessions, the events from which sessions are built, or aggregates."""
+OnlineKind = Literal["sessions", "events", "aggregates", "interleaving"]
+"""The form of a test's data: sessions, the events from which sessions are built, or aggregates of an A/B
+test; or the requests of an interleaving test.
+"""
 Replication = Literal["seeds", "folds"]
 """How several uploads of a candidate relate: *seeds* recommend to the same users, *folds* to different
 ones.
 """
 TableKind = Literal[
     "run", "truth", "train", "catalogue", "users", "vectors", "similarity", "predictions", "sessions",
-    "aggregates", "exposures", "events", "served", "bandit", "policy",
+    "aggregates", "exposures", "events", "served", "interleaving", "bandit", "policy",
 ]  # fmt: skip
 DEFAULT_DEPTH = 100
 MISSING = ("", "nan", "NaN", "NAN", "null", "NULL", "None", "<NA>", "NaT", "\\N", "#N/A")

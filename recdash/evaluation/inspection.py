@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from recdash.ingest.looks import Look
     from recdash.ingest.sorting import SortedFile
 
-INSPECTED: tuple[TableKind, ...] = (*TABLES, "sessions", "exposures", "events", "served", "aggregates")
+INSPECTED: tuple[TableKind, ...] = (
+    *(*TABLES, "sessions", "exposures", "events", "served", "aggregates", "interleaving"),
+)
 """Kinds of tables that can be inspected."""
 METRICS = "ndcg"
 """The metric with which lists are counted: its curve names the cutoffs of short lists."""

@@ -259,6 +259,20 @@ PROBABILITY = Role(
     "probability", "number", "probability prob p target_probability action_prob propensity propensity_score"
 )
 CLICK = Role("click", "answer", "click clicked clicks is_click reward label feedback")
+INTERLEAVED_RANK = Role("rank", "place", "rank position pos slot place", required=False)
+TEAM = Role(
+    "team",
+    "label",
+    "team drafted_by picked_by contributed_by ranker ranking system model algorithm recommender run source",
+    required=False,
+    filled=NEVER,
+)
+CLICKED = Role("clicked", "answer", "clicked click is_click clicks label", required=False)
+RANK_A = Role("rank_a", "place", "rank_a a_rank position_a rank_in_a", required=False)
+RANK_B = Role("rank_b", "place", "rank_b b_rank position_b rank_in_b", required=False)
+CREDIT = Role("credit", "amount", "credit credits score reward", required=False)
+CREDIT_A = Role("credit_a", "amount", "credit_a a_credit credits_a clicks_a wins_a", required=False)
+CREDIT_B = Role("credit_b", "amount", "credit_b b_credit credits_b clicks_b wins_b", required=False)
 LOGGED_AT = replace(MOMENT, name="timestamp", required=False)
 
 METRIC = Role("metric", "name", "metric metric_name measure kpi name")
@@ -290,10 +304,19 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
         *(REQUEST, LOG_UNIT, MOMENT, ARM, replace(RANK, required=True), replace(THING, filled=ALWAYS)),
         *(PROPENSITY, CLICK.optional()),
     ),
+    "interleaving": (
+        *(REQUEST, LOG_UNIT, INTERLEAVED_RANK, replace(THING, required=False), TEAM, CLICKED),
+        *(RANK_A, RANK_B, CREDIT, CREDIT_A, CREDIT_B),
+    ),
     "bandit": (replace(THING, filled=ALWAYS), POSITION, CLICK, LOGGED_PROPENSITY, LOGGED_AT),
     "policy": (replace(THING, filled=ALWAYS), POSITION, PROBABILITY),
     "aggregates": (VARIANT, METRIC, USERS.optional(), MEAN, VARIANCE, SUCCESSES, TRIALS),
 }
+
+INTERLEAVING_SETS = (
+    {"team", "clicked"}, {"rank_a", "rank_b", "clicked"}, {"credit_a", "credit_b"}, {"team", "credit"},
+)  # fmt: skip
+"""Sets of roles, one of which an interleaving test needs."""
 
 # roles of a table without a header, by position (for the third column of a run see by_position)
 POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
@@ -309,7 +332,7 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
 
 WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy"})
 """Kinds of tables in which every column without a role is an attribute."""
-ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "bandit", "policy"})
+ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "interleaving", "bandit", "policy"})
 """Kinds of tables that have no lists of items."""
 
 
@@ -879,6 +902,10 @@ def _missing(
     if kind == "aggregates" and not complete:
         finding = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
         problems.append(Problem("missing-column", "columns", finding, "Give one of the two sets of columns."))
+    if kind == "interleaving" and not any(needed <= set(mapping) for needed in INTERLEAVING_SETS):
+        finding = "neither team and clicked, nor rank_a, rank_b and clicked, nor credits; found: "
+        fix = "Give team and clicked for each slot, or credit_a and credit_b for each request."
+        problems.append(Problem("missing-column", "columns", finding + listed(columns), fix))
     return problems
 
 

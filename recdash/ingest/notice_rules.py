@@ -230,6 +230,14 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     ),
     "repeated-trials": NoticeRule("These lifts are not judged.", "Give sessions, or n, mean and variance."),
     "share-beyond-one": NoticeRule("The metric is compared as it is.", "Rename the metric."),
+    # an interleaving test
+    "several-users": NoticeRule("The requests are left out.", "Give each request an id of its own."),
+    "duplicate-slots": NoticeRule("The row with the best rank counts.", "Write each item once per request."),
+    "shared-ranks": NoticeRule("All rows count.", "Write each rank once per request."),
+    "click-without-team": NoticeRule("Neither ranking is credited.", _map("team=NAME")),
+    "click-outside-rankings": NoticeRule("Neither ranking is credited.", _map("rank_a=NAME,rank_b=NAME")),
+    "uneven-first-picks": NoticeRule("No preference is judged.", CORRECT_LOGS),
+    "uneven-team-slots": NoticeRule("No preference is judged.", CORRECT_LOGS),
 }
 """What is done for each code, and how to choose otherwise."""
 

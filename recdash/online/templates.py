@@ -81,6 +81,18 @@ r4,u4,2026-11-04T07:05:00Z,new,2,film-03
 r4,u4,2026-11-04T07:05:00Z,new,3,film-06
 """
 
+INTERLEAVING = """\
+request_id,user_id,rank,item_id,team,clicked
+r1,u1,1,film-01,popular,0
+r1,u1,2,film-02,als,1
+r1,u1,3,film-07,als,0
+r1,u1,4,film-05,popular,0
+r2,u2,1,film-04,als,1
+r2,u2,2,film-01,popular,0
+r2,u2,3,film-05,popular,1
+r2,u2,4,film-06,als,1
+"""
+
 BANDIT = """\
 timestamp,item_id,position,click,propensity_score
 2026-11-02T09:00:00Z,film-01,1,1,0.25
@@ -105,6 +117,7 @@ def templates() -> dict[str, str]:
         "events": EVENTS,
         "served": SERVED,
         "aggregates": AGGREGATES,
+        "interleaving": INTERLEAVING,
         "bandit": BANDIT,
         "policy": POLICY,
     }

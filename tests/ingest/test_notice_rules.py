@@ -36,6 +36,11 @@ OF_AN_AB_TEST = {
     "variant-without-users", "watched-both-ways",
 }  # fmt: skip
 """Codes of notices that counting an A/B test gives: tests/online/test_refused_notices.py."""
+OF_AN_INTERLEAVING_TEST = {
+    "click-outside-rankings", "click-without-team", "duplicate-slots", "several-users", "shared-ranks",
+    "uneven-first-picks", "uneven-team-slots",
+}  # fmt: skip
+"""Codes of notices that counting an interleaving test gives: tests/online/test_interleaving.py."""
 OF_A_PLAN = {"columns-by-values", "ids-swapped"}
 """Codes of notices that several files together give: tests/service/test_intake.py."""
 FAMILIES = {code for code in NOTICE_RULES if code.startswith(("missing-", "without-"))}
@@ -86,8 +91,15 @@ def test_each_code_of_an_ab_test_is_a_problem_or_has_a_rule() -> None:
     assert OF_COUNTING - codes == set()
 
 
+def test_each_code_of_an_interleaving_test_is_a_problem_or_has_a_rule() -> None:
+    codes = codes_in_source(Path(recdash.online.__file__).parent / "interleaving")
+    assert codes - set(NOTICE_RULES) == {"not-two-teams", "repeated-request"}
+    assert codes >= OF_AN_INTERLEAVING_TEST
+
+
 def test_each_rule_has_a_file() -> None:
-    assert set(NOTICE_RULES) == set(NOTICED) | OF_CLOCKS | OF_A_PLAN | FAMILIES | OF_AN_AB_TEST
+    of_tests = OF_AN_AB_TEST | OF_AN_INTERLEAVING_TEST
+    assert set(NOTICE_RULES) == set(NOTICED) | OF_CLOCKS | OF_A_PLAN | FAMILIES | of_tests
 
 
 @pytest.mark.parametrize("code", NOTICE_RULES)

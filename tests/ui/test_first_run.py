@@ -29,7 +29,7 @@ FORMATS = {
     "rating predictions": ["predictions"], "sessions of an A/B test": ["sessions"],
     "or exposures and events": ["exposures", "events"], "served lists, with events": ["served"],
     "or one row per user": ["sessions"], "or aggregates": ["aggregates"],
-    "logged bandit feedback": ["bandit"],
+    "an interleaving test": ["interleaving"], "logged bandit feedback": ["bandit"],
 }  # fmt: skip
 """What the README's table of formats lists, and the templates of it."""
 

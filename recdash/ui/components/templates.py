@@ -218,6 +218,25 @@ AGGREGATES = TableTemplate(
     ),
     templates()["aggregates"],
 )
+INTERLEAVING = TableTemplate(
+    "interleaving",
+    "Interleaving test",
+    "One row per slot of a list that shows the items of two rankings.",
+    (
+        required("request_id", "The list."),
+        required("user_id", "The user it was served to."),
+        optional("rank", "The item's position in the list, from 1."),
+        optional("item_id", "The item."),
+        optional("team", "The ranking that the item came from (team draft); empty if from both. Or …"),
+        optional("rank_a", "… the item's rank in the first ranking …"),
+        optional("rank_b", "… and in the second one (balanced interleaving)."),
+        optional("clicked", "1 where it was clicked, 0 where it was not. Or instead of slots:"),
+        optional("credit_a", "with one row per request, the credit of the first ranking …"),
+        optional("credit_b", "… and of the second one; or team, and:"),
+        optional("credit", "with one row per request and team, its credit."),
+    ),
+    templates()["interleaving"],
+)
 BANDIT = TableTemplate(
     "bandit",
     "Logged bandit feedback",
@@ -248,7 +267,7 @@ POLICY = TableTemplate(
 )
 
 _OFFLINE = (TRUTH, RUN, TRAIN, CATALOGUE, USERS, VECTORS, SIMILARITY, PREDICTIONS)
-_ONLINE = (SESSIONS, EXPOSURES, EVENTS, SERVED, AGGREGATES, BANDIT, POLICY)
+_ONLINE = (SESSIONS, EXPOSURES, EVENTS, SERVED, AGGREGATES, INTERLEAVING, BANDIT, POLICY)
 TEMPLATES: dict[str, TableTemplate] = {template.kind: template for template in (*_OFFLINE, *_ONLINE)}
 
 

@@ -29,6 +29,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "To compare candidates": ("truth", "run", "train", "catalogue"),
     "To learn more about them": ("users", "vectors", "similarity", "predictions"),
     "An A/B test": ("sessions", "exposures", "events", "served", "aggregates"),
+    "An interleaving test": ("interleaving",),
     "A log with propensities": ("bandit", "policy"),
 }
 _READ, _DISMISSED = "recdash.verdict-read", "recdash.strip-dismissed"

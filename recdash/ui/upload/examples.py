@@ -26,6 +26,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "predictions",
     ),
     "An A/B test": ("sessions", "exposures", "events", "served", "aggregates"),
+    "An interleaving test": ("interleaving",),
 }
 
 

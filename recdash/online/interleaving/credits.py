@@ -1,0 +1,70 @@
+"""The credits of an interleaving test: for each request, what either of two rankings has earned.
+
+Letters in shapes: ``R`` requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.errors import Problem
+
+Method = Literal["team draft", "balanced", "credits"]
+"""How credits were assigned: by the team of each clicked item, by both rankings, or before the upload."""
+
+
+@dataclass(frozen=True)
+class RequestCredits:
+    """The requests of an interleaving test between the rankings ``a`` and ``b``, one element each.
+
+    ``user`` [R] are indexes into the users. ``credit_a`` and ``credit_b`` [R] are at least 0. ``first`` [R]
+    says whose item came first: 1 for b, −1 for a, 0 if it was of both or is unknown. ``surplus`` [R] is 1 if
+    b had more slots, −1 if a had, 0 otherwise. Both are None without slots; ``surplus`` also where the method
+    does not give either ranking the same number of slots.
+    """
+
+    a: str
+    b: str
+    method: Method
+    user: Ints
+    credit_a: Floats
+    credit_b: Floats
+    first: Ints | None = None
+    surplus: Ints | None = None
+    notices: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    @property
+    def n_users(self) -> int:
+        return len(np.unique(self.user))
+
+    @property
+    def is_credited(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Returns [R] True for requests in which a ranking has earned credit."""
+        return (self.credit_a > 0) | (self.credit_b > 0)
+
+    def reversed(self) -> RequestCredits:
+        """Returns the same requests with the two rankings exchanged."""
+        return RequestCredits(
+            self.b, self.a, self.method, self.user, self.credit_b, self.credit_a,
+            None if self.first is None else -self.first,
+            None if self.surplus is None else -self.surplus,
+            self.notices,
+        )  # fmt: skip
+
+    def wins(self) -> Mapping[str, int]:
+        """Returns the number of requests by outcome: ``a``, ``b``, ``tie``, and ``none`` without credit."""
+        credited = self.is_credited
+        return {
+            "a": int((self.credit_a > self.credit_b).sum()),
+            "b": int((self.credit_b > self.credit_a).sum()),
+            "tie": int((credited & (self.credit_a == self.credit_b)).sum()),
+            "none": int((~credited).sum()),
+        }

@@ -1,0 +1,361 @@
+"""Turns the checked table of an interleaving test into credits per request.
+
+The table has one row per served slot, with the team of its item (team draft) or its rank in both rankings
+(balanced), and whether it was clicked; or one row per request, or per request and team, with given credits.
+
+Letters in shapes: ``n`` rows, ``R`` requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints, Mask
+from recdash.errors import InputError, Problem
+from recdash.formatting import numbers
+from recdash.online.analysis.health import GUESSED_CONTROL, control_among
+from recdash.online.interleaving.credits import RequestCredits
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+A, B = "A", "B"
+"""The names of the two rankings in tables that do not name them."""
+NO_TEAM = ("", "none", "both", "shared", "-", "0/0", "tie")
+"""Teams, in lower case, of an item that both rankings show at the same place."""
+UNRANKED = float("inf")
+
+
+def requests_of(table: pa.Table, control: str | None = None) -> RequestCredits:
+    """Returns the credits of each request of a checked table.
+
+    ``control`` is the ranking that the other one is compared with, by default the one named like a control,
+    else the first by name. Raises InputError, with all problems, for a table that is no test of two rankings.
+    """
+    names = set(table.column_names)
+    if {"credit_a", "credit_b"} <= names:
+        requests = _of_given_credits(table)
+    elif {"team", "clicked"} <= names:
+        requests = _of_teams(table)
+    elif {"rank_a", "rank_b", "clicked"} <= names:
+        requests = _of_both_rankings(table)
+    else:
+        requests = _of_team_credits(table)
+    chosen, guessed = control_among([requests.a, requests.b], control)
+    requests = requests if chosen == requests.a else requests.reversed()
+    message = f"none is named like a control, so '{chosen}', the first by name, is compared with"
+    fix = "Choose the other one as control if this is wrong."
+    notices = [Problem(GUESSED_CONTROL, "teams", message, fix) for _ in guessed]
+    return replace(requests, notices=(*requests.notices, *notices))
+
+
+# ── rows per slot ────────────────────────────────────────────────────────────────────────────
+
+
+class _Slots:
+    """The rows of served slots, of which repeated and contradictory ones are left out.
+
+    ``request`` [n] are indexes into the requests, ``user`` [R] the users, ``rank`` [n] the positions (NaN if
+    unknown), ``clicked`` [n] 0 or 1.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self.notices: list[Problem] = []
+        table = self._one_user_each(table)
+        table = self._once(table)
+        self.table = table
+        self.request, self.n_requests = _codes(table["request_id"])
+        self.user = _first_by(self.request, _codes(table["unit_id"])[0], self.n_requests)
+        self.rank = _numbers(table, "rank")
+        self.clicked = _numbers(table, "clicked") > 0
+        self._note_ranks()
+
+    def _one_user_each(self, table: pa.Table) -> pa.Table:
+        """Returns the table without requests of several users, which are noticed."""
+        import pyarrow as pa
+
+        request, n_requests = _codes(table["request_id"])
+        user, _ = _codes(table["unit_id"])
+        lowest = np.full(n_requests, np.iinfo(np.int64).max)
+        highest = np.full(n_requests, -1)
+        np.minimum.at(lowest, request, user)
+        np.maximum.at(highest, request, user)
+        bad = lowest != highest
+        if bad.any():
+            count = int(bad.sum())
+            example = _example(table, bad[request])
+            self.notices.append(
+                Problem(
+                    "several-users",
+                    "column 'request_id'",
+                    f"{numbers.counted(count, 'request')} of several users, such as '{example}'; left out",
+                    "Give each request an id of its own.",
+                    count,
+                )
+            )
+            table = table.filter(pa.array(~bad[request]))
+        if not table.num_rows:
+            raise InputError(self.notices)
+        return table
+
+    def _once(self, table: pa.Table) -> pa.Table:
+        """Returns the table with one row per request and item, clicked if any of its rows is."""
+        if "item_id" not in table.column_names:
+            return table
+        import pyarrow as pa
+
+        request, _ = _codes(table["request_id"])
+        item, n_items = _codes(table["item_id"])
+        rank = np.nan_to_num(_numbers(table, "rank"), nan=np.inf)
+        order = np.lexsort((rank, item, request))
+        key = request[order] * (n_items + 1) + item[order]
+        new = np.r_[True, key[1:] != key[:-1]]
+        has_item = item[order] >= 0
+        keep = new | ~has_item
+        count = int((~keep).sum())
+        if not count:
+            return table
+        clicked = _numbers(table, "clicked")[order]
+        group = np.cumsum(keep) - 1
+        any_click = np.zeros(int(group[-1]) + 1)
+        np.maximum.at(any_click, group, clicked)
+        example = _example(table.take(pa.array(order)), ~keep)
+        self.notices.append(
+            Problem(
+                "duplicate-slots",
+                "table",
+                f"{numbers.counted(count, 'row')} repeat an item of a request, such as '{example}'; the one "
+                "with the best rank counts, clicked if any of them is",
+                "",
+                count,
+            )
+        )
+        kept = table.take(pa.array(order[keep]))
+        place = kept.column_names.index("clicked")
+        return kept.set_column(place, "clicked", pa.array(any_click))
+
+    def _note_ranks(self) -> None:
+        known = ~np.isnan(self.rank)
+        pairs = np.column_stack([self.request[known], self.rank[known]])
+        _, first, counts = np.unique(pairs, axis=0, return_index=True, return_counts=True)
+        count = int((counts > 1).sum())
+        if count:
+            row = np.flatnonzero(known)[first[counts > 1][0]]
+            example = self.table["request_id"][int(row)].as_py()
+            self.notices.append(
+                Problem(
+                    "shared-ranks",
+                    "column 'rank'",
+                    f"{numbers.counted(count, 'position')} of a request with several items, such as in "
+                    f"'{example}'; all of them count, but do not say which team came first",
+                    "",
+                    count,
+                )
+            )
+
+    def credit(self, of: Mask) -> Floats:
+        """Returns [R] the number of clicked rows marked by ``of`` [n]."""
+        return np.bincount(self.request[of & self.clicked], minlength=self.n_requests).astype(np.float64)
+
+    def first(self, side: Ints) -> Ints:
+        """Returns [R] the side of the best-ranked row that has a side (−1 or 1); 0 if none has, or if two
+        share the rank.
+        """
+        use = (side != 0) & ~np.isnan(self.rank)
+        request, rank, sides = self.request[use], self.rank[use], side[use]
+        best = np.full(self.n_requests, np.inf)
+        np.minimum.at(best, request, rank)
+        at_best = rank == best[request]
+        low = np.zeros(self.n_requests, dtype=np.int64)
+        high = np.zeros(self.n_requests, dtype=np.int64)
+        np.minimum.at(low, request[at_best], sides[at_best])
+        np.maximum.at(high, request[at_best], sides[at_best])
+        return low + high  # −1 and 1 at one rank cancel each other
+
+
+def _of_teams(table: pa.Table) -> RequestCredits:
+    """Returns the credits of team draft: the clicks on the items of either team."""
+    teams = _team_names(table)
+    slots = _Slots(table)
+    side = _sides(slots.table["team"], teams)
+    lost = (side == 0) & slots.clicked
+    if lost.any():
+        count = int(lost.sum())
+        example = _example(slots.table, lost)
+        slots.notices.append(
+            Problem(
+                "click-without-team",
+                "column 'team'",
+                f"{numbers.counted(count, 'click')} on items without a team, such as in request '{example}'; "
+                "credited to neither",
+                "Items at the same place of both rankings have no team.",
+                count,
+            )
+        )
+    difference = np.bincount(slots.request, side, slots.n_requests)
+    return RequestCredits(
+        teams[0],
+        teams[1],
+        "team draft",
+        slots.user,
+        slots.credit(side < 0),
+        slots.credit(side > 0),
+        first=slots.first(side) if "rank" in table.column_names else np.zeros(slots.n_requests, np.int64),
+        surplus=np.sign(difference).astype(np.int64),
+        notices=tuple(slots.notices),
+    )
+
+
+def _of_both_rankings(table: pa.Table) -> RequestCredits:
+    """Returns the credits of balanced interleaving (Joachims 2003; Radlinski and Craswell 2013).
+
+    The lowest clicked item was at the better of its two ranks, k: either ranking must be read down to k to
+    show all that was clicked, and earns the clicks among its own first k items.
+    """
+    slots = _Slots(table)
+    rank_a, rank_b = (
+        np.nan_to_num(_numbers(slots.table, name), nan=UNRANKED) for name in ("rank_a", "rank_b")
+    )
+    best = np.minimum(rank_a, rank_b)
+    lost = slots.clicked & np.isinf(best)
+    if lost.any():
+        count = int(lost.sum())
+        example = _example(slots.table, lost)
+        slots.notices.append(
+            Problem(
+                "click-outside-rankings",
+                "table",
+                f"{numbers.counted(count, 'click')} on items of neither ranking, such as in request "
+                f"'{example}'; credited to neither",
+                "",
+                count,
+            )
+        )
+    counts = slots.clicked & ~np.isinf(best)
+    # the lowest clicked item is the one farthest down in the served list, else in its better ranking
+    place = np.where(np.isnan(slots.rank), best, slots.rank)
+    lowest = np.full(slots.n_requests, -np.inf)
+    np.maximum.at(lowest, slots.request[counts], place[counts])
+    is_lowest = counts & (place == lowest[slots.request])
+    depth = np.zeros(slots.n_requests)
+    np.maximum.at(depth, slots.request[is_lowest], best[is_lowest])
+    within = depth[slots.request]
+    side = np.sign(np.where(np.isinf(rank_a), 1e9, rank_a) - np.where(np.isinf(rank_b), 1e9, rank_b))
+    return RequestCredits(
+        A,
+        B,
+        "balanced",
+        slots.user,
+        slots.credit(rank_a <= within),
+        slots.credit(rank_b <= within),
+        first=slots.first(side.astype(np.int64)),
+        notices=tuple(slots.notices),
+    )
+
+
+def _team_names(table: pa.Table) -> tuple[str, str]:
+    """Returns the names of the two teams, sorted. Raises InputError if there are fewer or more."""
+    written = table["team"].unique().to_pylist()
+    names = sorted({_label(name) for name in written if _label(name).lower() not in NO_TEAM})
+    if len(names) == 2:
+        return names[0], names[1]
+    shown = ", ".join(f"'{name}'" for name in names[:5]) or "none"
+    fix = "Name the ranking that each item came from; items of both stay empty."
+    if len(names) > 2:
+        fix = "Compare two at a time: keep the rows of two teams, and leave the others' team empty."
+    raise InputError(
+        Problem("not-two-teams", "column 'team'", f"{numbers.counted(len(names), 'team')}: {shown}", fix)
+    )
+
+
+# ── rows with credits ────────────────────────────────────────────────────────────────────────
+
+
+def _of_given_credits(table: pa.Table) -> RequestCredits:
+    request, n_requests = _codes(table["request_id"])
+    repeated = np.bincount(request, minlength=n_requests)[request] > 1
+    _refuse_repeated(table, repeated, "one row per request")
+    user, _ = _codes(table["unit_id"])
+    credits_ = [np.nan_to_num(_numbers(table, name)) for name in ("credit_a", "credit_b")]
+    order = np.argsort(request)
+    return RequestCredits(A, B, "credits", user[order], credits_[0][order], credits_[1][order])
+
+
+def _of_team_credits(table: pa.Table) -> RequestCredits:
+    teams = _team_names(table)
+    request, n_requests = _codes(table["request_id"])
+    side = _sides(table["team"], teams)
+    key = request * 3 + side + 1
+    repeated = (np.bincount(key, minlength=n_requests * 3)[key] > 1) & (side != 0)
+    _refuse_repeated(table, repeated, "one row per request and team")
+    credit = np.nan_to_num(_numbers(table, "credit"))
+    a, b = (np.bincount(request, credit * (side == of), n_requests).astype(np.float64) for of in (-1, 1))
+    user = _first_by(request, _codes(table["unit_id"])[0], n_requests)
+    return RequestCredits(teams[0], teams[1], "credits", user, a, b)
+
+
+def _refuse_repeated(table: pa.Table, repeated: Mask, expected: str) -> None:
+    if repeated.any():
+        count, example = int(repeated.sum()), _example(table, repeated)
+        finding = f"{numbers.counted(count, 'row')} repeat a request, such as '{example}'"
+        raise InputError(Problem("repeated-request", "column 'request_id'", finding, f"Give {expected}."))
+
+
+# ── columns ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _codes(column: Any) -> tuple[Ints, int]:
+    """Returns [n] indexes into the sorted distinct values, −1 for an empty cell, and the number of values."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    encoded = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.where(codes >= 0, np.append(rank, -1)[codes], -1), len(order)
+
+
+def _label(value: Any) -> str:
+    """Returns a name without surrounding blanks; an empty text for an empty cell."""
+    return "" if value is None else str(value).strip()
+
+
+def _sides(column: Any, teams: Sequence[str]) -> Ints:
+    """Returns [n] −1 for the first team, 1 for the second, 0 for any other."""
+    names = sorted({_label(name) for name in column.unique().to_pylist()})
+    side = np.array([{teams[0]: -1, teams[1]: 1}.get(name, 0) for name in names], dtype=np.int64)
+    codes = {name: code for code, name in enumerate(names)}
+    encoded = column.cast("string").dictionary_encode().unify_dictionaries().combine_chunks()
+    of_entry = np.array([codes[_label(name)] for name in encoded.dictionary.to_pylist()] + [codes.get("", 0)])
+    indexes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    sides: Ints = side[of_entry[indexes]]
+    return sides
+
+
+def _numbers(table: pa.Table, name: str) -> Floats:
+    """Returns [n] the numbers of a column; NaN in empty cells, and everywhere without the column."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    return np.asarray(table[name].cast("float64").to_numpy(), dtype=np.float64)
+
+
+def _first_by(request: Ints, values: Ints, n_requests: int) -> Ints:
+    """Returns [R] a value of each request, all of whose rows have the same."""
+    of_request = np.zeros(n_requests, dtype=np.int64)
+    of_request[request] = values
+    return of_request
+
+
+def _example(table: pa.Table, rows: Mask) -> str:
+    """Returns the smallest id of a request among the marked rows."""
+    import pyarrow as pa
+
+    return str(min(table["request_id"].filter(pa.array(rows)).to_pylist(), key=str))

@@ -1,0 +1,216 @@
+"""The results of an interleaving test: preference, interval, p, the checks of its teams, and a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from recdash.errors import Problem
+from recdash.formatting import numbers
+from recdash.formatting.wording import shown
+from recdash.online.interleaving import power
+from recdash.online.interleaving.credits import Method, RequestCredits
+from recdash.online.interleaving.preference import Measure, Preference, preference, user_sums
+from recdash.online.interleaving.team_split import TeamSplit, split_warnings, team_split
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Finding = Literal["better", "worse", "not settled", "not judged"]
+MEASURES: Mapping[Measure, str] = {
+    "requests": "Share of credited requests won",
+    "credits": "Share of credits",
+}
+"""Measure → its title; the first decides."""
+SIGNIFICANCE_LEVEL = 0.05
+
+
+@dataclass(frozen=True, repr=False)
+class InterleavingResults:
+    """The results of an interleaving test between the control ``a`` and the candidate ``b``.
+
+    ``rows`` has a preference for b per measure, the deciding one first. ``wins`` are requests by outcome: a,
+    b, tie, none (without credit). ``spread`` is that of the deciding measure (``UserSums``), None without it.
+    ``warnings`` say what makes the results doubtful.
+    """
+
+    a: str
+    b: str
+    method: Method
+    rows: tuple[Preference, ...]
+    n_users: int
+    n_requests: int
+    wins: Mapping[str, int]
+    split: TeamSplit
+    spread: float | None
+    warnings: tuple[Problem, ...] = ()
+    notices: tuple[Problem, ...] = field(default=())
+
+    @property
+    def preference(self) -> Preference:
+        """Returns the preference that decides, by credited requests."""
+        return self.rows[0]
+
+    def noticed(self) -> list[Problem]:
+        """Returns the notices and the warnings."""
+        return [*self.notices, *self.warnings]
+
+    @property
+    def n_credited(self) -> int:
+        """Returns the number of requests in which a ranking has earned credit."""
+        return self.n_requests - self.wins["none"]
+
+    @property
+    def finding(self) -> Finding:
+        """Returns whether users prefer b (better) or a (worse); *not judged* if the teams are uneven."""
+        if self.split.blocked:
+            return "not judged"
+        p, share = self.preference.p, self.preference.share
+        if p is None or share is None or p >= SIGNIFICANCE_LEVEL:
+            return "not settled"
+        return "better" if share > 0.5 else "worse"
+
+    @property
+    def reason(self) -> str:
+        """Returns why there is no verdict; empty if there is one, or if the interval is inconclusive."""
+        if self.split.blocked:
+            return "the teams are uneven"
+        return self.preference.note
+
+    @property
+    def detectable(self) -> float | None:
+        """Returns the smallest preference above 0.5 that this test finds with a power of 80 %."""
+        return None if self.spread is None else power.detectable(self.spread, self.preference.n_users)
+
+    def users_for(self, share: float) -> int | None:
+        """Returns how many users with a credited request find a preference of ``share`` with a power of 80 %;
+        None if no number does.
+        """
+        return None if self.spread is None else power.users_for(self.spread, share)
+
+    @property
+    def sentence(self) -> str:
+        """Returns the finding as text."""
+        row = self.preference
+        if self.reason:
+            return f"No verdict on {self.b} against {self.a}: {self.reason}."
+        better, worse = (self.b, self.a) if self.finding == "better" else (self.a, self.b)
+        heading = f"Users prefer {better} to {worse}"
+        if self.finding == "not settled":
+            heading = f"No significant preference between {self.a} and {self.b}"
+        share, interval = in_percent(row)
+        return (
+            f"{heading}: {self.b} won {share} of {self.n_credited:,} credited requests "
+            f"(95 % CI {interval}, {numbers.p_equals(row.p or 0.0)}, {numbers.users(row.n_users)})."
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.sentence}\nAll numbers: .table()"
+
+    def table(self) -> pd.DataFrame:
+        """Returns a data frame with one row per measure, the deciding one first.
+
+        ``preference`` is the share of b, with ``low`` and ``high`` (95 %) and ``p``.
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "measure": row.measure,
+                "a": self.a,
+                "b": self.b,
+                "preference": row.share,
+                "low": row.low,
+                "high": row.high,
+                "p": row.p,
+                "finding": shown(self.finding) if place == 0 else "",
+                "n_users": row.n_users,
+                "note": row.note,
+            }
+            for place, row in enumerate(self.rows)
+        ]
+        return pd.DataFrame(rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the results as JSON-ready values."""
+        return {
+            "control": self.a,
+            "candidate": self.b,
+            "method": self.method,
+            "finding": self.finding,
+            "sentence": self.sentence,
+            "reason": self.reason,
+            "users": self.n_users,
+            "requests": self.n_requests,
+            "credited_requests": self.n_credited,
+            "won_by_control": self.wins["a"],
+            "won_by_candidate": self.wins["b"],
+            "ties": self.wins["tie"],
+            "results": [
+                {
+                    "measure": row.measure,
+                    "preference": row.share,
+                    "low": row.low,
+                    "high": row.high,
+                    "p": row.p,
+                    "users": row.n_users,
+                    "effective_users": row.effective_users,
+                    "note": row.note,
+                }
+                for row in self.rows
+            ],
+            "teams": {**asdict(self.split), "blocked": self.split.blocked},
+            "power": {
+                "detectable": self.detectable,
+                "users_for": {f"{share:g}": self.users_for(share) for share in power.PREFERENCES},
+            },
+            "warnings": [{"code": warning.code, "text": str(warning)} for warning in self.warnings],
+            "notices": [{"code": notice.code, "text": str(notice)} for notice in self.notices],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Returns a row per measure and ranking, control first, for the store."""
+        rows = []
+        for row in self.rows:
+            facts = asdict(row)
+            facts.pop("measure")
+            same = {"metric": row.measure, "title": MEASURES[row.measure]}
+            mirrored = {
+                "share": _mirrored(row.share), "low": _mirrored(row.high), "high": _mirrored(row.low),
+            }  # fmt: skip
+            rows.append({**same, "variant": self.a, "is_control": True, **facts, **mirrored})
+            rows.append({**same, "variant": self.b, "is_control": False, **facts})
+        return rows
+
+
+def in_percent(row: Preference) -> tuple[str, str]:
+    """Returns the preference and its interval in percent as text."""
+    scaled = [None if value is None else 100 * value for value in (row.share, row.low, row.high)]
+    digits = numbers.places(scaled)
+    share, low, high = (numbers.fixed(value, digits) for value in scaled)
+    return f"{share} %", numbers.NONE if row.low is None else f"{low} to {high} %"
+
+
+def _mirrored(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def results_of(requests: RequestCredits) -> InterleavingResults:
+    """Returns the results of an interleaving test."""
+    split = team_split(requests)
+    sums = user_sums(requests)
+    rows = tuple(preference(user_sums(requests, measure), measure) for measure in MEASURES)
+    return InterleavingResults(
+        a=requests.a,
+        b=requests.b,
+        method=requests.method,
+        rows=rows,
+        n_users=requests.n_users,
+        n_requests=len(requests),
+        wins=requests.wins(),
+        split=split,
+        spread=None if rows[0].p is None else sums.spread,
+        warnings=split_warnings(split, requests.a, requests.b),
+        notices=requests.notices,
+    )

@@ -1,0 +1,119 @@
+"""A test of units whose values would as likely have the opposite sign, and the interval that follows from it.
+
+Under the null hypothesis each unit's value has either sign with the same probability. The p-value compares
+the observed sum with its distribution over all combinations of signs, which a saddlepoint approximation gives
+without drawing any (Robinson 1982, J. R. Stat. Soc. B 44; Lugannani and Rice 1980). A tie with the observed
+sum counts half (mid-p). The interval has the ratios that the same test does not reject, so that it excludes
+exactly the ratios with p < 1 − level.
+
+Letters in shapes: ``n`` units, ``v`` distinct values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from recdash.domain.kinds import Floats
+
+NEAR_ZERO = 1e-5
+"""Below this distance from the mean, in standard deviations, the approximation divides 0 by 0."""
+NEAR_END = 1e-9
+MOST_STEPS = 100
+
+
+def p_value(values: Floats) -> float:
+    """Returns the two-sided p-value, from 0 to 1, of the null hypothesis that the signs of ``values`` [n] are
+    random.
+
+    It is 1 if all values are 0.
+    """
+    distinct, counts = np.unique(np.abs(values), return_counts=True)
+    return _p_of(distinct, counts.astype(np.float64), abs(float(np.sum(np.sort(values)))))
+
+
+def ratio_interval(
+    numerators: Floats, denominators: Floats, level: float = 0.95
+) -> tuple[float, float] | None:
+    """Returns the interval of Σ ``numerators`` / Σ ``denominators`` over units, by inversion of ``p_value``.
+
+    Both are [n]; no numerator is larger than its denominator, which is above 0, so that the ratio is between
+    −1 and 1. Returns None if so few units differ from 0 that no ratio is rejected.
+    """
+    pairs = np.column_stack([numerators, denominators]).astype(np.float64)
+    distinct, counts = np.unique(pairs, axis=0, return_counts=True)
+    numerator, denominator, times = distinct[:, 0], distinct[:, 1], counts.astype(np.float64)
+    estimate = float(times @ numerator) / float(times @ denominator)
+
+    def excess(ratio: float) -> float:
+        residuals = numerator - ratio * denominator
+        return _p_of(np.abs(residuals), times, abs(float(times @ residuals))) - (1 - level)
+
+    low, high = (_end(excess, estimate, outermost) for outermost in (-1.0, 1.0))
+    return None if low is None or high is None else (low, high)
+
+
+def _end(excess: Callable[[float], float], estimate: float, outermost: float) -> float | None:
+    """Returns the ratio between the estimate and ``outermost`` at which ``excess`` becomes negative."""
+    from scipy.optimize import brentq
+
+    if estimate == outermost:
+        return outermost
+    if excess(outermost) >= 0:
+        return None
+    return float(brentq(excess, estimate, outermost, xtol=1e-10))
+
+
+def _p_of(sizes: Floats, counts: Floats, total: float) -> float:
+    """Returns the two-sided p-value of |Σ| = ``total``; ``counts`` [v] units have the value ``sizes`` [v]."""
+    used = sizes > 0
+    if not used.any():
+        return 1.0
+    largest = float(sizes[used].max())
+    sizes, counts, total = sizes[used] / largest, counts[used], total / largest
+    end = float(counts @ sizes)
+    if total >= end * (1 - NEAR_END):  # all signs are equal: one combination of 2ⁿ on either side
+        return float(2.0 ** -float(counts.sum()))
+    if total <= NEAR_ZERO * math.sqrt(float(counts @ sizes**2)):
+        return 1.0
+    return min(2 * _tail(sizes, counts, total), 1.0)
+
+
+def _tail(sizes: Floats, counts: Floats, total: float) -> float:
+    """Returns the probability that the sum with random signs is above ``total``, which is inside its range.
+
+    The sum's cumulant generating function is Σ log cosh(t · size).
+    """
+    tilt = _tilt(sizes, counts, total)
+    slope = np.tanh(tilt * sizes)
+    cumulant = float(counts @ _log_cosh(tilt * sizes))
+    spread = float(counts @ (sizes**2 * (1 - slope**2)))
+    root = math.sqrt(max(2 * (tilt * total - cumulant), 0.0))
+    tilted = tilt * math.sqrt(spread)
+    density = math.exp(-(root**2) / 2) / math.sqrt(2 * math.pi)
+    beyond = math.erfc(root / math.sqrt(2)) / 2
+    return min(max(beyond + density * (1 / tilted - 1 / root), 0.0), 0.5)
+
+
+def _tilt(sizes: Floats, counts: Floats, total: float) -> float:
+    """Returns t with Σ size · tanh(t · size) = ``total``."""
+    from scipy.optimize import brentq
+
+    def distance(tilt: float) -> float:
+        return float(counts @ (sizes * np.tanh(tilt * sizes))) - total
+
+    high = total / float(counts @ sizes**2)
+    for _ in range(MOST_STEPS):
+        if distance(high) > 0:
+            break
+        high *= 2
+    else:  # the smallest values decide how near the sum is to its end
+        return high
+    return float(brentq(distance, 0.0, high, xtol=1e-14, rtol=1e-13))
+
+
+def _log_cosh(values: Floats) -> Floats:
+    size = np.abs(values)
+    return size + np.log1p(np.exp(-2 * size)) - math.log(2)

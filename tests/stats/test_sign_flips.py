@@ -1,0 +1,77 @@
+"""The sign-flip test: against every combination of signs, and its interval against its own p-value."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from recdash.domain.kinds import Floats
+from recdash.stats.sign_flips import p_value, ratio_interval
+
+
+def over_all_signs(values: Floats) -> float:
+    """Returns the two-sided p-value over all combinations of signs; a tie counts half."""
+    signs = np.array(list(itertools.product([-1, 1], repeat=len(values))))
+    sums, observed = np.abs(signs @ values), abs(values.sum())
+    ties = np.isclose(sums, observed)
+    return float(((sums > observed) & ~ties).mean() + ties.mean() / 2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_p_value_is_that_over_all_combinations_of_signs(seed: int, whole: bool) -> None:
+    chance = np.random.default_rng(seed)
+    values = chance.integers(-3, 5, 14).astype(float) if whole else chance.normal(0.5, 2, 14)
+    assert p_value(values) == pytest.approx(over_all_signs(values), abs=0.02)
+
+
+def test_equal_signs_are_one_combination_on_either_side() -> None:
+    assert p_value(np.array([3.0, 1.0, 2.0, 2.0, 5.0])) == pytest.approx(2**-5)  # 2 · ½ · 2⁻⁵
+    assert p_value(np.array([-3.0, -1.0, 0.0, -2.0])) == pytest.approx(2**-3)
+
+
+def test_an_even_sum_and_zeros_say_nothing() -> None:
+    assert p_value(np.array([2.0, -2.0, 1.0, -1.0])) == 1.0
+    assert p_value(np.zeros(5)) == 1.0
+
+
+def test_a_large_sample_is_judged_as_by_the_normal_distribution() -> None:
+    values = np.repeat([1.0, -1.0], [5098, 4902])  # 196 / √10,000 = 1.96 standard errors
+    assert p_value(values) == pytest.approx(0.05, abs=0.0002)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_interval_excludes_zero_exactly_if_p_is_below_five_percent(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    totals = chance.integers(1, 9, 40).astype(float)
+    wins = chance.binomial(totals.astype(int), 0.62)
+    differences = 2 * wins - totals
+    ends = ratio_interval(differences, totals)
+    assert ends is not None
+    low, high = ends
+    assert low <= differences.sum() / totals.sum() <= high
+    assert (p_value(differences) < 0.05) == (low > 0 or high < 0)
+    for end in ends:
+        assert p_value(differences - end * totals) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_the_interval_ends_at_the_largest_possible_ratio() -> None:
+    ends = ratio_interval(np.full(12, 2.0), np.full(12, 2.0))
+    assert ends is not None
+    assert ends[1] == 1.0
+    assert 0 < ends[0] < 1
+
+
+def test_too_few_units_reject_no_ratio() -> None:
+    assert ratio_interval(np.array([1.0, -1.0]), np.array([1.0, 1.0])) is None
+
+
+def test_the_order_of_units_changes_no_digit() -> None:
+    chance = np.random.default_rng(3)
+    totals = chance.random(500) + 1
+    values = totals * chance.uniform(-1, 1, 500)
+    order = chance.permutation(500)
+    assert p_value(values) == p_value(values[order])
+    assert ratio_interval(values, totals) == ratio_interval(values[order], totals[order])
