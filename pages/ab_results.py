@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.ab_results import directions, health, metric, page, settings, table, wording
+from recdash.ui.ab_results import chance_to_win, directions, health, metric, page, settings, table, wording
 from recdash.ui.app import state
 from recdash.ui.components import decision_links as links
 from recdash.ui.components import offline_online, online_tests, widgets
@@ -31,5 +31,6 @@ with title:
 health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")
+chance_to_win.show(view, ab_test)
 metric.show(ab_test)
 settings.show(ab_test)

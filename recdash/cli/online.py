@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +11,18 @@ import click
 
 from recdash.cli.fast_start import start_light
 from recdash.cli.input_file import InputFile
+from recdash.cli.online_questions import (
+    FORMS,
+    QUESTIONS,
+    Questions,
+    csv_of,
+    json_of,
+    lines_of,
+    question_options,
+)
 from recdash.cli.options import (
     CORRECTION,
     columns_option,
-    form_option,
     linked_runs,
     open_experiment,
     refuse_option,
@@ -32,6 +39,7 @@ from recdash.formatting.wording import shown
 if TYPE_CHECKING:
     from recdash.ingest import Sheet
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
+    from recdash.online.analysis.analysed_test import AnalysedTest
     from recdash.stats import Correction
 
 TABLES = ("sessions", "exposures", "events", "served", "aggregates")
@@ -93,9 +101,11 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
 @click.option("--experiment", help="Store the test in this experiment; without files, show a stored one.")
 @click.option("--test", "name", help="Name under which the test is stored, or of the stored one to show.")
 @click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
-@form_option
+@question_options
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True)
 def online(
     *,
+    questions: Questions,
     control: str | None,
     correction: Correction,
     own_metrics: Sequence[str],
@@ -129,10 +139,14 @@ def online(
         from recdash.online.ab_test import ab_test
 
         results = ab_test(**tables, **how, correction=correction)
+    if form == "json":
+        text = json_of(as_dict(results), questions, results)
+    elif form == "csv":
+        text = csv_of(questions, results)
+    else:
+        text = "\n".join([*_lines(results), *lines_of(questions, results)])
     tell(results.notices)
-    say_lines(
-        json.dumps(as_dict(results), ensure_ascii=False) if form == "json" else "\n".join(_lines(results))
-    )
+    say_lines(text)
 
 
 def _stored_results(
@@ -142,7 +156,7 @@ def _stored_results(
     links: Sequence[str],
     how: Mapping[str, Any],
     correction: Correction,
-) -> OnlineResults:
+) -> AnalysedTest:
     """Returns the results of an experiment's A/B test. If ``tables`` are given, the test is stored first."""
     workspace, stored = open_experiment(experiment)
     if tables:
@@ -152,7 +166,7 @@ def _stored_results(
     else:
         _refuse_counting()
         test = workspace.online_tests.named(stored.id, name)
-    return workspace.online_tests.results(test.id, correction)
+    return workspace.online_analysis.results(test.id, correction)
 
 
 def _refuse_counting() -> None:
@@ -163,7 +177,7 @@ def _refuse_counting() -> None:
     problems = []
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        is_free = parameter.name in {"experiment", "name", "correction", "form"}
+        is_free = parameter.name in {"experiment", "name", "correction", "form", *QUESTIONS}
         if source is click.core.ParameterSource.COMMANDLINE and not is_free:
             fix = (
                 "A stored test keeps its counting rules. Give its files too, or change the rules on the "

@@ -15,6 +15,7 @@ from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_col
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online import proposals
 from recdash.online.analysis import aggregates as summaries
+from recdash.online.analysis.analysed_test import AnalysedTest, ResultSource, with_source
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
@@ -73,7 +74,7 @@ def ab_test(
     mappings: Mappings | None = None,
     columns: ColumnsGiven | None = None,
     refuse: str | Sequence[str] = (),
-) -> OnlineResults:
+) -> AnalysedTest:
     """Returns the results of an A/B test: its health, and values, lifts and intervals per metric and variant.
 
     Give ``sessions``; or ``exposures`` and ``events``, optionally with ``served`` lists; or ``aggregates``.
@@ -81,7 +82,8 @@ def ab_test(
     the column, {"events": {"event": "kind"}} for one table; ``mappings`` has the second form only.
     ``control`` is the control variant (None: recognised by its name). ``metrics`` are custom metrics; one
     with the name of a standard metric replaces it. Without custom metrics, a table of one row per user is
-    compared by each of its numbers. ``refuse`` has codes of notices that are problems (see
+    compared by each of its numbers. The results also answer ``.segments()``, ``.days()``, ``.power()`` and
+    ``.chance_to_win()``. ``refuse`` has codes of notices that are problems (see
     ``recdash.ingest.notice_rules``). Raises InputError with the problems of all tables.
     """
     refused_codes = read_codes(refuse)
@@ -96,10 +98,13 @@ def ab_test(
     }
     given = {name: table for name, table in tables.items() if table is not None}
     logs = read_logs(given, rules, mappings, columns=columns)
-    results = results_of(logs, control, rules, metrics, correction=correction)
+    is_counted = logs.kind != "aggregates"
+    users = users_of(logs.table, logs.further_tables, rules) if is_counted else None
+    results = results_of(logs, control, rules, metrics, correction=correction, users=users)
+    source = result_source(logs, users, rules, metrics)
     results = replace(results, notices=(*logs.notices, *results.notices))
     check_refused(results.noticed(), refused_codes)
-    return results
+    return with_source(results, source)
 
 
 def read_logs(
@@ -250,6 +255,19 @@ def results_of(
     results = of_users(users, control, rules, with_standard_metrics(metrics or proposed), correction)
     notices = (*results.notices, *proposals.notice(proposed))
     return replace(results, removed=(*logs.removed, *results.removed), notices=notices)
+
+
+def result_source(
+    logs: OnlineTables, users: OnlineUsers | None, rules: OnlineRules, metrics: Sequence[OnlineMetric] = ()
+) -> ResultSource:
+    """Returns the data behind the results of a test's tables, for questions about segments, days and power.
+
+    ``users`` are the counted users, None for aggregated data.
+    """
+    if users is None:
+        return ResultSource(None, metrics, rules, summaries.summaries(logs.table))
+    proposed = () if metrics else proposals.propose(users, None)
+    return ResultSource(users, with_standard_metrics(metrics or proposed), rules)
 
 
 def with_standard_metrics(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:

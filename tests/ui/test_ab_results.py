@@ -689,3 +689,15 @@ def test_a_candidate_that_the_test_did_not_serve_is_named(workspace: Workspace, 
     added(workspace, sessions({"control": 80, "new": 140}), links=links)
     assert "Not in this A/B test: ease." in said(open_page("offline_online"))
     assert "Not in this A/B test" not in said(open_page("offline_online", c="als"))
+
+
+# ── chance to win ────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_chance_to_win_is_an_option(shown: Open, won_and_lost: OnlineTest) -> None:
+    assert "Expected loss" not in said(passed(shown(t=won_and_lost.id)))
+    page = said(passed(shown(t=won_and_lost.id, bayes="flat")))
+    assert "Expected loss" in page
+    assert "Prior of the lift: flat" in page
+    assert ">99.9 %" in page  # 80 of 200 engaged against 140
+    assert "<0.1 %" in page  # 6 minutes against 3

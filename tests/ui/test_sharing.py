@@ -141,6 +141,7 @@ OWN: Mapping[str, Mapping[str, str]] = {page: {} for page in PAGES} | {
     "definitions": {"r": "good", "p": "recbole", "ex": "run"},
     "ab_results": {
         "t": "March", "om": "session_watch_time", "corr": "bh", "over": "daily", "eff": "5", "seg": "plan",
+        "bayes": "flat",
     },
     "offline_online": {"t": "March", "om": "session_watch_time"},
     "why": {"t": "March", "om": "session_watch_time", "v": "B"},

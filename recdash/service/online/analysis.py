@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.online import OnlineMetric
+    from recdash.online.analysis.analysed_test import AnalysedTest
+    from recdash.online.analysis.chance_to_win import Prior, WinChances
     from recdash.online.analysis.novelty_effect import NoveltyEffect
     from recdash.online.analysis.segments import Reversal
+    from recdash.stats import Correction
 
 OverTime = Literal["cumulative", "daily", "since"]
 
@@ -29,6 +32,34 @@ class OnlineAnalysis:
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
         self._context, self._online_tests = context, online_tests
+
+    def results(self, test_id: str, correction: Correction = "holm") -> AnalysedTest:
+        """Returns the results of a test with its data, which answer questions about segments, days, sample
+        size and chance to win; also those of a test with aggregated data.
+        """
+        from recdash.online.ab_test import OnlineTables, result_source
+        from recdash.online.analysis.analysed_test import with_source
+
+        test = self._context.store.online_tests.get(test_id)
+        results = self._online_tests.results(test_id, correction)
+        is_counted = test.kind != "aggregates"
+        table = None if is_counted else self._context.store.artifacts.table(test.upload)
+        source = result_source(
+            OnlineTables(test.kind, table, {}),
+            self._online_tests.users(test_id) if is_counted else None,
+            self._online_tests.rules(test_id),
+            self.own_metrics(test_id),
+        )
+        return with_source(results, source)
+
+    def chance_to_win(
+        self, test_id: str, prior: Prior | None = None, correction: Correction = "holm"
+    ) -> WinChances:
+        """Returns the chance to win and the expected loss of each variant in each metric, by default with a
+        flat prior; also for a test with aggregated data.
+        """
+        results = self.results(test_id, correction)
+        return results.chance_to_win() if prior is None else results.chance_to_win(prior)
 
     def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         """Returns the metrics that can be computed from the test's logs, including custom ones."""

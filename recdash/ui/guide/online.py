@@ -114,6 +114,26 @@ other's.
 """,
     ),
     Article(
+        "chance-to-win",
+        "Chance to win and expected loss",
+        """
+An option beside *p*, off by default. The **chance to win** is the probability that a variant is better
+than the control, given the data and a prior; for a metric of which less is better, that it is lower. The
+**expected loss** says what shipping the variant loses on average, where all cases in which it is better
+count as 0: a variant with a small expected loss is a safe choice even if it is not significant. The
+expected loss of not shipping is what the control forgoes.
+
+The lift has a normal **prior**: flat, by which every lift is as likely as any other, or with mean 0 and
+standard deviation 30 %, by which lifts beyond ±60 % are unlikely before the data. The data count by the
+lift and its standard error (delta method, after CUPED where that adjusts the lift). This is GrowthBook's
+Bayesian engine, and gives its numbers. A lift whose interval is withheld has no chance to win, and nor has
+one with too few successes for a normal posterior.
+
+With a flat prior, a chance of 97.5 % is *p* = 0.05 told in another way. It is corrected neither for several
+metrics and variants nor for repeated looks, so the findings and the decision do not follow from it.
+""",
+    ),
+    Article(
         "small",
         "Small tests: when an interval is shown",
         """

@@ -1,0 +1,253 @@
+"""Further questions about an A/B test in a terminal: chance to win, segments, days and sample size."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash.cli.output import aligned
+from recdash.errors import InputError, Problem
+from recdash.formatting.sanitize import visible
+from recdash.formatting.spreadsheet import safe_cell
+
+if TYPE_CHECKING:
+    from recdash.formatting.result_table import ResultTable
+    from recdash.online.analysis.analysed_test import AnalysedTest
+    from recdash.online.analysis.chance_to_win import WinChances
+
+FORMS = ("text", "json", "csv")
+QUESTIONS = ("bayesian", "prior", "segments", "days", "power", "online_metric")
+"""The names of the options, which are possible for a stored test, too."""
+TIME_SCALES = ("cumulative", "daily", "since")
+IN_SHARES = "shares (0.05 = 5 %)"
+NOTHING = "None: no column divides the users into segments."
+ALL = ""
+"""The value of an option that is given without one: all attributes, or no effect."""
+SHOWN: Mapping[str, tuple[str, ...]] = {
+    "segments": (
+        "metric", "attribute", "segment", "variant", "n_control", "n_variant", "lift", "corrected_low",
+        "corrected_high", "p_bh", "note",
+    ),
+    "days": (
+        "metric", "date", "day", "variant", "n", "lift", "low", "high", "sequence_low", "sequence_high",
+        "note",
+    ),
+    "chance_to_win": (
+        "metric", "variant", "chance", "loss", "loss_of_control", "effect", "low", "high", "note",
+    ),
+}  # fmt: skip
+"""The columns of each table as text; JSON and CSV have all."""
+SHARES = frozenset(
+    {
+        "lift", "low", "high", "corrected_low", "corrected_high", "sequence_low", "sequence_high", "chance",
+        "loss", "loss_of_control", "effect", "detectable",
+    }
+)  # fmt: skip
+"""The columns that text shows in %."""
+LEFT = {"segments": 4, "days": 2}
+"""The number of columns of text in each table; 2 in the others."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked about a test besides its results; None for what is not asked.
+
+    ``prior`` is the text of the prior, None without ``--bayesian``. ``segments`` is an attribute, or ``ALL``;
+    ``days`` a time scale; ``power`` an effect as a share, or ``ALL``. ``metric`` limits all of them.
+    """
+
+    prior: str | None
+    segments: str | None
+    days: str | None
+    power: str | None
+    metric: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """Returns the names of the tables that are asked for."""
+        asked = {"segments": self.segments, "days": self.days, "power": self.power}
+        return [name for name, value in asked.items() if value is not None]
+
+    def chances(self, results: AnalysedTest) -> WinChances | None:
+        """Returns the chances to win; None if they are not asked for."""
+        from recdash.online.analysis.chance_to_win import prior_of
+
+        return None if self.prior is None else results.chance_to_win(prior_of(self.prior))
+
+    def tables(self, results: AnalysedTest) -> dict[str, ResultTable]:
+        """Returns {name: table} of what is asked for."""
+        made: dict[str, ResultTable] = {}
+        if self.segments is not None:
+            made["segments"] = results.segments(self.segments or None, self.metric)
+        if self.days is not None:
+            made["days"] = results.days(self.metric, self.days)  # type: ignore[arg-type]
+        if self.power is not None:
+            made["power"] = results.power(_effect(self.power), self.metric)
+        return made
+
+
+def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command with the options of further questions; it gets them as ``questions``."""
+
+    @wraps(command)
+    def with_questions(
+        *,
+        bayesian: bool,
+        prior: str | None,
+        segments: str | None,
+        days: str | None,
+        power: str | None,
+        online_metric: str | None,
+        **options: Any,
+    ) -> Any:
+        is_bayesian = bayesian or prior is not None
+        asked = Questions((prior or "flat") if is_bayesian else None, segments, days, power, online_metric)
+        if online_metric is not None and not asked.names:
+            fix = "Add --segments, --days or --power; the results have all metrics."
+            raise InputError(Problem("no-question", "--online-metric", "given alone", fix))
+        return command(questions=asked, **options)
+
+    for option in reversed(_OPTIONS):
+        with_questions = option(with_questions)
+    return with_questions
+
+
+_OPTIONS = (
+    click.option(
+        "--bayesian",
+        is_flag=True,
+        help="Add the chance to win and the expected loss of each variant (a Bayesian view beside p).",
+    ),
+    click.option(
+        "--prior",
+        help="Prior of the lift for --bayesian: flat (the default), or MEAN,SD, such as 0,0.3.",
+    ),
+    click.option(
+        "--segments",
+        is_flag=False,
+        flag_value=ALL,
+        help="Add the lifts by segment of users: of one attribute, such as country, or of all.",
+    ),
+    click.option(
+        "--days",
+        is_flag=False,
+        flag_value="cumulative",
+        type=click.Choice(TIME_SCALES),
+        help="Add the lifts by day: cumulative, daily, or by days since exposure.",
+    ),
+    click.option(
+        "--power",
+        is_flag=False,
+        flag_value=ALL,
+        help="Add the minimum detectable effects; with an effect such as 2% also the users that it needs.",
+    ),
+    click.option("--online-metric", help="The metric of --segments, --days and --power (default: all)."),
+)
+
+
+def _effect(text: str) -> float | None:
+    """Returns the effect that a text such as ``2%`` or ``0.02`` gives, as a share; None for an empty text."""
+    if not text:
+        return None
+    number, percent, rest = text.strip().partition("%")
+    try:
+        effect = float(number) / (100 if percent else 1)
+    except ValueError:
+        effect = 0.0
+    if rest or not 0 < abs(effect) <= 10:
+        fix = "Write the lift to detect: 2% or 0.02."
+        raise InputError(Problem("bad-effect", "--power", f"'{text}'", fix))
+    return effect
+
+
+# ── output ───────────────────────────────────────────────────────────────────────────────────
+
+
+def with_chances(results: list[dict[str, Any]], chances: WinChances | None) -> list[dict[str, Any]]:
+    """Returns the rows of the JSON with their chances to win."""
+    if chances is None:
+        return results
+    rows = []
+    for row in results:
+        chance = chances.of(row["metric"], row["variant"])
+        added = {
+            "chance_to_win": chance.chance,
+            "expected_loss": chance.loss,
+            "expected_loss_of_control": chance.loss_of_control,
+            "posterior_low": chance.low,
+            "posterior_high": chance.high,
+            "chance_note": chance.note,
+        }
+        rows.append({**row, **added})
+    return rows
+
+
+def csv_of(questions: Questions, results: AnalysedTest) -> str:
+    """Returns the one table that is asked for, by default the results. Raises InputError for several."""
+    chances, tables = questions.chances(results), questions.tables(results)
+    if len(tables) > 1:
+        fix = "Ask for one of them, or use --format json."
+        named = ", ".join(f"--{name}" for name in tables)
+        raise InputError(Problem("many-tables", "--format csv", f"one table, but {named} are given", fix))
+    for table in tables.values():
+        return _csv(table.table())
+    frame = results.table(all_columns=True)
+    if chances is not None:
+        columns = ["metric", "variant", "chance", "loss", "loss_of_control"]
+        renamed = {
+            "chance": "chance_to_win",
+            "loss": "expected_loss",
+            "loss_of_control": "expected_loss_of_control",
+        }
+        frame = frame.merge(chances.table()[columns].rename(columns=renamed), how="left", on=columns[:2])
+    return _csv(frame)
+
+
+def _csv(frame: Any) -> str:
+    safe = frame.map(lambda value: safe_cell(visible(value)) if isinstance(value, str) else value)
+    return str(safe.to_csv(index=False, lineterminator="\n")).rstrip("\n")
+
+
+def lines_of(questions: Questions, results: AnalysedTest) -> Iterator[str]:
+    """Yields the lines of what is asked for, each table with its note."""
+    tables = questions.tables(results)
+    if (chances := questions.chances(results)) is not None:
+        tables = {"chance_to_win": chances.results(), **tables}
+    for name, table in tables.items():
+        columns = [column for column in SHOWN.get(name, table.columns) if _has_values(table, column)]
+        yield ""
+        yield f"{table.title}."
+        yield aligned(_in_percent(table, columns), LEFT.get(name, 2)) if len(table) else NOTHING
+        yield table.note.replace(IN_SHARES, "in %")
+
+
+def _in_percent(table: ResultTable, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """Returns header and rows as texts, with shares in %."""
+    named = {name: f"{name} %" if name in SHARES else name for name in columns}
+    rows = [
+        {
+            named[name]: 100 * row[name] if name in SHARES and row.get(name) is not None else row.get(name)
+            for name in columns
+        }
+        for row in table.rows
+    ]
+    return replace(table, columns=tuple(named.values()), rows=tuple(rows)).texts()
+
+
+def _has_values(table: ResultTable, column: str) -> bool:
+    return any(row.get(column) not in (None, "") for row in table.rows)
+
+
+def json_of(facts: Mapping[str, Any], questions: Questions, results: AnalysedTest) -> str:
+    """Returns the results as JSON, with what is asked for."""
+    added: dict[str, Any] = {}
+    if (chances := questions.chances(results)) is not None:
+        prior = {"mean": chances.prior.mean, "std_dev": chances.prior.std_dev, "text": str(chances.prior)}
+        added = {"prior": prior, "results": with_chances(facts["results"], chances)}
+    added |= {name: table.records() for name, table in questions.tables(results).items()}
+    return json.dumps({**facts, **added}, ensure_ascii=False)

@@ -1,0 +1,173 @@
+"""The results of an A/B test together with its data, which answer further questions: by segment and day, the
+sample size that a lift needs, and the chance to win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from recdash.errors import NotFound, UnknownName
+from recdash.formatting.result_table import ResultTable
+from recdash.online import times
+from recdash.online.analysis import aggregates, lift, over_time, power, segments
+from recdash.online.analysis.chance_to_win import FLAT, Effect, Prior, WinChances, win_chances
+from recdash.online.analysis.results import OnlineResults, arms_of
+from recdash.online.metrics import OnlineMetric
+from recdash.online.rules import USUAL, OnlineRules
+
+if TYPE_CHECKING:
+    from recdash.online.users import OnlineUsers
+
+TimeScale = Literal["cumulative", "daily", "since"]
+TIME_SCALES: tuple[TimeScale, ...] = ("cumulative", "daily", "since")
+AGGREGATED = "This test has aggregated data only, no data per user{}."
+SEGMENT_NOTE = (
+    "Lifts are shares (0.05 = 5 %) without CUPED; p_bh and corrected_* are corrected over all segments and "
+    "variants of one attribute and metric (Benjamini–Hochberg)."
+)
+DAY_NOTE = "Lifts are shares (0.05 = 5 %) without CUPED; sequence_* is the always-valid interval."
+POWER_NOTE = (
+    "80 % power, two-sided α = 5 %, at the observed split and variance. Effects are shares (0.05 = 5 %)."
+)
+
+
+@dataclass(frozen=True)
+class ResultSource:
+    """The data from which the results of a test were computed.
+
+    ``users`` is None for aggregated data, whose rows are ``summaries``. ``metrics`` are the definitions of
+    all metrics, custom ones included.
+    """
+
+    users: OnlineUsers | None
+    metrics: Sequence[OnlineMetric]
+    rules: OnlineRules = USUAL
+    summaries: Sequence[aggregates.Summary] = ()
+
+    @cached_property
+    def measured(self) -> dict[str, tuple[OnlineMetric, Mapping[str, Any]]]:
+        """Returns {metric: its definition and the aggregates of each variant}."""
+        if self.users is None:
+            pairs = aggregates.measured(self.summaries, self.metrics)
+            return {metric.name: (metric, arms) for metric, arms in pairs}
+        arms = arms_of(self.users)
+        return {metric.name: (metric, arms) for metric in self.metrics if metric.is_in(self.users.totals)}
+
+    def chosen(self, metric: str | None) -> list[OnlineMetric]:
+        """Returns the metric with this name; for None all. Raises UnknownName for an unknown one."""
+        return [self.measured[name][0] for name in _chosen("online metric", metric, list(self.measured))]
+
+    def users_for(self, purpose: str = "") -> OnlineUsers:
+        """Returns the users. Raises NotFound for aggregated data; ``purpose`` is what needs them."""
+        if self.users is None:
+            raise NotFound(AGGREGATED.format(f", which {purpose} need" if purpose else ""))
+        return self.users
+
+
+@dataclass(frozen=True, repr=False)
+class AnalysedTest(OnlineResults):
+    """The results of an A/B test with the data from which they were computed.
+
+    Raises NotFound where an answer needs data per user and the test has aggregated data, and UnknownName for
+    an unknown metric, attribute or kind of answer.
+    """
+
+    source: ResultSource = field(kw_only=True, compare=False)
+
+    def chance_to_win(self, prior: Prior = FLAT, effect: Effect = "relative") -> WinChances:
+        """Returns the chance to win and the expected loss of each variant in each metric.
+
+        ``prior`` is that of the lift. ``effect`` is *relative* (lifts) or *absolute* (differences).
+        """
+        measured = self.source.measured
+        metrics = {name: metric for name, (metric, _) in measured.items()}
+        arms = {name: by_variant for name, (_, by_variant) in measured.items()}
+        return win_chances(self, metrics, arms, prior, effect)
+
+    def segments(self, attribute: str | None = None, metric: str | None = None) -> ResultTable:
+        """Returns the lift of each variant in each segment; by default by all attributes and in all
+        metrics.
+        """
+        users = self.source.users_for("segments")
+        rows = (
+            {"metric": chosen.name, "attribute": name, **asdict(row)}
+            for chosen in self.source.chosen(metric)
+            for name in _chosen("segment", attribute, sorted(users.segments))
+            for row in segments.by_segment(users, chosen, self.control, name)
+        )
+        columns = ("metric", "attribute", *_names(segments.SegmentLift))
+        return ResultTable("Lifts by segment", columns, tuple(rows), SEGMENT_NOTE)
+
+    def days(self, metric: str | None = None, scale: TimeScale = "cumulative") -> ResultTable:
+        """Returns the lift of each variant by day; by default in all metrics.
+
+        ``scale``: *cumulative* up to each day, *daily* on each day, or by days *since* exposure. The column
+        ``date`` is the day (UTC), None in *since*.
+        """
+        if scale not in TIME_SCALES:
+            raise UnknownName("time scale", scale, TIME_SCALES)
+        users, rows = self.source.users_for("days"), []
+        for chosen in self.source.chosen(metric):
+            for row in _over_time(users, chosen, self.control, scale, self.source.rules.planned_users):
+                date = None if scale == "since" else f"{times.date(row.day):%Y-%m-%d}"
+                rows.append({"metric": chosen.name, "date": date, **asdict(row)})
+        columns = ("metric", "date", *_names(over_time.LiftAtTime))
+        return ResultTable(f"Lifts by day ({scale})", columns, tuple(rows), DAY_NOTE)
+
+    def power(self, effect: float | None = None, metric: str | None = None) -> ResultTable:
+        """Returns the minimum detectable effect of each variant; by default in all metrics.
+
+        With ``effect``, a share (0.02 = 2 %), also how many more users detect it: 0 if there are enough, None
+        if no sample size does.
+        """
+        rows = [row for chosen in self.source.chosen(metric) for row in self._sizes(chosen, effect)]
+        needed = () if effect is None else ("effect", "more_users")
+        columns = ("metric", "variant", "n_control", "n_variant", "detectable", *needed)
+        return ResultTable("Sample size", columns, tuple(rows), POWER_NOTE)
+
+    def _sizes(self, metric: OnlineMetric, effect: float | None) -> Iterator[dict[str, Any]]:
+        _, arms = self.source.measured[metric.name]
+        others = [name for name in self.variants if name != self.control and name in arms]
+        for variant in others if self.control in arms else ():
+            pair = arms[self.control], arms[variant]
+            n, is_adjusted = [arm.count() for arm in pair], lift.is_adjusted(metric, *pair)
+            more = None if effect is None else power.more_users(metric, *pair, effect, adjusted=is_adjusted)
+            yield {
+                "metric": metric.name,
+                "variant": variant,
+                "n_control": n[0],
+                "n_variant": n[1],
+                "detectable": power.detectable(metric, pair[0], sum(n), n[1] / n[0], adjusted=is_adjusted),
+                "effect": effect,
+                "more_users": more,
+            }
+
+
+def with_source(results: OnlineResults, source: ResultSource) -> AnalysedTest:
+    """Returns the results with the data from which they were computed."""
+    facts = {name: getattr(results, name) for name in _names(OnlineResults)}
+    return AnalysedTest(**facts, source=source)
+
+
+def _over_time(
+    users: OnlineUsers, metric: OnlineMetric, control: str, scale: TimeScale, n_planned: int | None
+) -> Iterable[over_time.LiftAtTime]:
+    if scale == "cumulative":
+        return over_time.cumulative(users, metric, control, n_planned)
+    compute = over_time.daily if scale == "daily" else over_time.since_exposure
+    return compute(users, metric, control)
+
+
+def _chosen(kind: str, name: str | None, known: Sequence[str]) -> list[str]:
+    if name is None:
+        return list(known)
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    return [name]
+
+
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(column.name for column in fields(kind))
