@@ -22,7 +22,8 @@ from pathlib import Path
 from benchmarks.first_use import Dashboard, dashboard
 from benchmarks.harness import resident
 from benchmarks.sessions import PAGES, SEED, demo_store
-from benchmarks.streamlit_client import OpenPage, PageError
+from benchmarks.streamlit_client import PATIENCE_S, OpenPage, PageError
+from recdash.domain.records import Experiment
 from recdash.service import Workspace
 
 PORT = 9138
@@ -33,6 +34,7 @@ not a cache that fills.
 """
 N_USERS, N_ITEMS = 200, 50
 SECONDS_KEPT = 10
+SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_UNTIL_ENDED = SECONDS_KEPT + 30
 """recdash looks every 20 s for sessions that were left."""
 GOAL_MB = 10
@@ -79,12 +81,23 @@ class Soak:
         page.turn_to("upload")
         page.give(files(name, chance))
         page.press("Evaluate 2 candidates")
-        page.wait_while_shown("Cancel")
-        added = next((home for home in self.workspace.experiments.all() if home.name == name), None)
-        if added is None:
-            raise PageError(f"{name} was not stored: {page.texts}")
-        self.workspace.experiments.delete(added.id, name)
+        self.workspace.experiments.delete(self._stored(page, name).id, name)
         self.n_uploads += 1
+
+    def _stored(self, page: OpenPage, name: str) -> Experiment:
+        """Returns the experiment once it is stored; the page is asked again until then.
+
+        What the page shows does not tell: a run of the script that the server began itself, because files
+        had arrived, may end between a click and the run that answers it. Raises ``PageError`` after too long.
+        """
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            added = next((home for home in self.workspace.experiments.all() if home.name == name), None)
+            if added is not None:
+                return added
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            page.run()
+        raise PageError(f"{name} was not stored: {page.texts}")
 
     def run(self, numbers: range) -> float:
         """Has these sessions, some at once, and returns the server's memory in MB when they have ended."""

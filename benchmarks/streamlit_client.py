@@ -8,7 +8,6 @@ nothing.
 from __future__ import annotations
 
 import json
-import time
 import urllib.request
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,7 +21,6 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 PATIENCE_S = 300
-SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class PageError(Exception):
@@ -69,15 +67,6 @@ class OpenPage:
         if key is None:
             raise PageError(f"no button {label}; there are {[*self.buttons]}; {self.texts[-5:]}")
         self.run(WidgetState(id=key, trigger_value=True))
-
-    def wait_while_shown(self, label: str) -> None:
-        """Asks again until the page no longer has the button. Raises ``PageError``, also after too long."""
-        until = time.monotonic() + PATIENCE_S
-        while label in self.buttons:
-            if time.monotonic() > until:
-                raise PageError(f"the page still shows {label}: {self.texts}")
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-            self.run()
 
     def give(self, files: dict[str, bytes]) -> None:
         """Drops files into the page's drop zone. Raises ``PageError``."""
