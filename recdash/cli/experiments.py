@@ -78,7 +78,8 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 @click.option("--baseline", help="Name of the baseline run.")
 @click.option("--sessions", type=NamedFile(), help="Sessions of an A/B test, as NAME=FILE.")
 @click.option("--aggregates", type=NamedFile(), help="Aggregated results of an A/B test, as NAME=FILE.")
-@click.option("--control", help="Control variant of the A/B test.")
+@click.option("--interleaving", type=NamedFile(), help="An interleaving test of two rankings, as NAME=FILE.")
+@click.option("--control", help="Control variant of the A/B test, or ranking of the interleaving test.")
 @click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
 def add(
     sorted_files: Sequence[Path | Sheet],
@@ -92,9 +93,9 @@ def add(
     """Score candidates and store them for the dashboard.
 
     FILE arguments are recognised by their columns and values: test set, runs, training data, catalogue,
-    users, A/B test. The command prints what it took each file for; if that is wrong, name the file by its
-    option. Of a zip file, each table is recognised. One file may be "-", standard input. FILE.xlsx#SHEET
-    names a sheet of a workbook.
+    users, A/B test, interleaving test. The command prints what it took each file for; if that is wrong, name
+    the file by its option. Of a zip file, each table is recognised. One file may be "-", standard input.
+    FILE.xlsx#SHEET names a sheet of a workbook.
 
     All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
     adds one later.
@@ -182,7 +183,7 @@ def _echo_added(added: AddedRun) -> None:
         say(f"note: {line}", err=True)
 
 
-ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates")
+ONLINE: tuple[OnlineKind, ...] = ("sessions", "aggregates", "interleaving")
 SETUP = (
     "train", "catalogue", "user_attributes", "item_vectors", "item_similarity", "depth", "relevance",
     "relevance_threshold", "users", "duplicates",
@@ -314,6 +315,7 @@ def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
             for run in workspace.runs.all(experiment.id)
         ],
         "online_tests": [test.name for test in workspace.online_tests.all(experiment.id)],
+        "interleaving_tests": [test.name for test in workspace.interleaving.all(experiment.id)],
     }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OF_FILES = (
     "truth", "runs", "predictions", "train", "catalogue", "user_attributes", "item_vectors",
-    "item_similarity", "columns", "sessions", "aggregates",
+    "item_similarity", "columns", "sessions", "aggregates", "interleaving",
 )  # fmt: skip
 """Options that say what a file is. They cannot be combined with FILE arguments, whose kind is recognised."""
 
@@ -29,6 +29,7 @@ OPTIONS: Mapping[str, str] = {
     "truth": "--truth", "run": "--run", "train": "--train", "catalogue": "--catalogue",
     "users": "--user-attributes", "vectors": "--item-vectors", "similarity": "--item-similarity",
     "predictions": "--predictions", "sessions": "--sessions", "aggregates": "--aggregates",
+    "interleaving": "--interleaving",
 }  # fmt: skip
 """The option that says that a file is a table of this kind."""
 NAME_EACH = "Say what each file is by an option instead of FILE arguments"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,32 +12,50 @@ import click
 
 from recdash.cli.fast_start import start_light
 from recdash.cli.input_file import InputFile
-from recdash.cli.options import columns_option, form_option, refuse_option, tell
+from recdash.cli.options import (
+    columns_option,
+    form_option,
+    linked_runs,
+    open_experiment,
+    refuse_option,
+    run_ids,
+    tell,
+)
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
+from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import visible
 from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
+    from recdash.domain.records import OnlineTest
     from recdash.ingest import Sheet
     from recdash.online.interleaving.results import InterleavingResults
+    from recdash.service import Workspace
+    from recdash.service.online.interleaving import LiftOfPair
 
 HEADER = ("measure", "preference", "95 % interval", "p", "finding", "users")
 
 
 @click.command()
-@click.argument("file", type=InputFile())
+@click.argument("file", type=InputFile(), required=False)
 @columns_option
 @refuse_option
 @click.option("--control", help="The ranking with which the other one is compared.")
+@click.option("--experiment", help="Store the test in this experiment; without FILE, show a stored one.")
+@click.option("--test", "name", help="Name under which the test is stored, or of the stored one to show.")
+@click.option("--link", "links", multiple=True, help="Which run a ranking is, as RANKING=RUN.")
 @form_option
 def interleave(
-    file: Path | Sheet,
+    file: Path | Sheet | None,
     *,
     control: str | None,
     columns: Mapping[str, Any],
     refuse: Sequence[str],
+    experiment: str | None,
+    name: str | None,
+    links: Sequence[str],
     form: str,
 ) -> None:
     """Analyse an interleaving test: which of two rankings users prefer, and whether its teams are even.
@@ -45,12 +64,89 @@ def interleave(
     rank_b), or credits (request_id, user_id, and credit_a and credit_b, or team and credit).
     """
     start_light()
-    from recdash.online.interleaving.interleaving import interleaving
+    how: dict[str, Any] = {"control": control, "columns": columns, "refuse": refuse}
+    compared: list[dict[str, Any]] = []
+    if experiment is not None:
+        workspace, test = _stored(experiment, name, file, links, how)
+        results = workspace.interleaving.results(test.id)
+        compared = [_compared(pair) for pair in workspace.interleaving.sensitivities(test.id)]
+    elif file is None or name or links:
+        option = "FILE" if file is None else "--test" if name else "--link"
+        problem = "missing" if file is None else "given without --experiment"
+        fix = "Name a file to analyse, or the experiment of a stored test: --experiment NAME."
+        raise InputError(Problem("no-experiment", option, problem, fix))
+    else:
+        from recdash.online.interleaving.interleaving import interleaving
 
-    results = interleaving(file, control=control, columns=columns, refuse=refuse)
+        results = interleaving(file, **how)
     tell(results.notices)
-    text = "\n".join(_lines(results)) if form == "text" else json.dumps(results.as_dict(), ensure_ascii=False)
-    say_lines(text)
+    if form == "json":
+        facts = {**results.as_dict(), "ab_tests": compared}
+        say_lines(json.dumps(facts, ensure_ascii=False))
+    else:
+        say_lines("\n".join([*_lines(results), *_compared_lines(compared)]))
+
+
+def _stored(
+    experiment: str,
+    name: str | None,
+    file: Path | Sheet | None,
+    links: Sequence[str],
+    how: Mapping[str, Any],
+) -> tuple[Workspace, OnlineTest]:
+    """Returns an experiment's interleaving test; if ``file`` is given, the test is stored first."""
+    workspace, stored = open_experiment(experiment)
+    if file is not None:
+        runs = linked_runs(links, run_ids(workspace, stored.id))
+        title = name or file.name.split(".")[0]
+        return workspace, workspace.interleaving.add(stored.id, title, file, links=runs, **how)
+    given = [f"--{option}" for option, value in {**how, "link": links}.items() if value]
+    if given:
+        fix = "A stored test keeps it. Give its file too, or change it on the page Online."
+        problems = [
+            Problem("kept-already", option, "not possible for a stored test", fix) for option in given
+        ]
+        raise InputError(problems)
+    return workspace, workspace.interleaving.named(stored.id, name)
+
+
+def _compared(pair: LiftOfPair) -> dict[str, Any]:
+    """Returns what an A/B test of the same pair found, and the users that both tests need, for JSON."""
+    names = ("metric", "title", "lift", "lift_low", "lift_high", "p")
+    facts = {name: pair.row[name] for name in names}
+    return {"test": pair.test.name, **facts, **asdict(pair.sensitivity)}
+
+
+def _compared_lines(compared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not compared:
+        return
+    yield ""
+    yield "Users needed to find what each test has seen (power 80 %):"
+    header = (
+        "A/B test",
+        "metric",
+        "lift %",
+        "A/B users",
+        "interleaving users",
+        "times as many",
+        "95 % interval",
+    )
+    rows = []
+    for facts in compared:
+        low, high = (numbers.three(facts[name]) for name in ("low", "high"))
+        interval = f"{low} to {high}" if facts["high"] is not None else f"from {low}"
+        rows.append(
+            (
+                visible(facts["test"]),
+                visible(facts["title"]),
+                numbers.signed(None if facts["lift"] is None else 100 * facts["lift"], 2),
+                numbers.count(facts["ab_users"]),
+                numbers.count(facts["interleaving_users"]),
+                numbers.three(facts["ratio"]),
+                interval if facts["low"] is not None else numbers.NONE,
+            )
+        )
+    yield aligned([header, *rows], 2)
 
 
 def _lines(results: InterleavingResults) -> Iterator[str]:

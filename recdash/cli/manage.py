@@ -50,7 +50,11 @@ def _target(
         key = run_named(run_ids(workspace, experiment.id, archived=True), run)
         return Target(workspace.runs, key, "run", run)
     if test is not None:
-        tests = {known.name: known.id for known in workspace.online_tests.all(experiment.id, archived=True)}
+        stored = [
+            *workspace.online_tests.all(experiment.id, archived=True),
+            *workspace.interleaving.all(experiment.id, archived=True),
+        ]
+        tests = {known.name: known.id for known in stored}
         return Target(workspace.online_tests, _known("A/B test", tests, test), "A/B test", test)
     if report is not None:
         return _report(workspace, experiment, report)

@@ -137,7 +137,7 @@ class Run:
 
 @dataclass(frozen=True)
 class OnlineTest:
-    """A stored A/B test: its table, its control, and which run each variant served.
+    """A stored A/B test, or interleaving test: its table, its control, and which run each variant served.
 
     ``upload`` is the table of ``kind`` (for events: the sessions built from them). ``tables`` are those
     uploaded with it, as {kind (exposures, served): sha256}. ``rules``: how users and sessions are counted.
@@ -160,6 +160,11 @@ class OnlineTest:
     results: Sequence[Mapping[str, Any]] = ()
     notices: tuple[Problem, ...] = ()
     archived: datetime | None = None
+
+    @property
+    def is_interleaved(self) -> bool:
+        """Returns whether it is an interleaving test, whose variants are two rankings in one list."""
+        return self.kind == "interleaving"
 
     @property
     def primary_metric(self) -> str:

@@ -16,6 +16,10 @@ from recdash.ingest.cells import holding
 from recdash.ingest.column_inference import HELD_OUT, PREDICTED, is_distance
 from recdash.ingest.columns import (
     CLICK,
+    CLICKED,
+    CREDIT,
+    CREDIT_A,
+    CREDIT_B,
     EVENT,
     ITEM_A,
     ITEM_B,
@@ -25,12 +29,15 @@ from recdash.ingest.columns import (
     PREDICTION,
     PROBABILITY,
     RANK,
+    RANK_A,
+    RANK_B,
     RATING,
     RELEVANCE,
     REQUEST,
     RUN,
     SESSION,
     SUCCESSES,
+    TEAM,
     TIME,
     TRIALS,
     UNIT,
@@ -211,6 +218,8 @@ def _of_a_test(facts: FileFacts) -> SortedFile | None:
     has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
     if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
         return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
+    if (interleaved := _interleaved(facts, variant)) is not None:
+        return interleaved
     request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
     if request and facts.item and facts.named(names_of(RANK)) and not event:
         return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
@@ -219,6 +228,28 @@ def _of_a_test(facts: FileFacts) -> SortedFile | None:
         reason = f"'{event}' says what a user did, and when."
         return SortedFile("events", "sure" if session else "likely", (reason,), ("train",))
     return _with_variant(facts, variant) if variant and facts.user else None
+
+
+def _interleaved(facts: FileFacts, variant: str | None) -> SortedFile | None:
+    """Returns an interleaving test if requests have teams and clicks, two ranks, or credits; else None."""
+    request = facts.named(names_of(REQUEST))
+    if request is None:
+        return None
+    for roles in ((RANK_A, RANK_B), (CREDIT_A, CREDIT_B)):
+        first, second = (facts.named(names_of(role)) for role in roles)
+        if first and second:
+            reason = f"'{first}' and '{second}' are of the two rankings of each request."
+            return SortedFile("interleaving", "sure", (reason,))
+    team, earned = facts.named(names_of(TEAM)), facts.named((*names_of(CLICKED), *names_of(CREDIT)))
+    if team is None or earned is None or variant is not None:
+        return None
+    reason = f"'{team}' says from which ranking each item of a request came, '{earned}' what it earned."
+    is_sure = plain(team) in names_of(TEAM)[:TEAM_NAMES]
+    return SortedFile("interleaving", "sure" if is_sure else "likely", (reason,), ("served",))
+
+
+TEAM_NAMES = 4
+"""Number of names of a column of teams that mean nothing else."""
 
 
 def _variant(facts: FileFacts) -> str | None:

@@ -82,7 +82,7 @@ r4,u4,2026-11-04T07:05:00Z,new,3,film-06
 """
 
 INTERLEAVING = """\
-request_id,user_id,rank,item_id,team,clicked
+request_id,unit_id,rank,item_id,team,clicked
 r1,u1,1,film-01,popular,0
 r1,u1,2,film-02,als,1
 r1,u1,3,film-07,als,0

@@ -230,6 +230,11 @@ class ServiceContext:
         """Returns the experiment of a run."""
         return self.store.experiments.get(self.store.runs.get(run_id).experiment)
 
+    def ab_tests(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
+        """Returns the experiment's A/B tests, the newest first; archived ones only if ``archived``."""
+        tests = self.store.online_tests.of_experiment(experiment_id, archived)
+        return [test for test in tests if not test.is_interleaved]
+
     def run_of_control(self, test: OnlineTest) -> str | None:
         """Returns the id of the run that the test's control served: the linked run, else the experiment's
         baseline.

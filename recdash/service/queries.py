@@ -68,7 +68,7 @@ class Queries:
         """Returns the run that others are compared with by default; ``default_baseline`` has the rule."""
         if experiment.baseline is not None and any(run.id == experiment.baseline for run in runs):
             return default_baseline(experiment, runs)
-        tests = self._context.store.online_tests.of_experiment(experiment.id)
+        tests = self._context.ab_tests(experiment.id)
         served = {test.links[test.control] for test in tests if test.control in test.links}
         return default_baseline(experiment, runs, served)
 

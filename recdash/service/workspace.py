@@ -45,6 +45,7 @@ from recdash.service.offline.tradeoffs import TradeOffs
 from recdash.service.offline.users import UserResults
 from recdash.service.online.agreement import OnlineAgreement
 from recdash.service.online.analysis import OnlineAnalysis
+from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
 from recdash.service.queries import Queries
@@ -108,6 +109,7 @@ class Workspace:
         self.segments = Segments(context, self._data, self._values, self.scores, self.slices)
         self.definitions = PresetResults(context, self._data, self._run_curves)
         self.online_tests = OnlineTests(context, self.scores, self.comparisons)
+        self.interleaving = Interleaving(context, self.online_tests, self.comparisons)
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
         self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)
@@ -131,7 +133,7 @@ class Workspace:
         )
         self.journal = Journal(context)
         self.reviews, self.decisions = self._decision_services(context, self.journal)
-        self.additions = Additions(context, self.experiments, self.runs, self.online_tests)
+        self.additions = Additions(context, self.experiments, self.runs, self.online_tests, self.interleaving)
         self.demo = DemoExperiment(
             context,
             self.experiments,
@@ -141,8 +143,12 @@ class Workspace:
             self.queries,
             decision_services=self._decision_services,
         )
-        self.intake = Intake(context, self.experiments, self.runs, self.online_tests, self.additions)
-        self.purge = Purge(context, self._data, self.experiments, self.runs, self.online_tests)
+        self.intake = Intake(
+            context, self.experiments, self.runs, self.online_tests, self.additions, self.interleaving
+        )
+        self.purge = Purge(
+            context, self._data, self.experiments, self.runs, self.online_tests, self.interleaving
+        )
         self._narrowed = context.cached(context.narrowed_to, most=8)
         self._seen = context.cached(self._as_seen, most=64)
 

@@ -48,3 +48,45 @@ def test_three_teams_are_refused(run: Recdash) -> None:
     result = run("interleave", "three.csv")
     assert result.exit_code == 2
     assert "3 teams: 'x', 'y', 'z'" in result.stderr
+
+
+def test_a_test_is_stored_and_shown_again(run: Recdash) -> None:
+    assert run("add", "--experiment", "films", "--interleaving", "May=test.csv").exit_code == 0
+    shown = as_json(run, "interleave", "--experiment", "films", "--test", "May")
+    expected = as_json(run, "interleave", "test.csv")
+    assert shown["results"] == expected["results"]
+    assert shown["ab_tests"] == []
+    stored = as_json(run, "interleave", "test.csv", "--experiment", "films", "--control", "popular")
+    assert stored["control"] == "popular"
+    (films,) = as_json(run, "list")["experiments"]
+    assert films["interleaving_tests"] == ["test", "May"]
+    assert films["online_tests"] == []
+
+
+def test_a_file_is_recognised_by_add(run: Recdash) -> None:
+    result = run("add", "--experiment", "films", "test.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "test.csv: interleaving" in result.stdout
+    assert "test: added, control 'popular'" in result.stdout
+
+
+def test_it_is_archived_and_deleted_by_its_name(run: Recdash) -> None:
+    assert run("add", "--experiment", "films", "test.csv").exit_code == 0
+    assert run("archive", "--experiment", "films", "--test", "test").exit_code == 0
+    assert run("interleave", "--experiment", "films").exit_code == 2
+    assert run("delete", "--experiment", "films", "--test", "test", "--yes").exit_code == 0
+
+
+def test_options_that_a_stored_test_keeps_are_refused(run: Recdash) -> None:
+    assert run("add", "--experiment", "films", "test.csv").exit_code == 0
+    result = run("interleave", "--experiment", "films", "--control", "als", "--link", "als=als")
+    assert result.exit_code == 2
+    assert "--control: not possible for a stored test" in result.stderr
+    assert "--link: not possible for a stored test" in result.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("test.csv", "--test", "May"), ("test.csv", "--link", "als=als")])
+def test_what_is_missing_is_named(run: Recdash, options: tuple[str, ...]) -> None:
+    result = run("interleave", *options)
+    assert result.exit_code == 2
+    assert "--experiment NAME" in result.stderr

@@ -331,7 +331,8 @@ def test_no_effect_or_spread_has_no_number_of_users() -> None:
 def test_sensitivity_compares_the_users_that_both_tests_need() -> None:
     sums = user_sums(of_users([(0, 1)] * 60 + [(1, 0)] * 40))
     z = 10 * 0.2 / math.sqrt(0.96)
-    compared = power.sensitivity(sums, ab_z=4.0, n_ab_users=10_000)
+    assert z == pytest.approx(10 * sums.ratio / sums.spread)
+    compared = power.sensitivity(z, 100, ab_z=4.0, n_ab_users=10_000)
     factor = 2.801585
     assert compared.interleaving_users == math.ceil(100 * (factor / z) ** 2)
     assert compared.ab_users == math.ceil(10_000 * (factor / 4) ** 2)
@@ -345,10 +346,18 @@ def test_sensitivity_compares_the_users_that_both_tests_need() -> None:
 
 
 def test_an_inconclusive_ab_test_bounds_the_ratio_from_below_only() -> None:
-    sums = user_sums(of_users([(0, 1)] * 70 + [(1, 0)] * 30))
-    compared = power.sensitivity(sums, ab_z=1.0, n_ab_users=1_000)
+    compared = power.sensitivity(4.4, 100, ab_z=1.0, n_ab_users=1_000)
     assert compared.high is None
     assert compared.low is not None
     assert compared.low > 0
     assert "no upper bound" in compared.note
-    assert power.sensitivity(sums, ab_z=0.0, n_ab_users=1_000).ratio is None
+    assert 4.4**2 + 1 > 1.96**2  # Fieller's set has a lower end only: the positive root
+    rho = math.sqrt(compared.low / 10)
+    assert abs(4.4 - rho) / math.sqrt(1 + rho**2) == pytest.approx(1.959964, abs=1e-5)
+    assert power.sensitivity(4.4, 100, ab_z=0.0, n_ab_users=1_000).ratio is None
+
+
+def test_a_z_value_has_the_sign_of_its_effect() -> None:
+    assert power.z_of(0.05, 0.1) == pytest.approx(1.959964)
+    assert power.z_of(0.05, -0.1) == pytest.approx(-1.959964)
+    assert power.z_of(1.0, 0.1) == pytest.approx(0.0)

@@ -40,6 +40,8 @@ READS = [
     "definitions.worked_example", "demo.exists", "diagnosis.explain", "digests.digest",
     "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
     "experiments.same_truth", "intake.plan", "intake.rejects", "journal.decision",
+    "interleaving.all", "interleaving.named", "interleaving.pairs", "interleaving.preview",
+    "interleaving.results", "interleaving.sensitivities", "interleaving.table",
     "journal.decisions", "journal.entries", "journal.last_decision", "journal.review", "journal.reviews",
     "online_analysis.by_segment", "online_analysis.chance_to_win", "online_analysis.definitions",
     "online_analysis.results",
@@ -77,7 +79,7 @@ CHANGES = [
     "experiments.set_baseline", "experiments.store_setup", "experiments.store_tables",
     "experiments.store_test_set", "intake.commit", "online_tests.stage", "online_tests.store_staged",
     "runs.stage", "runs.stage_completed", "runs.store_each", "runs.store_files", "runs.store_staged",
-    "journal.comment",
+    "interleaving.add", "interleaving.set_control", "interleaving.stage", "journal.comment",
     "online_analysis.set_own_metrics", "online_tests.add",
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.unarchive", "online_tests.set_rules", "reports.archive",
@@ -102,7 +104,7 @@ OF_THE_SERVER = [
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
     "agreement.both_sides", "agreement.sides_of", "comparisons.verdict_state", "experiments.with_rules",
-    "journal.add",
+    "interleaving.recounted", "interleaving.results_of", "journal.add",
     "journal.writing", "journal.written", "online_analysis.arms", "online_tests.count_again",
     "online_tests.users", "online_tests.recounted",
     "online_tests.results_of", "overlap.found", "reports.headline", "runs.add_scored", "runs.how_scored",
@@ -127,6 +129,14 @@ LISTS = pd.DataFrame(
 OTHERS = LISTS.assign(rank=[2, 2, 2, 1, 1, 1, 1])
 SESSIONS = sessions_of_two_variants()
 SESSIONS = SESSIONS.assign(unit_id="person-" + SESSIONS["unit_id"], plan=["free", "paid"] * 20)
+INTERLEAVED = pd.DataFrame(
+    {
+        "request_id": [f"r{number}" for number in range(6)],
+        "user_id": PEOPLE * 2,
+        "credit_a": [1, 0, 2, 1, 0, 0],
+        "credit_b": [0, 1, 1, 1, 0, 1],
+    }
+)
 USERS = pd.DataFrame({"user_id": PEOPLE, "plan": ["free", "free", "paid"]})
 CATALOGUE = pd.DataFrame({"item_id": [*"abcdxyz"], "genre": ["Crime", "Drama"] * 3 + ["Crime"]})
 
@@ -173,6 +183,9 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
     test = space.online_tests.add(
         made.id, "March", {"sessions": SESSIONS}, control="A", links={"A": ease.id, "B": als.id}
     )
+    interleaved = space.interleaving.add(
+        made.id, "April", INTERLEAVED, control="A", links={"A": ease.id, "B": als.id}
+    )
     view = space.sharing.save_view(made.id, f"view-of-{name}", "users", {"k": "2", "u": PEOPLE[0]})
     link = space.sharing.share(made.id).link
     query = space.queries.of(made.id, [als.id], ease.id, "ndcg", 2)
@@ -187,7 +200,7 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
         "links": {"B": als.id}, "proposal_id": proposed.id, "decision_id": decided.id,
         "entry_id": proposed.id, "about": proposed.id, "query": query, "question": question,
         "report_id": report.id, "experiment": made, "runs": space.runs.all(made.id),
-        "card": space.overview.card(made.id), "test": test,
+        "interleaving_id": interleaved.id, "card": space.overview.card(made.id), "test": test,
     }  # fmt: skip
 
 
@@ -199,7 +212,8 @@ GIVEN: dict[str, Any] = {
     "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
-    "staged": (), "new": None, "run": None, "target": "no-folder/backup",
+    "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None,
+    "target": "no-folder/backup",
 }  # fmt: skip
 
 

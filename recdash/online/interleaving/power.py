@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from recdash.online.interleaving.preference import UserSums
 from recdash.online.validity import MOST_USERS
 from recdash.stats import NORMAL_95
 
@@ -62,14 +61,20 @@ class Sensitivity:
     note: str = ""
 
 
-def sensitivity(sums: UserSums, ab_z: float, n_ab_users: int) -> Sensitivity:
-    """Returns the comparison with an A/B test whose estimate is ``ab_z`` standard errors from 0.
+def z_of(p: float, effect: float) -> float:
+    """Returns how many standard errors an effect is from 0, with its sign, given its two-sided p-value."""
+    from scipy.special import ndtri
+
+    return math.copysign(abs(float(ndtri(max(p, 1e-300) / 2))), effect)
+
+
+def sensitivity(z: float, n_users: int, ab_z: float, n_ab_users: int) -> Sensitivity:
+    """Returns the comparison of an interleaving test of ``n_users``, whose preference is ``z`` standard
+    errors from 0.5, with an A/B test whose estimate is ``ab_z`` standard errors from 0.
 
     The number of users that a test needs is proportional to its users divided by z². The interval of the
     ratio of the two z, each with a standard error of 1, is Fieller's.
     """
-    n_users = len(sums.total)
-    z = math.sqrt(n_users) * sums.ratio / sums.spread if sums.spread else 0.0
     factor = _needed_errors()
     own, ab = (_needed(n, value, factor) for n, value in ((n_users, z), (n_ab_users, ab_z)))
     if own is None or ab is None:

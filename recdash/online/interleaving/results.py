@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.errors import Problem
@@ -52,6 +53,19 @@ class InterleavingResults:
         """Returns the preference that decides, by credited requests."""
         return self.rows[0]
 
+    def with_warnings_noticed(self) -> InterleavingResults:
+        """Returns the results with their warnings among the notices."""
+        return replace(self, notices=tuple(self.noticed()))
+
+    @property
+    def variants(self) -> tuple[str, str]:
+        """Returns the two rankings, the control first."""
+        return self.a, self.b
+
+    @property
+    def control(self) -> str:
+        return self.a
+
     def noticed(self) -> list[Problem]:
         """Returns the notices and the warnings."""
         return [*self.notices, *self.warnings]
@@ -88,6 +102,16 @@ class InterleavingResults:
         None if no number does.
         """
         return None if self.spread is None else power.users_for(self.spread, share)
+
+    def sensitivity(self, ab_z: float, n_ab_users: int) -> power.Sensitivity | None:
+        """Returns how many users this test and an A/B test of ``n_ab_users`` need, whose estimate is ``ab_z``
+        standard errors from 0; None without a preference.
+        """
+        share, n_users = self.preference.share, self.preference.n_users
+        if not self.spread or share is None:
+            return None
+        z = math.sqrt(n_users) * (2 * share - 1) / self.spread
+        return power.sensitivity(z, n_users, ab_z, n_ab_users)
 
     @property
     def sentence(self) -> str:

@@ -112,7 +112,10 @@ def _subjects(workspace: Workspace) -> Iterator[tuple[Experiment, Run | OnlineTe
 
 
 def _name(experiment: Experiment, stored: Run | OnlineTest) -> str:
-    return f"{'run' if isinstance(stored, Run) else 'A/B test'} '{stored.name}' of '{experiment.name}'"
+    if isinstance(stored, Run):
+        return f"run '{stored.name}' of '{experiment.name}'"
+    kind = "interleaving test" if stored.is_interleaved else "A/B test"
+    return f"{kind} '{stored.name}' of '{experiment.name}'"
 
 
 def _differences(
@@ -121,7 +124,8 @@ def _differences(
     """Returns where the stored numbers differ from those of the upload; None if there is no upload."""
     name = _name(experiment, stored)
     if isinstance(stored, OnlineTest):
-        results = workspace.online_tests.results_of(stored).records()
+        service = workspace.interleaving if stored.is_interleaved else workspace.online_tests
+        results = service.results_of(stored).records()
         return list(_of_results(name, stored.results, results))
     if stored.upload is None and not stored.hits.get("predictions"):
         return None

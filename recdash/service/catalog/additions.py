@@ -14,6 +14,8 @@ from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import AddedRun, Runs, StagedRun
 from recdash.service.context import ServiceContext
+from recdash.service.online.interleaving import KIND as INTERLEAVING
+from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.tests import NewTest, OnlineTests, StagedTest
 from recdash.service.staging import store_with_files
 from recdash.service.validation import Progress, quiet
@@ -79,10 +81,15 @@ class Additions:
     """
 
     def __init__(
-        self, context: ServiceContext, experiments: Experiments, runs: Runs, online_tests: OnlineTests
+        self,
+        context: ServiceContext,
+        experiments: Experiments,
+        runs: Runs,
+        online_tests: OnlineTests,
+        interleaving: Interleaving,
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
-        self._online_tests = online_tests
+        self._online_tests, self._interleaving = online_tests, interleaving
 
     def store(self, addition: Addition, progress: Progress | None = None) -> Added:
         """Stores an addition. If it raises, or the process dies, nothing of it is stored."""
@@ -98,7 +105,7 @@ class Additions:
         tell = progress or quiet
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
-        tests = [self._online_tests.stage(test) for test in addition.tests]
+        tests = [self._stage_test(test) for test in addition.tests]
         check_refused(_noticed(addition, tests), read_codes(addition.refuse))
         runs: list[StagedRun] = []
         completed: list[StagedRun] = []
@@ -109,6 +116,10 @@ class Additions:
             self._runs.store_files(addition.staged, addition.staged_files)
         tables = self._experiments.store_tables(setup) if setup else {}
         return Staged(tables, [*addition.staged, *runs], tests, completed)
+
+    def _stage_test(self, test: NewTest) -> StagedTest:
+        service = self._interleaving if INTERLEAVING in test.tables else self._online_tests
+        return service.stage(test)
 
     def store_staged(self, addition: Addition, staged: Staged) -> Added:
         """Stores the rows of a staged addition, within the caller's transaction."""

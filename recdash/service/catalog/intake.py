@@ -51,6 +51,7 @@ from recdash.service.catalog.readings import Readings
 from recdash.service.catalog.runs import Runs
 from recdash.service.catalog.scoring_process import ScoringRequest, is_worth_a_process, score_apart
 from recdash.service.context import ServiceContext
+from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.tests import NewTest, OnlineTests
 from recdash.service.validation import Progress, quiet
 
@@ -147,9 +148,11 @@ class Intake:
         runs: Runs,
         online_tests: OnlineTests,
         additions: Additions,
+        interleaving: Interleaving,
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
         self._online_tests, self._additions = online_tests, additions
+        self._interleaving = interleaving
 
     def plan(self, files: Sequence[IntakeFile], *, experiment_id: str | None = None) -> IntakePlan:
         """Returns what the files are and how they would be stored; stores nothing.
@@ -157,7 +160,9 @@ class Intake:
         Bad data does not raise: its problems are in the plan. ``experiment_id`` None plans a new experiment.
         """
         self._context.must_be_editor()
-        services = Services(self._context, self._experiments, self._runs, self._online_tests)
+        services = Services(
+            self._context, self._experiments, self._runs, self._online_tests, self._interleaving
+        )
         return PlanMaker(services).make(PlanInputs(tuple(files), experiment_id=experiment_id))
 
     def rejects(self, plan: IntakePlan, key: str) -> str:

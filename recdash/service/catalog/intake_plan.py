@@ -35,10 +35,13 @@ KINDS: Mapping[TableKind, str] = {
     "events": "A/B test: events",
     "served": "A/B test: served lists",
     "aggregates": "A/B test: aggregates",
+    "interleaving": "Interleaving test",
 }
 """The kinds of tables in the menu of the page Add data."""
-OF_A_TEST: tuple[TableKind, ...] = ("sessions", "exposures", "events", "served", "aggregates")
-"""Kinds of files that make an A/B test."""
+OF_A_TEST: tuple[TableKind, ...] = (
+    "sessions", "exposures", "events", "served", "aggregates", "interleaving",
+)  # fmt: skip
+"""Kinds of files that make an A/B test or an interleaving test."""
 NAME_TAKEN = "name-taken"
 """The code of a notice that a stored run has the name of a candidate."""
 
@@ -207,7 +210,7 @@ class DepthPlan:
 
 @dataclass(frozen=True)
 class TestPlan:
-    """The A/B test that some files of the plan make.
+    """The A/B test or interleaving test that some files of the plan make.
 
     ``files`` maps kinds of tables to keys of files.
 

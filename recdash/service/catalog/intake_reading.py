@@ -29,6 +29,7 @@ from recdash.ingest.reader import Preview
 from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
 from recdash.online.analysis.health import is_called_control, is_control_guessed
+from recdash.online.interleaving.results import InterleavingResults
 from recdash.online.proposals import PROPOSED, MetricPurpose
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
@@ -48,6 +49,7 @@ from recdash.service.catalog.intake_plan import (
 from recdash.service.catalog.readings import Readings
 from recdash.service.catalog.runs import FirstIds, Runs
 from recdash.service.context import ServiceContext
+from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.tests import OnlineTests
 
 MOST_IDS = 500_000
@@ -61,6 +63,7 @@ TITLES: Mapping[TableKind, str] = {
     "truth": "test set", "train": "training data", "catalogue": "catalogue", "users": "users' attributes",
     "vectors": "item vectors", "similarity": "item similarities", "sessions": "sessions",
     "exposures": "exposures", "events": "events", "served": "served lists", "aggregates": "aggregates",
+    "interleaving": "interleaving test",
     "run": "recommendations", "predictions": "rating predictions", "bandit": "off-policy log",
     "policy": "policy",
 }  # fmt: skip
@@ -71,6 +74,10 @@ PLAIN_NAMES = {
 """Names of files that say nothing about which experiment they belong to."""
 
 
+Trial = OnlineResults | InterleavingResults
+"""What the results of a planned test would be."""
+
+
 @dataclass(frozen=True)
 class Services:
     """The services that a planner uses."""
@@ -79,6 +86,7 @@ class Services:
     experiments: Experiments
     runs: Runs
     online_tests: OnlineTests
+    interleaving: Interleaving
 
 
 @dataclass
@@ -514,13 +522,13 @@ class Planner:
             plan, variants=tuple(trial.variants), control=trial.control, notices=notices, purposes=purposes
         )
 
-    def _counted(self, tables: Mapping[TableKind, Draft], control: str | None) -> OnlineResults | InputError:
+    def _counted(self, tables: Mapping[TableKind, Draft], control: str | None) -> Trial | InputError:
         reading = (draft.reading for draft in tables.values())
         settings = self._settings
         key = ("test", str(settings.rules_in_zone), str(settings.purposes), control, *reading)
         return self._readings.once(key, lambda: self._trial(tables, control))
 
-    def _served_baseline(self, used: Sequence[Draft], trial: OnlineResults) -> str | None:
+    def _served_baseline(self, used: Sequence[Draft], trial: Trial) -> str | None:
         """Returns the variant that is linked to the baseline or named like it; None to keep the control whose
         name says so.
 
@@ -545,12 +553,17 @@ class Planner:
     def _stored_runs(self) -> list[Run]:
         return list(self._services.runs.all(self._experiment.id)) if self._experiment is not None else []
 
-    def _trial(self, tables: Mapping[TableKind, Draft], control: str | None) -> OnlineResults | InputError:
+    def _trial(self, tables: Mapping[TableKind, Draft], control: str | None) -> Trial | InputError:
         """Returns the A/B test's results, with what the rules exclude as notices; the error if it cannot be
         counted.
         """
         data: dict[str, Any] = {kind: draft.source for kind, draft in tables.items()}
         try:
+            if "interleaving" in tables:
+                interleaved = tables["interleaving"]
+                return self._services.interleaving.preview(
+                    interleaved.source, control=control, mapping=interleaved.mapping
+                ).with_warnings_noticed()
             results = self._services.online_tests.preview(
                 data,
                 control=control,
@@ -597,9 +610,9 @@ class Planner:
         )
 
 
-def _purposes(trial: OnlineResults) -> dict[str, MetricPurpose]:
+def _purposes(trial: Trial) -> dict[str, MetricPurpose]:
     """Returns what each proposed metric is for; empty if the test has the standard metrics."""
-    if all(notice.code != PROPOSED for notice in trial.notices):
+    if isinstance(trial, InterleavingResults) or all(notice.code != PROPOSED for notice in trial.notices):
         return {}
     return {row.metric: MetricPurpose(row.role, row.direction) for row in trial.rows}  # type: ignore[arg-type]
 
@@ -683,7 +696,7 @@ def _kind_of_test(tables: Mapping[TableKind, Draft]) -> tuple[OnlineKind, list[P
     """Returns the kind of log that the A/B test has, with problems if files are missing or several logs are
     given.
     """
-    main = [kind for kind in ("sessions", "events", "aggregates") if kind in tables]
+    main = [kind for kind in ("sessions", "events", "aggregates", "interleaving") if kind in tables]
     problems = []
     if len(main) > 1:
         finding = f"{listed([TITLES[cast('TableKind', kind)] for kind in main])} are given together"

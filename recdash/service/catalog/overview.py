@@ -267,7 +267,7 @@ class ExperimentCards:
         reports = store.reports.of_experiment(own_id, archived=True)
         changes = history_of(experiment, ExperimentContents(runs, tests, entries, reports), events)
         active_runs = tuple(run for run in runs if run.archived is None)
-        active_tests = tuple(test for test in tests if test.archived is None)
+        active_tests = tuple(test for test in tests if test.archived is None and not test.is_interleaved)
         names = {run.id: run.name for run in runs}
         return Card(experiment, active_runs, active_tests, tuple(entries), tuple(changes), names)
 

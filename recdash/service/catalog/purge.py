@@ -17,6 +17,7 @@ from recdash.evaluation.candidates import PreparedRun, prepare_predictions, prep
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import Runs, StagedRun
 from recdash.service.context import ServiceContext
+from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.tests import OnlineTests
 from recdash.service.run_data import RunData
 from recdash.service.validation import Progress, quiet
@@ -89,9 +90,11 @@ class Purge:
         experiments: Experiments,
         runs: Runs,
         online_tests: OnlineTests,
+        interleaving: Interleaving,
     ) -> None:
         self._context, self._data = context, data
         self._experiments, self._runs, self._online_tests = experiments, runs, online_tests
+        self._interleaving = interleaving
         self._store = context.store
 
     def user(self, user_id: str, *, dry_run: bool = False, progress: Progress | None = None) -> Purged:
@@ -314,7 +317,8 @@ class Purge:
         tables = {kind: self._without(sha, user_id) for kind, sha in test.tables.items()}
         changed = {"upload": self._without(test.upload, user_id), "tables": tables}
         notices = tuple(notice for notice in test.notices if not _quotes(asdict(notice), user_id))
-        return self._online_tests.recounted(replace(test, notices=notices), **changed)
+        service = self._interleaving if test.is_interleaved else self._online_tests
+        return service.recounted(replace(test, notices=notices), **changed)
 
     def _write(self, rewritten: Rewritten) -> None:
         store = self._store

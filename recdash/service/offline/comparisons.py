@@ -193,7 +193,7 @@ class Comparisons:
         experiment = self._context.experiment_of(run_id)
         runs = self._store.runs.of_experiment(experiment.id, archived=True)
         names = [(run.id, run.name, run.archived is None) for run in runs]
-        tests = self._store.online_tests.of_experiment(experiment.id)
+        tests = self._context.ab_tests(experiment.id)
         links = [(test.id, test.name, test.counting, *sorted(test.links.items())) for test in tests]
         return (experiment.baseline, *names, *links)
 
@@ -335,7 +335,7 @@ class Comparisons:
         """
         against = {test.id for test in self._tests_against(baseline_id)}
         experiment = self._context.experiment_of(baseline_id).id
-        for test in self._store.online_tests.of_experiment(experiment):
+        for test in self._context.ab_tests(experiment):
             if test.id not in against:
                 yield test, self._run_of_control(test)
 
@@ -358,16 +358,14 @@ class Comparisons:
         """Returns the names of the experiment's A/B tests in which no variant beside control is linked to a
         run.
         """
-        return [
-            test.name for test in self._store.online_tests.of_experiment(experiment_id) if not test.served
-        ]
+        return [test.name for test in self._context.ab_tests(experiment_id) if not test.served]
 
     def _read_tests(self, baseline_id: str) -> Sequence[OnlineTest]:
         """Returns the experiment's A/B tests in which control served this run."""
         experiment = self._context.experiment_of(baseline_id)
         return [
             test
-            for test in self._store.online_tests.of_experiment(experiment.id)
+            for test in self._context.ab_tests(experiment.id)
             if test.links.get(test.control, experiment.baseline) == baseline_id
         ]
 

@@ -98,7 +98,7 @@ class OnlineTests:
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         """Returns the experiment's A/B tests, the newest first; archived ones only if ``archived``."""
-        return self._store.online_tests.of_experiment(experiment_id, archived)
+        return self._context.ab_tests(experiment_id, archived)
 
     def named(self, experiment_id: str, name: str | None = None) -> OnlineTest:
         """Returns the A/B test with this name; without a name, the newest.
@@ -228,7 +228,7 @@ class OnlineTests:
             control = None if is_guessed else test.control
             return test.name, test.upload, dict(test.tables), rules, list(test.metrics), control
 
-        known = self.all(experiment_id, archived=True)
+        known = self._store.online_tests.of_experiment(experiment_id, archived=True)
         return next((stored for stored in known if identity(stored) == identity(staged.test)), None)
 
     def preview(

@@ -224,7 +224,7 @@ INTERLEAVING = TableTemplate(
     "One row per slot of a list that shows the items of two rankings.",
     (
         required("request_id", "The list."),
-        required("user_id", "The user it was served to."),
+        required("unit_id", "The user it was served to."),
         optional("rank", "The item's position in the list, from 1."),
         optional("item_id", "The item."),
         optional("team", "The ranking that the item came from (team draft); empty if from both. Or …"),
