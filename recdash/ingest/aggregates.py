@@ -9,39 +9,156 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
-from recdash.ingest.values import Findings, in_rows
+from recdash.ingest.attributes import MOST_LABELS, numbers_if_all
+from recdash.ingest.moment_columns import MAIN, moment_columns, parsed
+from recdash.ingest.values import Findings, in_rows, is_missing, is_text
 
 MOST_COUNTED: Mapping[str, float] = {
     "n": 1e12, "trials": 1e12, "successes": 1e12, "mean": 1e12, "variance": 1e24,
 }  # fmt: skip
+MOST_SUMMED = 1e24
+"""A larger sum of amounts or of their squares is an error."""
+OWN = ("variant", "metric", "n", "mean", "variance", "successes", "trials", "day")
+SETS = (("n", "mean", "variance"), ("successes", "trials"))
 
 
 def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
     """Returns the checked table. Raises UploadError for incomplete rows and impossible values.
 
-    Each row needs n, mean and variance, or successes and trials.
+    Each row needs n, mean and variance; n, sum and sum_squares; or successes and trials (or n). Columns such
+    as ``revenue_sum`` are renamed (``moment_columns``). Columns of text, and of days, are kept if variant and
+    metric do not tell rows apart; the rows are then those of segments or days.
     """
+    table = _with_moments(table, findings)
+    table = _with_groups(table, findings)
     _refuse_negative(table, ("n", "variance", "successes", "trials"))
     _refuse_impossible(table)
-    sets = (("n", "mean", "variance"), ("successes", "trials"))
-    complete = [_have_all(table, names) for names in sets if set(names) <= set(table.column_names)]
-    usable = complete[0] if len(complete) == 1 else pc.or_(*complete)
+    complete = [_have_all(table, names) for names in _sets(table)]
+    usable = reduce(pc.or_, complete)
     n_incomplete = table.num_rows - (pc.sum(usable).as_py() or 0)
     if n_incomplete:
-        finding = f"neither n, mean and variance nor successes and trials in {in_rows(n_incomplete)}"
-        fix = "Fill in one of the two sets."
-        raise UploadError(Problem("incomplete-rows", "table", finding, fix, n_incomplete))
-    if len(complete) == 2:
-        _note_contradictions(table.filter(pc.and_(*complete)), findings)
+        finding = "neither n, mean and variance nor successes and trials, nor n, sum and sum_squares, in "
+        fix = "Fill in one of the sets."
+        raise UploadError(
+            Problem("incomplete-rows", "table", f"{finding}{in_rows(n_incomplete)}", fix, n_incomplete)
+        )
+    both = [_have_all(table, names) for names in SETS if {*names} <= {*table.column_names}]
+    if len(both) == 2:
+        _note_contradictions(table.filter(pc.and_(*both)), findings)
     return table
+
+
+def _sets(table: pa.Table) -> list[tuple[str, ...]]:
+    """Returns the sets of columns of this table, one of which each row must have filled in."""
+    names = {*table.column_names}
+    sums = [(column, moment) for column in names if (moment := parsed(column)) is not None]
+    squares = [
+        column for column, moment in sums if moment.is_second and moment.names[0] in (MAIN, *_wide(table))
+    ]
+    sets = [*SETS, ("n", "successes"), *(("n", column) for column in squares)]
+    return [of_row for of_row in sets if {*of_row} <= names]
+
+
+def _wide(table: pa.Table) -> list[str]:
+    """Returns the totals of a table without a column metric; empty if it has the column."""
+    if "metric" in table.column_names:
+        return []
+    return [moment.names[0] for column in table.column_names if (moment := parsed(column)) is not None]
+
+
+def _with_moments(table: pa.Table, findings: Findings) -> pa.Table:
+    """Returns the table with its columns of sums, means and variances of totals renamed, as numbers.
+
+    In a table without a column metric, columns of numbers that say neither are removed with a notice.
+    """
+    has_metrics = "metric" in table.column_names
+    free = [name for name in table.column_names if name not in OWN]
+    if not has_metrics and {"mean", "variance"} & {*table.column_names}:
+        names = [name for name in ("mean", "variance") if name in table.column_names]
+        table = table.rename_columns([f"{MAIN}_{n}" if n in names else n for n in table.column_names])
+        free += [f"{MAIN}_{name}" for name in names]
+    for column, moment in moment_columns(free, of_one_metric=has_metrics).items():
+        values = numbers_if_all(table[column])
+        if is_text(values.type):
+            finding, fix = "not all values are numbers", "Write numbers, or rename the column."
+            raise UploadError(Problem("bad-number", f"column '{column}'", finding, fix))
+        index = table.column_names.index(column)
+        table = table.set_column(index, str(moment), values.cast(pa.float64(), safe=False))
+    return table if has_metrics else _without_other_numbers(table, findings)
+
+
+def _without_other_numbers(table: pa.Table, findings: Findings) -> pa.Table:
+    for name in [name for name in table.column_names if name not in OWN and parsed(name) is None]:
+        values = numbers_if_all(table[name])
+        if pa.types.is_floating(values.type) or (pa.types.is_integer(values.type) and not _is_code(values)):
+            finding = "column ignored: no column says how much it varies between users"
+            fix = f"Add {name}_sum_squares, the sum over users of its square."
+            findings.notice("column-left-out", f"column '{name}'", finding, fix, 1)
+            table = table.remove_column(table.column_names.index(name))
+    return table
+
+
+def _is_code(values: pa.ChunkedArray) -> bool:
+    return len(values.unique()) <= MOST_LABELS and len(values.unique()) < len(values) // 2
+
+
+def _with_groups(table: pa.Table, findings: Findings) -> pa.Table:
+    """Returns the table with columns that tell rows of one variant and metric apart, as labels or days.
+
+    Other columns without a meaning are removed.
+    """
+    keys = [name for name in ("variant", "metric") if name in table.column_names]
+    others = [name for name in table.column_names if name not in OWN and parsed(name) is None]
+    has_groups = len(table.select(keys).group_by(keys).aggregate([])) < table.num_rows
+    if "day" in table.column_names:
+        days = _days(table["day"])
+        place = table.column_names.index("day")
+        if not has_groups:
+            table = table.remove_column(place)
+        elif days is not None:
+            table = table.set_column(place, "day", days)
+        else:
+            others.append("day")
+    for name in others:
+        place, labels = table.column_names.index(name), _labels(table[name])
+        if not has_groups or len(labels.unique()) > MOST_LABELS:
+            table = table.remove_column(place)
+            if has_groups:
+                finding = f"column ignored: more than {MOST_LABELS} distinct values are too many for segments"
+                findings.notice("column-left-out", f"column '{name}'", finding, "", 1)
+            continue
+        table = table.set_column(place, name, labels)
+    return table
+
+
+def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    words = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    return pc.if_else(is_missing(words), None, words)
+
+
+def _days(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Returns the days of a column; None if some value is no day."""
+    try:
+        if is_text(column.type):
+            words = _labels(column)
+            try:
+                return words.cast(pa.date32())
+            except pa.ArrowInvalid:
+                return words.cast(pa.timestamp("us")).cast(pa.date32())
+        if pa.types.is_temporal(column.type):
+            return column.cast(pa.date32(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        pass
+    return None
 
 
 def _refuse_impossible(table: pa.Table) -> None:
     """Raises UploadError for counts that are not whole numbers, and for infinite or too large numbers."""
+    most = {**MOST_COUNTED, **{name: MOST_SUMMED for name in table.column_names if parsed(name) is not None}}
     problems = []
-    for name in [name for name in MOST_COUNTED if name in table.column_names]:
+    for name in [name for name in most if name in table.column_names]:
         size = pc.abs(table[name])
-        large = pc.greater(size, MOST_COUNTED[name])
+        large = pc.greater(size, most[name])
         broken = pc.and_not(pc.less(pc.floor(size), size), large)
         problems += _first_of(large, table, name, "too-large", "is larger than any test can have")
         if name in ("n", "trials"):
@@ -60,7 +177,8 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
     rows = table.filter(bad)
     if not rows.num_rows:
         return []
-    where = f"'{rows['metric'][0]}' of '{rows['variant'][0]}'"
+    of = f"'{rows['metric'][0]}' of " if "metric" in rows.column_names else ""
+    where = f"{of}'{rows['variant'][0]}'"
     finding = f"'{rows[name][0].as_py():.12g}' {says} ({where}), in {in_rows(rows.num_rows)}"
     return [Problem(code, f"column '{name}'", finding, "Correct it, or leave the row out.", rows.num_rows)]
 
@@ -73,7 +191,8 @@ def _note_contradictions(table: pa.Table, findings: Findings) -> None:
     count = table.num_rows - (pc.sum(same).as_py() or 0)
     if count:
         first = int(pc.index(pc.fill_null(same, False), False).as_py())
-        example = f"'{table['metric'][first].as_py()}' of '{table['variant'][first].as_py()}'"
+        of = f"'{table['metric'][first].as_py()}' of " if "metric" in table.column_names else ""
+        example = f"{of}'{table['variant'][first].as_py()}'"
         finding = "n and mean contradict successes and trials in {rows}"
         fix = "n, mean and variance are used. Leave one of the two sets empty to choose the other."
         findings.notice("two-sets", "table", finding, fix, count, lambda: example)

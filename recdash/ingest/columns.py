@@ -176,7 +176,8 @@ UNIT = Role(
     "unit_id",
     "id",
     "unit_id user_id user uid visitor_id customer_id client_id member_id account_id visitor customer "
-    "client member account shopper_id shopper buyer_id buyer player_id player device_id anonymous_id cust_id "
+    "client member account subject_id subject distinct_id stable_id "
+    "shopper_id shopper buyer_id buyer player_id player device_id anonymous_id cust_id "
     f"subscriber_id cust_no customer_no customer_number {USERS_TRANSLATED}",
 )
 SESSION = Role(
@@ -190,7 +191,9 @@ VARIANT = Role(
     "variant",
     "name",
     "variant group arm bucket variation test_group treatment cell experiment_group variation_id "
-    "variation_name variant_id variant_name ab_group test_arm version branch cohort condition",
+    "variation_name variant_id variant_name ab_group test_arm version branch cohort condition group_name "
+    "group_id treatment_group experiment_variant exp_variant exp_group ab_variant variation_key "
+    "feature_variant alternative assignment",
 )
 START = Role(
     "start_ts",
@@ -227,7 +230,9 @@ MOMENT = Role(
     f"{TIMES_TRANSLATED}",
 )
 EVENT = Role(
-    "event", "event", "event event_type event_name action action_type interaction interaction_type type"
+    "event",
+    "event",
+    "event event_type event_name action action_type interaction interaction_type type metric_name metric",
 )
 THING = replace(
     ITEM,
@@ -240,7 +245,13 @@ LOG_UNIT = replace(UNIT, reading="token")
 LOG_SESSION = replace(
     SESSION, reading="token", gaps="Only the online hit ratio uses them, since they belong to no session."
 )
-WATCHED = replace(WATCH, names=f"{WATCH.names} duration value", required=False)
+WATCHED = replace(WATCH, names=f"{WATCH.names} duration", required=False)
+VALUE = Role(
+    "value",
+    "amount",
+    "value amount revenue price event_value metric_value sales sales_amount order_value turnover total_value",
+    required=False,
+)
 SOURCE = Role("source", "label", "source surface placement origin channel widget module feed", required=False)
 POSITION = Role("position", "place", "position pos slot place rank", required=False)
 REQUEST = Role(
@@ -276,10 +287,22 @@ CREDIT_B = Role("credit_b", "amount", "credit_b b_credit credits_b clicks_b wins
 LOGGED_AT = replace(MOMENT, name="timestamp", required=False)
 
 METRIC = Role("metric", "name", "metric metric_name measure kpi name")
-USERS = Role("n", "number", "n n_users users count sample_size size observations nobs")
+USERS = Role(
+    "n",
+    "number",
+    "n n_users users count sample_size size observations nobs subjects n_subjects num_subjects num_users "
+    "user_count units n_units num_units exposed n_exposed assigned n_assigned visitors n_visitors customers "
+    "n_customers",
+)
 MEAN = Role("mean", "number", "mean average avg value estimate", required=False)
 VARIANCE = Role("variance", "number", "variance var sample_variance", required=False)
-SUCCESSES = Role("successes", "number", "successes success conversions converted positives", required=False)
+SUCCESSES = Role(
+    "successes",
+    "number",
+    "successes success conversions converted positives converters n_converted",
+    required=False,
+)
+DAY = Role("day", "extra", "day date ds dt exposure_date first_exposure_date event_date", required=False)
 TRIALS = Role("trials", "number", "trials attempts total denominator", required=False)
 
 ROLES: Mapping[TableKind, tuple[Role, ...]] = {
@@ -297,8 +320,8 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     ),
     "exposures": (EXPERIMENT, UNIT, ARM, MOMENT, replace(SESSION, required=False)),
     "events": (
-        *(LOG_UNIT, LOG_SESSION, MOMENT, EVENT, THING, WATCHED, SOURCE, POSITION),
-        *(REQUEST.optional(), EVENT_ID),
+        *(LOG_UNIT, LOG_SESSION.optional(), MOMENT, EVENT, THING.optional(), WATCHED, VALUE, SOURCE),
+        *(POSITION, REQUEST.optional(), EVENT_ID),
     ),
     "served": (
         *(REQUEST, LOG_UNIT, MOMENT, ARM, replace(RANK, required=True), replace(THING, filled=ALWAYS)),
@@ -310,7 +333,16 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     ),
     "bandit": (replace(THING, filled=ALWAYS), POSITION, CLICK, LOGGED_PROPENSITY, LOGGED_AT),
     "policy": (replace(THING, filled=ALWAYS), POSITION, PROBABILITY),
-    "aggregates": (VARIANT, METRIC, USERS.optional(), MEAN, VARIANCE, SUCCESSES, TRIALS),
+    "aggregates": (
+        VARIANT,
+        METRIC.optional_as_a_whole(),
+        USERS.optional(),
+        MEAN,
+        VARIANCE,
+        SUCCESSES,
+        TRIALS,
+        DAY,
+    ),
 }
 
 INTERLEAVING_SETS = (
@@ -330,7 +362,7 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "predictions": ("user_id", "item_id", "rating", "prediction"),
 }
 
-WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy"})
+WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy", "aggregates"})
 """Kinds of tables in which every column without a role is an attribute."""
 ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "interleaving", "bandit", "policy"})
 """Kinds of tables that have no lists of items."""
@@ -898,15 +930,33 @@ def _missing(
     if kind == "users" and not problems and len(columns) == 1:
         fix = "Add a column for each attribute, such as age or country."
         problems.append(Problem("no-attributes", "columns", f"no column besides '{columns[0]}'", fix))
-    complete = {"n", "mean", "variance"} <= set(mapping) or {"successes", "trials"} <= set(mapping)
-    if kind == "aggregates" and not complete:
-        finding = f"neither n, mean and variance nor successes and trials; found: {listed(columns)}"
-        problems.append(Problem("missing-column", "columns", finding, "Give one of the two sets of columns."))
+    if kind == "aggregates" and not _has_moments(columns, mapping):
+        finding = (
+            "neither n, mean and variance, nor n, sum and sum_squares, nor successes and trials (or n); "
+            f"found: {listed(columns)}"
+        )
+        fix = "Give one of these sets of columns; without a column metric, such as revenue_sum and "
+        fix += "revenue_sum_squares for each metric."
+        problems.append(Problem("missing-column", "columns", finding, fix))
     if kind == "interleaving" and not any(needed <= set(mapping) for needed in INTERLEAVING_SETS):
         finding = "neither team and clicked, nor rank_a, rank_b and clicked, nor credits; found: "
         fix = "Give team and clicked for each slot, or credit_a and credit_b for each request."
         problems.append(Problem("missing-column", "columns", finding + listed(columns), fix))
     return problems
+
+
+def _has_moments(columns: Sequence[str], mapping: Mapping[str, str]) -> bool:
+    """Returns True if the columns of an aggregated table give the moments of some metric."""
+    from recdash.ingest.moment_columns import moment_columns
+
+    roles = {*mapping}
+    if "successes" in roles and roles & {"trials", "n"}:
+        return True
+    if {"n", "mean", "variance"} <= roles:
+        return True
+    free = [column for column in columns if column not in mapping.values()]
+    moments = moment_columns(free, of_one_metric="metric" in roles).values()
+    return "n" in roles and any(moment.is_second for moment in moments)
 
 
 def _notices(

@@ -57,6 +57,7 @@ from recdash.ingest.id_columns import (
     is_attributes,
 )
 from recdash.ingest.looks import ColumnLook, Look
+from recdash.ingest.moment_columns import moment_columns
 from recdash.ingest.values import ORDINAL
 
 Confidence = Literal["sure", "likely", "unsure"]
@@ -220,6 +221,9 @@ def _of_a_test(facts: FileFacts) -> SortedFile | None:
         return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
     if (interleaved := _interleaved(facts, variant)) is not None:
         return interleaved
+    if variant and _has_moments(facts, has_metrics=metric is not None):
+        reason = f"'{variant}' holds variants, beside sums over users and their squares."
+        return SortedFile("aggregates", "sure", (reason,))
     request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
     if request and facts.item and facts.named(names_of(RANK)) and not event:
         return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
@@ -250,6 +254,12 @@ def _interleaved(facts: FileFacts, variant: str | None) -> SortedFile | None:
 
 TEAM_NAMES = 4
 """Number of names of a column of teams that mean nothing else."""
+
+
+def _has_moments(facts: FileFacts, *, has_metrics: bool) -> bool:
+    """Returns True if the columns have numbers of users, and the squares or variance of some total."""
+    moments = moment_columns(facts.look.columns, of_one_metric=has_metrics).values()
+    return facts.named(names_of(USERS)) is not None and any(moment.is_second for moment in moments)
 
 
 def _variant(facts: FileFacts) -> str | None:

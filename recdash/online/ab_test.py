@@ -14,8 +14,9 @@ from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online import proposals
-from recdash.online.analysis import aggregates as summaries
+from recdash.online.analysis.aggregate_tables import aggregate_table
 from recdash.online.analysis.analysed_test import AnalysedTest, ResultSource, with_source
+from recdash.online.analysis.moments import is_aggregates, table_of
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
@@ -78,12 +79,13 @@ def ab_test(
     """Returns the results of an A/B test: its health, and values, lifts and intervals per metric and variant.
 
     Give ``sessions``; or ``exposures`` and ``events``, optionally with ``served`` lists; or ``aggregates``.
-    Each is a file or a table. ``columns`` maps roles to columns: {"unit_id": "uid"} for every table that has
-    the column, {"events": {"event": "kind"}} for one table; ``mappings`` has the second form only.
-    ``control`` is the control variant (None: recognised by its name). ``metrics`` are custom metrics; one
-    with the name of a standard metric replaces it. Without custom metrics, a table of one row per user is
-    compared by each of its numbers. The results also answer ``.segments()``, ``.days()``, ``.power()`` and
-    ``.chance_to_win()``. ``refuse`` has codes of notices that are problems (see
+    Each is a file or a table; ``aggregates`` may also be {variant: tea-tasting's Aggregates}. ``columns``
+    maps roles to columns: {"unit_id": "uid"} for every table that has the column, {"events": {"event":
+    "kind"}} for one table; ``mappings`` has the second form only. ``control`` is the control variant (None:
+    recognised by its name). ``metrics`` are custom metrics; one with the name of a standard metric replaces
+    it. Without custom metrics, a table of one row per user is compared by each of its numbers. The results
+    also answer ``.segments()``, ``.days()``, ``.power()`` and ``.chance_to_win()``. ``refuse`` has codes of
+    notices that are problems (see
     ``recdash.ingest.notice_rules``). Raises InputError with the problems of all tables.
     """
     refused_codes = read_codes(refuse)
@@ -148,6 +150,8 @@ def _read(
     from recdash.online.logs.events import sessions_of
 
     kind = kind_of(tables)
+    if is_aggregates(tables.get("aggregates")):
+        tables = {"aggregates": table_of(tables["aggregates"])}
     rules.check()
     kinds = (*KINDS, *FURTHER_TABLES)
     choice = read_column_choice(columns, cast("Sequence[TableKind]", kinds))
@@ -243,8 +247,10 @@ def results_of(
     that were chosen otherwise. Raises InputError if there is no metric.
     """
     if logs.kind == "aggregates":
-        rows = summaries.summaries(logs.table)
-        return of_summaries(rows, control, rules, metrics, correction)
+        table = aggregate_table(logs.table)
+        proposed = () if metrics else table.proposed(purposes)
+        results = of_summaries(table, control, rules, metrics or proposed, correction)
+        return replace(results, notices=(*results.notices, *proposals.notice(proposed)))
     if users is None:
         users = users_of(logs.table, logs.further_tables, rules)
     proposed = () if metrics else proposals.propose(users, purposes)
@@ -265,7 +271,7 @@ def result_source(
     ``users`` are the counted users, None for aggregated data.
     """
     if users is None:
-        return ResultSource(None, metrics, rules, summaries.summaries(logs.table))
+        return ResultSource(None, metrics, rules, aggregate_table(logs.table))
     proposed = () if metrics else proposals.propose(users, None)
     return ResultSource(users, with_standard_metrics(metrics or proposed), rules)
 

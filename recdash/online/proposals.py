@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from recdash.domain.kinds import Floats
 from recdash.errors import Problem
@@ -22,6 +23,12 @@ LESS_IS_BETTER = re.compile(
 )
 """Names in English and German of what a service wants less of."""
 BEFORE_TEST = re.compile(r"^(pre|prior|previous|baseline)[ _]")
+
+COUNTED = frozenset(
+    {"sessions", "engaged_sessions", "clicks", "watch_min", "videos", "impressions", "lists"}
+    | {"answerable_lists", "answered_lists", "clicked_lists"}
+)
+"""Totals that belong to standard metrics."""
 
 PROPOSED = "metrics-proposed"
 """The code of the notice that lists the proposed metrics."""
@@ -44,11 +51,37 @@ def propose(
 
     Sessions per user are a guardrail with the standard margin, unless there is no other total.
     A column's name may say that less is better, such as refunds. ``purposes`` are those chosen otherwise, by
-    name. The result is empty for a table with sessions, which has the standard metrics.
+    name. A table with sessions also has the standard metrics: if one of these is a goal, other totals are
+    for information.
     """
-    if "sessions" in users.totals:
-        return ()
-    amounts = {name: values for name, values in users.totals.items() if _is_result(name)}
+    totals = {name: Values.of_users(values) for name, values in users.totals.items()}
+    if "sessions" not in totals:
+        return of_totals(totals, purposes)
+    further = {name: values for name, values in totals.items() if name not in COUNTED and _is_result(name)}
+    has_goals = any(metric.role == "goal" and metric.is_in(totals) for metric in METRICS)
+    role: MetricRole = "other" if has_goals else "goal"
+    metrics = [replace(_metric(name, values), role=role) for name, values in further.items()]
+    return tuple(with_purpose(metric, (purposes or {}).get(metric.name)) for metric in metrics)
+
+
+class Values(NamedTuple):
+    """What the values of a total tell about its metric: whether all are 0 or 1, and none is below 0."""
+
+    is_rate: bool
+    is_never_negative: bool
+
+    @classmethod
+    def of_users(cls, values: Floats) -> Values:
+        """Returns this of the values [U] of the users."""
+        is_rate = bool(((values == 0) | (values == 1)).all())
+        return cls(is_rate, is_rate or float(values.min(initial=0.0)) >= 0)
+
+
+def of_totals(
+    totals: Mapping[str, Values], purposes: Mapping[str, MetricPurpose] | None = None
+) -> tuple[OnlineMetric, ...]:
+    """Returns the proposed metrics of totals, {name: what their values tell}; see ``propose``."""
+    amounts = {name: values for name, values in totals.items() if _is_result(name)}
     proposed = [_metric(name, values) for name, values in amounts.items()]
     rails = {metric.name: metric for metric in METRICS if metric.role == "guardrail"}
     if not set(amounts) <= set(rails):
@@ -58,10 +91,11 @@ def propose(
             else metric
             for metric in proposed
         ]
-    return tuple(_with_purpose(metric, (purposes or {}).get(metric.name)) for metric in proposed)
+    return tuple(with_purpose(metric, (purposes or {}).get(metric.name)) for metric in proposed)
 
 
-def _with_purpose(metric: OnlineMetric, purpose: MetricPurpose | None) -> OnlineMetric:
+def with_purpose(metric: OnlineMetric, purpose: MetricPurpose | None) -> OnlineMetric:
+    """Returns the metric with another role and direction; unchanged without a ``purpose``."""
     if purpose is None:
         return metric
     margin = (metric.margin or USUAL_MARGIN) if purpose.role == "guardrail" else None
@@ -97,17 +131,17 @@ def _per_user(title: str) -> str:
     return title if title.endswith("per user") else f"{title} per user"
 
 
-def _metric(name: str, values: Floats) -> OnlineMetric:
+def _metric(name: str, values: Values) -> OnlineMetric:
     title = re.sub(r"[_\s]+", " ", name).strip()
     direction: Direction = "down" if LESS_IS_BETTER.search(name.casefold()) else "up"
-    is_rate = bool(((values == 0) | (values == 1)).all())
+    is_rate = values.is_rate
     return OnlineMetric(
         name=name,
         title=capital(title),
         unit="0..1" if is_rate else "per user",
         meaning=f"Share of users with {title}." if is_rate else f"{capital(_per_user(title))}.",
         numerator=name,
-        low=0.0 if is_rate or float(values.min(initial=0.0)) >= 0 else None,
+        low=0.0 if values.is_never_negative else None,
         high=1.0 if is_rate else None,
         direction=direction,
     )

@@ -64,7 +64,8 @@ def _summary(row: Mapping[str, Any]) -> Summary:
     users = int(row["n"]) if _is_known(row.get("n")) else None
     if users is not None and all(_is_known(row.get(column)) for column in ("mean", "variance")):
         return Summary(*name, users, float(row["mean"]), float(row["variance"]), users=users)
-    n, successes = int(row["trials"]), float(row["successes"])
+    trials = row["trials"] if _is_known(row.get("trials")) else row["n"]
+    n, successes = int(trials), float(row["successes"])
     share = successes / max(n, 1)
     is_repeated = users is not None and n > users
     variance = math.nan if is_repeated else share * (1 - share) * n / max(n - 1, 1)
@@ -135,12 +136,11 @@ def user_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
 
 
 def trial_counts(rows: Sequence[Summary]) -> dict[str, dict[str, int]]:
-    """Returns metric → variant → number of trials, for metrics with trials in all variants of the table."""
-    n_variants = len({row.variant for row in rows})
+    """Returns metric → variant → number of trials, for metrics that have trials in all their variants."""
     return {
         metric: {row.variant: row.n for row in group}
         for metric, group in by_metric(rows).items()
-        if len(group) == n_variants and all(row.of_trials for row in group)
+        if all(row.of_trials for row in group)
     }
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from recdash.errors import NotFound, UnknownName
 from recdash.formatting.result_table import ResultTable
 from recdash.online import times
-from recdash.online.analysis import aggregates, lift, over_time, power, segments
+from recdash.online.analysis import lift, over_time, power, segments
+from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable
 from recdash.online.analysis.chance_to_win import FLAT, Effect, Prior, WinChances, win_chances
+from recdash.online.analysis.moments import GroupedMoments
 from recdash.online.analysis.results import OnlineResults, arms_of
 from recdash.online.metrics import OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
@@ -38,20 +40,20 @@ POWER_NOTE = (
 class ResultSource:
     """The data from which the results of a test were computed.
 
-    ``users`` is None for aggregated data, whose rows are ``summaries``. ``metrics`` are the definitions of
+    ``users`` is None for aggregated data, which are in ``aggregates``. ``metrics`` are the definitions of
     all metrics, custom ones included.
     """
 
     users: OnlineUsers | None
     metrics: Sequence[OnlineMetric]
     rules: OnlineRules = USUAL
-    summaries: Sequence[aggregates.Summary] = ()
+    aggregates: SummaryTable | MomentTable | None = None
 
     @cached_property
     def measured(self) -> dict[str, tuple[OnlineMetric, Mapping[str, Any]]]:
         """Returns {metric: its definition and the aggregates of each variant}."""
         if self.users is None:
-            pairs = aggregates.measured(self.summaries, self.metrics)
+            pairs = () if self.aggregates is None else self.aggregates.measured(self.metrics)
             return {metric.name: (metric, arms) for metric, arms in pairs}
         arms = arms_of(self.users)
         return {metric.name: (metric, arms) for metric in self.metrics if metric.is_in(self.users.totals)}
@@ -60,11 +62,15 @@ class ResultSource:
         """Returns the metric with this name; for None all. Raises UnknownName for an unknown one."""
         return [self.measured[name][0] for name in _chosen("online metric", metric, list(self.measured))]
 
-    def users_for(self, purpose: str = "") -> OnlineUsers:
-        """Returns the users. Raises NotFound for aggregated data; ``purpose`` is what needs them."""
-        if self.users is None:
-            raise NotFound(AGGREGATED.format(f", which {purpose} need" if purpose else ""))
-        return self.users
+    def users_for(self, metric: OnlineMetric, purpose: str = "") -> OnlineUsers | GroupedMoments:
+        """Returns the users, or the groups of users of an aggregated table with their sums. Raises NotFound
+        for aggregated data without sums; ``purpose`` is what needs them.
+        """
+        if self.users is not None:
+            return self.users
+        if isinstance(self.aggregates, MomentTable):
+            return self.aggregates.groups_of(metric)
+        raise NotFound(AGGREGATED.format(f", which {purpose} need" if purpose else ""))
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,10 +97,10 @@ class AnalysedTest(OnlineResults):
         """Returns the lift of each variant in each segment; by default by all attributes and in all
         metrics.
         """
-        users = self.source.users_for("segments")
         rows = (
             {"metric": chosen.name, "attribute": name, **asdict(row)}
             for chosen in self.source.chosen(metric)
+            for users in (self.source.users_for(chosen, "segments"),)
             for name in _chosen("segment", attribute, sorted(users.segments))
             for row in segments.by_segment(users, chosen, self.control, name)
         )
@@ -109,8 +115,9 @@ class AnalysedTest(OnlineResults):
         """
         if scale not in TIME_SCALES:
             raise UnknownName("time scale", scale, TIME_SCALES)
-        users, rows = self.source.users_for("days"), []
+        rows = []
         for chosen in self.source.chosen(metric):
+            users = self.source.users_for(chosen, "days")
             for row in _over_time(users, chosen, self.control, scale, self.source.rules.planned_users):
                 date = None if scale == "since" else f"{times.date(row.day):%Y-%m-%d}"
                 rows.append({"metric": chosen.name, "date": date, **asdict(row)})
@@ -153,8 +160,16 @@ def with_source(results: OnlineResults, source: ResultSource) -> AnalysedTest:
 
 
 def _over_time(
-    users: OnlineUsers, metric: OnlineMetric, control: str, scale: TimeScale, n_planned: int | None
+    users: OnlineUsers | GroupedMoments,
+    metric: OnlineMetric,
+    control: str,
+    scale: TimeScale,
+    n_planned: int | None,
 ) -> Iterable[over_time.LiftAtTime]:
+    if isinstance(users, GroupedMoments):
+        if scale != "cumulative" or users.day is None:
+            raise NotFound(AGGREGATED.format(", which days need" if scale == "cumulative" else " by day"))
+        return over_time.by_day_of_exposure(users, metric, control, n_planned)
     if scale == "cumulative":
         return over_time.cumulative(users, metric, control, n_planned)
     compute = over_time.daily if scale == "daily" else over_time.since_exposure

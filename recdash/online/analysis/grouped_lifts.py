@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from recdash.online import validity
 from recdash.online.analysis.lift import CONFIDENCE, Estimate, per
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
+
+if TYPE_CHECKING:
+    from recdash.online.analysis.moments import GroupedMoments
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def numerator_and_denominator(
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 
-def control_index(users: OnlineUsers, control: str) -> int:
+def control_index(users: OnlineUsers | GroupedMoments, control: str) -> int:
     """Returns the index of the control among the variants. Raises UnknownName for an unknown control."""
     if control not in users.variants:
         raise UnknownName("variant", control, users.variants)
@@ -120,6 +123,13 @@ def added_up(numerator: Floats, denominator: Floats | None, group: Ints, n_group
         return Sums(n, sums, n, squares, sums, n)
     products, denominator_squares = total(numerator * denominator), total(denominator * denominator)
     return Sums(n, sums, total(denominator), squares, products, denominator_squares)
+
+
+def sums_of(users: OnlineUsers | GroupedMoments, metric: OnlineMetric, cell: Ints, n_cells: int) -> Sums:
+    """Returns [cells] the sums of a metric; ``cell`` is the cell of each user, or of each group of users."""
+    if isinstance(users, OnlineUsers):
+        return added_up(*numerator_and_denominator(metric, users.totals), cell, n_cells)
+    return users.sums(metric, cell, n_cells)
 
 
 def lifts(metric: OnlineMetric, control: Sums, variant: Sums, level: Floats | float = CONFIDENCE) -> Lifts:

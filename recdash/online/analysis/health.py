@@ -142,14 +142,28 @@ def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float
     """Returns the health of a test whose table counts trials (metric → variant → trials) and no users.
 
     Even trials do not show that users were split as planned. Uneven trials block the verdict: the lift of a
-    rate treats each trial as a user, and then the users were not split as planned.
+    rate treats each trial as a user, and then the users were not split as planned. A metric without rows of
+    some variants is compared with the planned shares of the others.
     """
-    tested = [(metric, *sample_ratio(counts, split)) for metric, counts in trials.items()]
+    tested = [
+        (metric, *sample_ratio(counts, _shares_of(counts, trials, split)))
+        for metric, counts in trials.items()
+    ]
     broken = [(p, metric, mismatch) for metric, p, mismatch in tested if p is not None and mismatch]
     if not broken:
         return Health(None, 0, unchecked=ONLY_TRIALS)
     p, metric, (mismatch,) = min(broken, key=lambda test: test[0])
     return Health(p, 0, (_of_trials(mismatch, metric),), IF_USERS)
+
+
+def _shares_of(
+    counts: Mapping[str, int], trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float]
+) -> Mapping[str, float]:
+    """Returns the planned shares of the variants in ``counts``; all of them if another metric has no row of
+    some either, so that a variant without a share or an unknown one is refused.
+    """
+    known = {variant for of_metric in trials.values() for variant in of_metric}
+    return {name: share for name, share in split.items() if name in counts} if {*split} <= known else split
 
 
 def _of_trials(mismatch: Problem, metric: str) -> Problem:
@@ -221,8 +235,14 @@ def uneven_days(users: OnlineUsers) -> tuple[Problem, ...]:
     day, variant = users.exposed - users.exposed.min(), users.variant
     counts = np.zeros((int(day.max()) + 1, len(users.variants)), dtype=np.int64)
     np.add.at(counts, (day, variant), 1)
-    counts = counts[counts.sum(axis=1) >= FEW_EXPECTED * len(users.variants)]
-    if len(counts) < 2 or len(users.variants) < 2 or p_independent(counts) >= MISMATCH_BELOW:
+    return unevenly_split_days(counts)
+
+
+def unevenly_split_days(counts: Ints) -> tuple[Problem, ...]:
+    """Returns the warning of ``uneven_days``; ``counts`` [days, variants] are new users."""
+    n_variants = counts.shape[1]
+    counts = counts[counts.sum(axis=1) >= FEW_EXPECTED * n_variants]
+    if len(counts) < 2 or n_variants < 2 or p_independent(counts) >= MISMATCH_BELOW:
         return ()
     message = "New users are split differently on some days"
     fix = "Did a variant start later, or pause? Compare only days on which all variants ran."

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.grouped_lifts import Sums
+from recdash.online.analysis.moments import GroupedMoments
 from recdash.online.analysis.sequential import always_valid_interval
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
+
+SUMS = tuple(field.name for field in fields(Sums))
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,27 @@ def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
     return counts.reshape(len(users.variants), n_days).astype(np.float64)
 
 
+def by_day_of_exposure(
+    groups: GroupedMoments, metric: OnlineMetric, control: str, n_planned: int | None = None
+) -> list[LiftAtTime]:
+    """Returns the lift over the users that were first exposed up to each day, from the moments of groups.
+
+    Their totals are those of the whole test, as in a table of one row per user. The result is empty for
+    groups without days. Raises UnknownName for an unknown control.
+    """
+    grouped_lifts.control_index(groups, control)
+    if groups.day is None:
+        return []
+    first = int(groups.day.min())
+    n_days = int(groups.day.max()) - first + 1
+    shape = len(groups.variants), n_days
+    per_day = groups.sums(metric, groups.variant * n_days + groups.day - first, shape[0] * n_days)
+    cumulated = (getattr(per_day.reshape(shape), name).cumsum(axis=1) for name in SUMS)
+    return list(
+        _moments(groups, metric, control, Sums(*cumulated), first, n_planned=n_planned, with_sequence=True)
+    )
+
+
 # ── sums by variant and day ──────────────────────────────────────────────────────────────────
 
 
@@ -133,7 +157,7 @@ def _so_far(unit: Ints, values: Floats) -> Floats:
 
 
 def _moments(
-    users: OnlineUsers,
+    users: OnlineUsers | GroupedMoments,
     metric: OnlineMetric,
     control: str,
     sums: Sums,

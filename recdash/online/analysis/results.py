@@ -11,7 +11,7 @@ from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import first_lines, shown
-from recdash.online.analysis import aggregates, health, judgement, power, sequential
+from recdash.online.analysis import health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
 from recdash.online.metrics import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
@@ -22,6 +22,7 @@ from recdash.stats import Correction
 if TYPE_CHECKING:
     import pandas as pd
 
+    from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable
     from recdash.online.analysis.judgement import Word
 
 
@@ -204,7 +205,7 @@ def arms_of(users: OnlineUsers) -> dict[str, Any]:
 
 
 def of_summaries(
-    rows: Sequence[aggregates.Summary],
+    table: SummaryTable | MomentTable,
     control: str | None = None,
     rules: OnlineRules = USUAL,
     metrics: Sequence[OnlineMetric] = (),
@@ -212,19 +213,18 @@ def of_summaries(
 ) -> OnlineResults:
     """Returns the results of a test uploaded as aggregates.
 
-    ``metrics`` are custom metrics; they give rows of the same name their role and title.
+    ``metrics`` are custom metrics; they give rows of the same name their role and title, and take the place
+    of those proposed for a table without a column of metrics.
     """
-    measured = [
-        Measured(metric, arms, rules.planned_users) for metric, arms in aggregates.measured(rows, metrics)
-    ]
-    counts, trials = aggregates.user_counts(rows), aggregates.trial_counts(rows)
-    cautions = tuple(aggregates.notices(rows))
+    measured = [Measured(metric, arms, rules.planned_users) for metric, arms in table.measured(metrics)]
+    counts = table.user_counts()
     names = sorted({variant for metric in measured for variant in metric.arms})
     control, guessed = health.control_among(names, control)
     checks, users = health.of_summary(counts, names, rules.split)
     if not counts:
-        checks = health.of_trials(trials, rules.split)
-    return _results(measured, users, control, checks, (*guessed, *cautions), (), correction=correction)
+        checks = health.of_trials(table.trial_counts(), rules.split)
+    checks = replace(checks, warnings=(*checks.warnings, *table.warnings()))
+    return _results(measured, users, control, checks, (*guessed, *table.notices()), (), correction=correction)
 
 
 def _results(

@@ -14,6 +14,7 @@ from recdash.online.analysis import grouped_lifts, judgement
 from recdash.online.analysis.grouped_lifts import Lifts, Sums
 from recdash.online.analysis.health import p_independent
 from recdash.online.analysis.lift import Estimate
+from recdash.online.analysis.moments import GroupedMoments
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -66,7 +67,9 @@ class Reversal:
     all_of_them: bool
 
 
-def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str) -> list[SegmentLift]:
+def by_segment(
+    users: OnlineUsers | GroupedMoments, metric: OnlineMetric, control: str, name: str
+) -> list[SegmentLift]:
     """Returns the lifts per variant and segment of the attribute ``name``; segments keep their own order.
 
     Raises UnknownName for an unknown attribute or control.
@@ -88,12 +91,10 @@ def by_segment(users: OnlineUsers, metric: OnlineMetric, control: str, name: str
     return [row for row in rows if row.n_control + row.n_variant]
 
 
-def whole(users: OnlineUsers, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
+def whole(users: OnlineUsers | GroupedMoments, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
     """Returns variant → lift over all users, without CUPED like the lifts in segments."""
     base, n = grouped_lifts.control_index(users, control), len(users.variants)
-    sums = grouped_lifts.added_up(
-        *grouped_lifts.numerator_and_denominator(metric, users.totals), users.variant, n
-    )
+    sums = grouped_lifts.sums_of(users, metric, users.variant, n)
     lifts = grouped_lifts.lifts(metric, sums[[base] * n], sums)
     return {name: lifts[code] for code, name in enumerate(users.variants) if code != base}
 
@@ -108,7 +109,9 @@ def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tup
     return tuple(reversal for reversal in reversals if reversal is not None)
 
 
-def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, list[str | None]]:
+def _sums(
+    users: OnlineUsers | GroupedMoments, metric: OnlineMetric, name: str
+) -> tuple[Sums, list[str | None]]:
     """Returns sums [variants, segments] and the segments' labels.
 
     The last segment has the users without a known one.
@@ -116,8 +119,7 @@ def _sums(users: OnlineUsers, metric: OnlineMetric, name: str) -> tuple[Sums, li
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
-    numerator, denominator = grouped_lifts.numerator_and_denominator(metric, users.totals)
-    sums = grouped_lifts.added_up(numerator, denominator, cell, len(users.variants) * n_labels)
+    sums = grouped_lifts.sums_of(users, metric, cell, len(users.variants) * n_labels)
     return sums.reshape((len(users.variants), n_labels)), [*segment.labels, None]
 
 

@@ -58,10 +58,10 @@ class Exposed:
 class Events:
     """Some events of exposed users, n of them.
 
-    ``unit`` [n] are codes of users, ``visit`` [n] of sessions within a user, ``item`` [n] of items (−1 for
-    none). ``request`` [n] are keys of requests (0 for none), ``at`` [n] microseconds since 1970, ``watched``
-    [n] seconds. ``counts`` [n] is True if the item was recommended, ``position`` [n] starts at 1 (0 for
-    none), ``event`` [n] are indexes into ``names``.
+    ``unit`` [n] are codes of users, ``visit`` [n] of sessions within a user, ``item`` [n] of items (−1
+    for none). ``request`` [n] are keys of requests (0 for none), ``at`` [n] microseconds since 1970,
+    ``watched`` [n] seconds, ``value`` [n] the amount of other events. ``counts`` [n] is True if the item
+    was recommended, ``position`` [n] starts at 1 (0 for none), ``event`` [n] are indexes into ``names``.
     """
 
     unit: Ints
@@ -70,6 +70,7 @@ class Events:
     request: Keys64
     at: Ints
     watched: Floats
+    value: Floats
     counts: Mask
     position: Ints
     event: Ints
@@ -133,7 +134,7 @@ class EventReader:
         self.visits = SessionCodes()
         self.sources: Sources | None = None
         self.n_unexposed = 0
-        self.has_requests = False
+        self.has_requests, self.has_sessions = False, True
         self._event_ids, self._deliveries = SeenKeys(), SeenKeys()
         self._looked_at = np.zeros((2, 2), dtype=np.int64)  # [all ids, every 16th], [checked, recurring]
         self._left_out: dict[str, Ints] = {}
@@ -207,15 +208,17 @@ class EventReader:
         if "request_id" in batch.schema.names:
             request = keys_of(batch.column("request_id"))
             self.has_requests = self.has_requests or bool((request != NONE).any())
-        session, event = keys_of(batch.column("session_id")), batch.column("event")
+        session_id, event = self._session_ids(batch), batch.column("event")
+        session = keys_of(session_id)
         self.leave_out("no-session", unit[session == NONE])
         events = Events(
             unit=unit,
-            visit=self.visits.codes(unit, session, batch.column("session_id")),
-            item=self.items.codes(batch.column("item_id")),
+            visit=self.visits.codes(unit, session, session_id),
+            item=self._items(batch),
             request=request,
             at=batch.column("ts").cast("int64").to_numpy(),
-            watched=_numbers(batch, "watch_s"),
+            watched=_numbers(batch, "watch_s", "value"),
+            value=_numbers(batch, "value", "watch_s"),
             counts=counts,
             position=_numbers(batch, "position").astype(np.int64),
             event=event.indices.to_numpy(),
@@ -223,6 +226,21 @@ class EventReader:
         )
         self.leave_out("source", unit[~counts & events.named(*OURS)])
         return events
+
+    def _session_ids(self, batch: pa.RecordBatch) -> pa.Array:
+        """Returns [n] the session of each event; its time if there are none, so that rows keep it."""
+        import pyarrow as pa
+
+        self.has_sessions = "session_id" in batch.schema.names
+        if self.has_sessions:
+            return batch.column("session_id")
+        return batch.column("ts").cast("int64").cast(pa.string())
+
+    def _items(self, batch: pa.RecordBatch) -> Ints:
+        """Returns [n] codes of the items, −1 for none."""
+        if "item_id" not in batch.schema.names:
+            return np.full(batch.num_rows, -1, dtype=np.int32)
+        return self.items.codes(batch.column("item_id"))
 
 
 def keys_of(column: pa.Array) -> Keys64:
@@ -233,8 +251,9 @@ def keys_of(column: pa.Array) -> Keys64:
     return np.where(column.is_valid(), keys, NONE) if column.null_count else keys
 
 
-def _numbers(batch: pa.RecordBatch, name: str) -> Floats:
-    """Returns [n] the column as float64; 0 for an empty cell, or if the batch lacks the column."""
-    if name not in batch.schema.names:
+def _numbers(batch: pa.RecordBatch, *names: str) -> Floats:
+    """Returns [n] the first of these columns as float64; 0 for an empty cell, or if the batch has none."""
+    name = next((name for name in names if name in batch.schema.names), None)
+    if name is None:
         return np.zeros(batch.num_rows)
     return batch.column(name).fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64)

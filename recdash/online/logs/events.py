@@ -14,6 +14,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
+from recdash.formatting.wording import capital
 from recdash.online.logs.event_reader import CLICK, HEARTBEAT, IMPRESSION, OURS, WATCH, EventReader, Events
 from recdash.online.logs.hash_index import Tally
 from recdash.online.logs.served_lists import ServedLists
@@ -40,9 +41,11 @@ RESERVED_NAMES = {
 class Counted:
     """The sessions of an A/B test, counted from its events.
 
-    ``sessions`` has the columns unit_id, session_id, start_ts and end_ts (times of the first and last event),
-    clicks, watch_s, videos, impressions, and a count of every other event under its own name. ``removed``
-    says what each rule excluded per variant. ``served`` are the served lists, None if not given.
+    ``sessions`` has the columns unit_id, session_id, start_ts and end_ts (times of the first and last
+    event), clicks, watch_s, videos, impressions, and a count of every other event under its own name,
+    with the sum of its values. Columns of events that the log does not have are missing. Without sessions
+    in the log, the rows are those of a user at one time, without session_id. ``removed`` says what each
+    rule excluded per variant. ``served`` are the served lists, None if not given.
     """
 
     sessions: pa.Table
@@ -91,6 +94,7 @@ class EventCounts:
         self._visit = Tally(np.int32)
         self._starts, self._ends = Tally(np.int64, LATE), Tally(np.int64, EARLY)
         self._counts = {CLICK: Tally(np.int32), IMPRESSION: Tally(np.int32)}
+        self._values: dict[str, Tally] = {}
         self._names: Counter[str] = Counter()
         self._has_videos = False
 
@@ -112,7 +116,11 @@ class EventCounts:
         for place, name in enumerate(events.names):
             self._names[name] += int(met[place])
             if name not in OURS and met[place] and len(self._counts) <= MOST_NAMES:
-                self._add(name, events.visit[events.event == place])
+                rows = events.event == place
+                self._add(name, events.visit[rows])
+                if events.value[rows].any():
+                    values = self._values.setdefault(name, Tally(np.float64))
+                    np.add.at(values.first(len(self.reader.visits)), events.visit[rows], events.value[rows])
 
     def _add(self, name: str, visit: Ints) -> None:
         counts = self._counts.setdefault(name, Tally(np.int32)).first(len(self.reader.visits))
@@ -143,15 +151,19 @@ class EventCounts:
             fix = "It does not identify events: remove the column, or write a unique id per event."
             raise InputError(Problem("repeated-event-ids", "column 'event_id'", message, fix))
         watch, videos = self._watched(rules)
-        columns = {"clicks": self._counts[CLICK].first(n), "watch_s": watch}
+        columns: dict[str, Floats | Ints] = {}
+        if self._names[CLICK]:
+            columns["clicks"] = self._counts[CLICK].first(n)
         if self._has_videos:
-            columns["videos"] = videos
+            columns |= {"watch_s": watch, "videos": videos}
         seen = {name for name, count in self._names.items() if count} - {CLICK, WATCH, HEARTBEAT}
         # too many names cannot be kinds of events: they get no columns
         for name in sorted(seen if len(seen) <= MOST_NAMES else seen & {IMPRESSION}):
             is_taken = name in RESERVED_NAMES or name.startswith("before_")
             column = "impressions" if name == IMPRESSION else f"{name} events" if is_taken else name
             columns[column] = self._counts[name].first(n)
+            if name in self._values:
+                columns[f"{name} value"] = self._values[name].first(n)
         return Counted(self._table(session, columns), self._removed(rules), self._notices())
 
     def _watched(self, rules: OnlineRules) -> tuple[Floats, Ints]:
@@ -175,9 +187,9 @@ class EventCounts:
 
         visits, moment = self.reader.visits, pa.timestamp("us", "UTC")
         n, rows = len(visits), session.is_valid().to_numpy(zero_copy_only=False)
-        ids = {
-            "unit_id": self.reader.exposed.units.words().take(pa.array(visits.unit[rows])),
-            "session_id": session.drop_null(),
+        ids = {"unit_id": self.reader.exposed.units.words().take(pa.array(visits.unit[rows]))}
+        ids |= {"session_id": session.drop_null()} if self.reader.has_sessions else {}
+        ids |= {
             "start_ts": pa.array(self._starts.first(n)[rows], moment),
             "end_ts": pa.array(self._ends.first(n)[rows], moment),
         }
@@ -196,11 +208,22 @@ class EventCounts:
         removed = [self.reader.removed(*rule) for rule in rules_in_words]
         return tuple(rule for rule in removed if rule.count)
 
+    def _counted_of_items(self) -> str:
+        """Returns what the log counts of items, as the beginning of a sentence."""
+        watched = "watch time" if self._has_videos else ""
+        if not self._names[CLICK]:
+            return capital(watched)
+        return f"Clicks and {watched}" if watched else "Clicks"
+
     def _notices(self) -> tuple[Problem, ...]:
         reader = self.reader
         if reader.sources is None:
-            fix = "Clicks and watch time of all items count. Add the column to count only recommendations."
-            notices = [Problem("no-source", "column 'source'", "It is not in the log", fix)]
+            of_items = f"{self._counted_of_items()} of all items count."
+            fix = f"{of_items} Add the column to count only recommendations."
+            is_of_items = self._names[CLICK] or self._has_videos
+            notices = (
+                [Problem("no-source", "column 'source'", "It is not in the log", fix)] if is_of_items else []
+            )
         else:
             notices = [reader.sources.notice()]
         notices += reader.exposed.spellings.notices()

@@ -58,12 +58,12 @@ class OnlineEvidence:
         return Missing("users with different values") if smallest is None else smallest
 
     def case_split(self, case: Case) -> SplitEvidence | Missing:
-        from recdash.online.analysis import aggregates, health
+        from recdash.online.analysis import health
 
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
-            rows = aggregates.summaries(self._context.store.artifacts.table(case.test.upload))
-            summary, counts = health.of_summary(aggregates.user_counts(rows), {case.variant}, planned)
+            user_counts = self._online_tests.aggregate_table(case.test.id).user_counts()
+            summary, counts = health.of_summary(user_counts, {case.variant}, planned)
             if summary.srm_p is None:
                 return Missing("the number of users by variant (column 'n')")
             return SplitEvidence(summary.srm_p, counts, None, None)
@@ -100,7 +100,6 @@ class OnlineEvidence:
         Also None for most aggregated metrics, whose name says it.
         """
         from recdash.online.ab_test import with_standard_metrics
-        from recdash.online.analysis import aggregates
         from recdash.online.analysis.lift import per
 
         for metric in with_standard_metrics(self._online_analysis.own_metrics(case.test.id)):
@@ -108,8 +107,8 @@ class OnlineEvidence:
                 return per(metric) if metric.denominator else None
         if case.test.kind != "aggregates":
             return None
-        rows = aggregates.summaries(self._context.store.artifacts.table(case.test.upload))
-        return "trials" if any(row.of_trials for row in rows if row.metric == case.online_metric) else None
+        trials = self._online_tests.aggregate_table(case.test.id).trial_counts()
+        return "trials" if case.online_metric in trials else None
 
     def case_segments(self, case: Case) -> SegmentsEvidence | Missing:
         from recdash.online.analysis.segments import by_segment, simpson, whole

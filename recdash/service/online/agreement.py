@@ -157,17 +157,7 @@ class OnlineAgreement:
 
     def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:
         """Returns the online metric, and the data of each variant by its name."""
-        from recdash.online import OnlineMetric
-        from recdash.online.analysis import aggregates
-
-        test = sides.test
-        if test.kind != "aggregates":
-            return self._online_analysis.arms(test.id, sides.online_metric)[:2]
-        own = [OnlineMetric(**metric_facts) for metric_facts in test.metrics]
-        measured = aggregates.measured(
-            aggregates.summaries(self._context.store.artifacts.table(test.upload)), own
-        )
-        return next((metric, arms) for metric, arms in measured if metric.name == sides.online_metric)
+        return self._online_analysis.arms(sides.test.id, sides.online_metric)[:2]
 
     # ── all metrics ──────────────────────────────────────────────────────────────────────────
 

@@ -7,7 +7,8 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.domain.records import OnlineTest
-from recdash.errors import UnknownName
+from recdash.errors import NotFound, UnknownName
+from recdash.online.analysis.moments import GroupedMoments
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
 
@@ -37,20 +38,15 @@ class OnlineAnalysis:
         """Returns the results of a test with its data, which answer questions about segments, days, sample
         size and chance to win; also those of a test with aggregated data.
         """
-        from recdash.online.ab_test import OnlineTables, result_source
-        from recdash.online.analysis.analysed_test import with_source
+        from recdash.online.analysis.analysed_test import ResultSource, with_source
 
-        test = self._context.store.online_tests.get(test_id)
+        test, rules = self._context.store.online_tests.get(test_id), self._online_tests.rules(test_id)
         results = self._online_tests.results(test_id, correction)
-        is_counted = test.kind != "aggregates"
-        table = None if is_counted else self._context.store.artifacts.table(test.upload)
-        source = result_source(
-            OnlineTables(test.kind, table, {}),
-            self._online_tests.users(test_id) if is_counted else None,
-            self._online_tests.rules(test_id),
-            self.own_metrics(test_id),
-        )
-        return with_source(results, source)
+        if test.kind == "aggregates":
+            table = self._online_tests.aggregate_table(test_id)
+            return with_source(results, ResultSource(None, self.own_metrics(test_id), rules, table))
+        users, metrics = self._online_tests.users(test_id), self.metrics(test_id)
+        return with_source(results, ResultSource(users, metrics, rules))
 
     def chance_to_win(
         self, test_id: str, prior: Prior | None = None, correction: Correction = "holm"
@@ -62,9 +58,13 @@ class OnlineAnalysis:
         return results.chance_to_win() if prior is None else results.chance_to_win(prior)
 
     def metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
-        """Returns the metrics that can be computed from the test's logs, including custom ones."""
+        """Returns the metrics that can be computed from the test's tables, including custom ones."""
         from recdash.online.ab_test import with_standard_metrics
 
+        test = self._context.store.online_tests.get(test_id)
+        if test.kind == "aggregates":
+            measured = self._online_tests.aggregate_table(test_id).measured(self.own_metrics(test_id))
+            return tuple(metric for metric, _ in measured)
         totals = self._online_tests.users(test_id).totals
         return tuple(
             metric for metric in with_standard_metrics(self.own_metrics(test_id)) if metric.is_in(totals)
@@ -84,6 +84,8 @@ class OnlineAnalysis:
 
     def totals(self, test_id: str) -> list[str]:
         """Returns the names of the totals per user, which can be numerators and denominators of a metric."""
+        if self._context.store.online_tests.get(test_id).kind == "aggregates":
+            return self._online_tests.aggregate_table(test_id).totals
         return list(self._online_tests.users(test_id).totals)
 
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
@@ -100,9 +102,20 @@ class OnlineAnalysis:
         from recdash.online.metrics import check
 
         self._context.must_be_editor()
+        named = self._named_metrics(test_id)
         for metric in metrics:
-            check(metric, self.totals(test_id))
+            own = {metric.numerator, metric.denominator or ""}
+            check(metric, own if metric.name in named else self.totals(test_id))
         return self._online_tests.count_again(test_id, metrics=[asdict(metric) for metric in metrics])
+
+    def _named_metrics(self, test_id: str) -> frozenset[str]:
+        """Returns the metrics that an aggregated table names in a column, of which only the role can change;
+        empty for other tables.
+        """
+        test = self._context.store.online_tests.get(test_id)
+        if test.kind != "aggregates" or self._online_tests.aggregate_table(test_id).totals:
+            return frozenset()
+        return frozenset(metric.name for metric in self.metrics(test_id))
 
     def over_time(self, test_id: str, metric: str, how: OverTime) -> pd.DataFrame:
         """Returns the lift of each variant over time as a frame: cumulative, daily, or by days since
@@ -114,8 +127,12 @@ class OnlineAnalysis:
         from recdash.online.analysis import over_time
 
         question = self._question(test_id, metric)
+        planned = self._online_tests.rules(test_id).planned_users
+        if isinstance(question[0], GroupedMoments):
+            if how != "cumulative" or question[0].day is None:
+                raise NotFound(f"The aggregated table has no data for the {how} lift.")
+            return _frame(over_time.by_day_of_exposure(*question, planned), over_time.LiftAtTime)
         if how == "cumulative":
-            planned = self._online_tests.rules(test_id).planned_users
             return _frame(over_time.cumulative(*question, planned), over_time.LiftAtTime)
         compute = over_time.daily if how == "daily" else over_time.since_exposure
         return _frame(compute(*question), over_time.LiftAtTime)
@@ -128,6 +145,9 @@ class OnlineAnalysis:
 
     def segments(self, test_id: str) -> list[str]:
         """Returns the columns that divide the test's users into segments."""
+        test = self._context.store.online_tests.get(test_id)
+        if test.kind == "aggregates":
+            return self._online_tests.aggregate_table(test_id).segments
         return sorted(self._online_tests.users(test_id).segments)
 
     def by_segment(self, test_id: str, metric: str, segment: str) -> pd.DataFrame:
@@ -156,8 +176,10 @@ class OnlineAnalysis:
             raise UnknownName("segment", segment, known)
 
     def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
-        test = self._context.store.online_tests.get(test_id)
-        return self._online_tests.users(test_id), self.metric(test_id, metric), test.control
+        test, definition = self._context.store.online_tests.get(test_id), self.metric(test_id, metric)
+        if test.kind == "aggregates":
+            return self._online_tests.aggregate_table(test_id).groups_of(definition), definition, test.control
+        return self._online_tests.users(test_id), definition, test.control
 
     # ── how many users ───────────────────────────────────────────────────────────────────────
 
@@ -195,6 +217,13 @@ class OnlineAnalysis:
         """Returns the metric, the data of each variant, and the name of the control."""
         from recdash.online.analysis.results import arms_of
 
+        test = self._context.store.online_tests.get(test_id)
+        if test.kind == "aggregates":
+            table = self._online_tests.aggregate_table(test_id)
+            measured = {own.name: (own, arms) for own, arms in table.measured(self.own_metrics(test_id))}
+            if metric not in measured:
+                raise UnknownName("online metric", metric, list(measured))
+            return (*measured[metric], test.control)
         users, definition, control = self._question(test_id, metric)
         return definition, dict(arms_of(users)), control
 

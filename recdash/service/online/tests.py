@@ -19,9 +19,10 @@ from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
 from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_standard_metrics
 from recdash.online.agreement.agreement import DISAGREE
+from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable, aggregate_table
 from recdash.online.analysis.health import is_control_guessed
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
-from recdash.online.analysis.results import of_users
+from recdash.online.analysis.results import of_summaries, of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
 from recdash.online.proposals import MetricPurpose, propose
 from recdash.online.rules import RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
@@ -93,6 +94,7 @@ class OnlineTests:
         self._context, self._scores, self._comparisons = context, scores, comparisons
         self._store = context.store
         self._users = context.sized_cache(self._read_users, least=2)
+        self._aggregates = context.cached(self._read_aggregates, most=16)
         self._joined = context.cached(self._join, most=256)
         self._steps = context.cached(self._read_steps, most=512)
 
@@ -163,7 +165,11 @@ class OnlineTests:
         self._context.must_be_editor()
         rules = new.rules
         logs, users = self._read_logs(new.tables, rules, new.mappings, new.columns)
-        metrics = new.metrics or (propose(users, new.purposes) if users is not None else ())
+        metrics = new.metrics or (
+            aggregate_table(logs.table).proposed(new.purposes)
+            if users is None
+            else propose(users, new.purposes)
+        )
 
         def count(control: str | None) -> OnlineResults:
             return results_of(logs, control, rules, new.metrics, users=users, purposes=new.purposes)
@@ -313,8 +319,7 @@ class OnlineTests:
         """
         rules, own = OnlineRules(**test.rules), [OnlineMetric(**facts) for facts in test.metrics]
         if test.kind == "aggregates":
-            logs = OnlineTables(test.kind, self._store.artifacts.table(test.upload), {})
-            return results_of(logs, test.control, rules, own, correction=correction)
+            return of_summaries(self._aggregates(test.upload), test.control, rules, own, correction)
         results = of_users(
             self._users(*_counted_by(test)), test.control, rules, with_standard_metrics(own), correction
         )
@@ -366,6 +371,19 @@ class OnlineTests:
         if test.kind == "aggregates":
             raise NotFound(f"'{test.name}' has aggregated data only, no data per user.")
         return self._users(*_counted_by(test))
+
+    def aggregate_table(self, test_id: str) -> SummaryTable | MomentTable:
+        """Returns the metrics of a test with aggregated data.
+
+        Raises NotFound for a test with data per user.
+        """
+        test = self._store.online_tests.get(test_id)
+        if test.kind != "aggregates":
+            raise NotFound(f"'{test.name}' has data per user, no aggregated data.")
+        return self._aggregates(test.upload)
+
+    def _read_aggregates(self, upload: str) -> SummaryTable | MomentTable:
+        return aggregate_table(self._store.artifacts.table(upload))
 
     def _read_users(self, upload: str, exposures: str | None, rules: str) -> OnlineUsers:
         beside = {"exposures": self._store.artifacts.table(exposures)} if exposures else {}

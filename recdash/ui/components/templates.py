@@ -206,15 +206,19 @@ SERVED = TableTemplate(
 AGGREGATES = TableTemplate(
     "aggregates",
     "A/B test: aggregates",
-    "One row per variant and metric, if you only have a summary.",
+    "One row per variant and metric, or one row per variant with columns for each metric.",
     (
         required("variant", "The variant."),
-        required("metric", "Name of the metric."),
+        optional("metric", "Name of the metric. Without it, columns are named as revenue_sum."),
         optional("n", "Users in the variant, also for a rate, to check their shares. With them …"),
         optional("mean", "… the mean per user …"),
         optional("variance", "… and the variance over users. Or instead of these three:"),
         optional("successes", "for a rate, how many succeeded …"),
-        optional("trials", "… out of how many."),
+        optional("trials", "… out of how many; without it, out of n."),
+        optional("sum, sum_squares", "Instead of mean and variance: Σ over users, and Σ of squares."),
+        optional("denominator_sum, …", "Of a ratio: also denominator_sum_squares and denominator_product."),
+        optional("covariate_sum, …", "The same of the time before the test, which narrows intervals."),
+        optional("day", "Rows per day of first exposure. Other columns of text are segments."),
     ),
     templates()["aggregates"],
 )
