@@ -26,8 +26,8 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
     """Returns the checked table. Raises UploadError for incomplete rows and impossible values.
 
     Each row needs n, mean and variance; n, sum and sum_squares; or successes and trials (or n). Columns such
-    as ``revenue_sum`` are renamed (``moment_columns``). Columns of text, and of days, are kept if variant and
-    metric do not tell rows apart; the rows are then those of segments or days.
+    as ``revenue_sum`` are renamed (``moment_columns``). Columns of text, and of days, are kept if several
+    rows have the same variant and metric; the rows are then those of segments or days.
     """
     table = _with_moments(table, findings)
     table = _with_groups(table, findings)
@@ -103,7 +103,7 @@ def _is_code(values: pa.ChunkedArray) -> bool:
 
 
 def _with_groups(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns the table with columns that tell rows of one variant and metric apart, as labels or days.
+    """Returns the table with columns of segments and days, if rows repeat variant and metric.
 
     Other columns without a meaning are removed.
     """

@@ -320,7 +320,16 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     ),
     "exposures": (EXPERIMENT, UNIT, ARM, MOMENT, replace(SESSION, required=False)),
     "events": (
-        *(LOG_UNIT, LOG_SESSION.optional(), MOMENT, EVENT, THING.optional(), WATCHED, VALUE, SOURCE),
+        *(
+            LOG_UNIT,
+            LOG_SESSION.optional_as_a_whole(),
+            MOMENT,
+            EVENT,
+            THING.optional_as_a_whole(),
+            WATCHED,
+            VALUE,
+            SOURCE,
+        ),
         *(POSITION, REQUEST.optional(), EVENT_ID),
     ),
     "served": (

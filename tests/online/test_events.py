@@ -121,7 +121,9 @@ def test_only_recommended_items_count_where_the_log_tells() -> None:
 def test_without_a_source_every_item_counts_and_that_is_said() -> None:
     result = counted(f"{HEAD}\nu,s,1,click,f,\n")
     assert sums(result, "clicks") == {"s": 1}
-    assert "Clicks and watch time of all items count" in notices(result)
+    assert "Clicks of all items count" in notices(result)
+    watched = counted(f"{HEAD}\nu,s,1,click,f,\nu,s,1,watch,f,300\n")
+    assert "Clicks and watch time of all items count" in notices(watched)
 
 
 def test_a_log_in_which_nothing_says_recommendation_is_refused() -> None:
@@ -203,7 +205,6 @@ def test_a_column_of_many_names_is_no_column_of_events() -> None:
         "start_ts",
         "end_ts",
         "clicks",
-        "watch_s",
     ]
     assert "41 names" in notices(result)
 

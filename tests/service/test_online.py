@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from recdash.demo.ab_tests import Simulated, simulate
 from recdash.domain.access import AccessRole, Person
@@ -265,13 +267,44 @@ def test_of_a_summary_only_the_results_are_known(space: Workspace, home: str) ->
         "session_watch_time",
         "click_rate",
     }
-    for asked in (
-        space.online_tests.users,
-        space.online_analysis.metrics,
-        space.online_analysis.segments,
+    with pytest.raises(NotFound, match="has aggregated data only"):
+        space.online_tests.users(test.id)
+    assert space.online_analysis.segments(test.id) == []
+    assert {metric.name for metric in space.online_analysis.metrics(test.id)} == {
+        "session_watch_time",
+        "click_rate",
+    }
+    with pytest.raises(NotFound, match="no rows of days or segments"):
+        space.online_analysis.over_time(test.id, "click_rate", "cumulative")
+
+
+WAREHOUSE = "variant,date,country,n,revenue_sum,revenue_sum_squares\n" + "".join(
+    f"{variant},2026-11-0{day},{country},{n},{mean * n},{(mean**2 + 9) * n}\n"
+    for variant, mean in (("control", 10), ("new", 11))
+    for day, n in ((1, 400), (2, 300))
+    for country in ("SE", "PT")
+)
+
+
+def test_of_sums_of_a_warehouse_segments_days_and_sample_size_are_known(space: Workspace, home: str) -> None:
+    """Of 1,400 users each, revenue is 10 and 11 per user: a lift of 10 % on each day and in each country."""
+    test = space.online_tests.add(home, "Warehouse", {"aggregates": WAREHOUSE.encode()})
+    source = space.online_analysis
+    assert source.segments(test.id) == ["country"]
+    for frame in (
+        source.by_segment(test.id, "revenue", "country"),
+        source.over_time(test.id, "revenue", "cumulative"),
     ):
-        with pytest.raises(NotFound, match="has aggregated data only"):
-            asked(test.id)
+        assert frame["lift"].tolist() == [pytest.approx(0.1)] * 2
+    assert source.totals(test.id) == ["revenue"]
+    variance = 9 * 1400 / 1399  # within n − 1, of 2,800 users in halves
+    expected = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * math.sqrt(4 * variance / 2800) / 10
+    assert source.detectable(test.id, "revenue")["new"] == pytest.approx(expected)
+    with pytest.raises(NotFound, match="no data for the daily lift"):
+        source.over_time(test.id, "revenue", "daily")
+    rail = replace(source.metric(test.id, "revenue"), role="guardrail", margin=0.02)
+    source.set_own_metrics(test.id, [rail])
+    assert {row.role for row in space.online_tests.results(test.id).rows} == {"guardrail"}
 
 
 # ── who may, and what is left behind ─────────────────────────────────────────────────────────

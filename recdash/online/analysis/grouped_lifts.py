@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,9 @@ from recdash.errors import UnknownName
 from recdash.formatting.numbers import none_if_nan
 from recdash.online import validity
 from recdash.online.analysis.lift import CONFIDENCE, Estimate, per
+from recdash.online.analysis.moments import GroupedMoments, pair_of
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
-
-if TYPE_CHECKING:
-    from recdash.online.analysis.moments import GroupedMoments
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,20 @@ def sums_of(users: OnlineUsers | GroupedMoments, metric: OnlineMetric, cell: Int
     """Returns [cells] the sums of a metric; ``cell`` is the cell of each user, or of each group of users."""
     if isinstance(users, OnlineUsers):
         return added_up(*numerator_and_denominator(metric, users.totals), cell, n_cells)
-    return users.sums(metric, cell, n_cells)
+    return _merged_sums(users, metric, cell, n_cells)
+
+
+def _merged_sums(groups: GroupedMoments, metric: OnlineMetric, cell: Ints, n_cells: int) -> Sums:
+    n, means, moments = groups.merged(cell, n_cells)
+
+    def raw(first: str, second: str) -> Floats:
+        return moments[pair_of(first, second)] + n * means[first] * means[second]
+
+    top, under = metric.numerator, metric.denominator
+    numerator, squares = n * means[top], raw(top, top)
+    if under is None:
+        return Sums(n, numerator, n, squares, numerator, n)
+    return Sums(n, numerator, n * means[under], squares, raw(top, under), raw(under, under))
 
 
 def lifts(metric: OnlineMetric, control: Sums, variant: Sums, level: Floats | float = CONFIDENCE) -> Lifts:

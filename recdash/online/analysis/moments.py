@@ -16,7 +16,6 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
 from recdash.ingest.moment_columns import MomentColumn
-from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import Segment
 
@@ -93,19 +92,6 @@ class GroupedMoments:
                 {pair: value for pair, value in spread.items() if pair[0] != pair[1]},
             )
         return arms
-
-    def sums(self, metric: OnlineMetric, cell: Ints, n_cells: int) -> Sums:
-        """Returns [cells] the sums that a metric needs; ``cell`` [G] is the cell of each group."""
-        n, means, moments = self.merged(cell, n_cells)
-
-        def raw(first: str, second: str) -> Floats:
-            return moments[pair_of(first, second)] + n * means[first] * means[second]
-
-        top, under = metric.numerator, metric.denominator
-        numerator, squares = n * means[top], raw(top, top)
-        if under is None:
-            return Sums(n, numerator, n, squares, numerator, n)
-        return Sums(n, numerator, n * means[under], squares, raw(top, under), raw(under, under))
 
 
 def centred(n: Floats, sums: Mapping[str, Floats], products: Mapping[Pair, Floats]) -> dict[Pair, Floats]:

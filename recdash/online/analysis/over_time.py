@@ -97,7 +97,9 @@ def by_day_of_exposure(
     first = int(groups.day.min())
     n_days = int(groups.day.max()) - first + 1
     shape = len(groups.variants), n_days
-    per_day = groups.sums(metric, groups.variant * n_days + groups.day - first, shape[0] * n_days)
+    per_day = grouped_lifts.sums_of(
+        groups, metric, groups.variant * n_days + groups.day - first, shape[0] * n_days
+    )
     cumulated = (getattr(per_day.reshape(shape), name).cumsum(axis=1) for name in SUMS)
     return list(
         _moments(groups, metric, control, Sums(*cumulated), first, n_planned=n_planned, with_sequence=True)
