@@ -78,7 +78,7 @@ def moments_of(
 ) -> pd.DataFrame:
     """The group-by of a warehouse: users, sums, sums of squares and of products."""
     numbers = table[list(totals)].astype(float)
-    columns = {"n": np.ones(len(table))}
+    columns: dict[str, Any] = {"n": np.ones(len(table))}
     columns |= {sums.format(name): numbers[name] for name in totals}
     columns |= {f"{name}_sum_squares": numbers[name] ** 2 for name in totals}
     columns |= {f"{a}_{b}_sum_product": numbers[a] * numbers[b] for a, b in itertools.combinations(totals, 2)}
@@ -87,7 +87,8 @@ def moments_of(
 
 
 def results_of(table: pd.DataFrame, kind: str = "aggregates", **how: Any) -> OnlineResults:
-    return recdash.ab_test(**{kind: table.to_csv(index=False).encode()}, **how)
+    tables: dict[str, Any] = {kind: table.to_csv(index=False).encode()}
+    return recdash.ab_test(**tables, **how)
 
 
 NUMBERS = (

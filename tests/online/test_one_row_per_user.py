@@ -123,6 +123,12 @@ def test_printed_results_fit_a_screen_goals_first() -> None:
     assert not lines[1].startswith(first.title)
 
 
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+def test_row_numbers_of_pandas_are_no_metric(name: str) -> None:
+    results = results_of(shop(**{name: range(N)}))
+    assert {row.metric for row in results.rows} == {"bought", "revenue"}
+
+
 def test_names_that_identify_or_date_something_are_no_metrics() -> None:
     table = shop(order_id=range(N), zip_code=12_345, signup_year=2020, refunds=0.0)
     table.loc[:100, "refunds"] = 2.5
