@@ -212,18 +212,10 @@ def _by_format(facts: FileFacts) -> SortedFile | None:
 def _of_a_test(facts: FileFacts) -> SortedFile | None:
     """Returns a table of an A/B test if the file has a column of variants, events or requests; else None."""
     variant, metric = _variant(facts), facts.named(names_of(METRIC))
-    summary = [facts.named(names_of(role)) for role in (MEAN, SUCCESSES, VARIANCE, TRIALS, USERS)]
-    if variant and metric and any(summary):
-        reason = f"'{variant}' holds variants, with one row per metric."
-        return SortedFile("aggregates", "sure", (reason,))
-    has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
-    if variant and facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
-        return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
+    if variant and (summary := _aggregated(facts, variant, metric)) is not None:
+        return summary
     if (interleaved := _interleaved(facts, variant)) is not None:
         return interleaved
-    if variant and _has_moments(facts, has_metrics=metric is not None):
-        reason = f"'{variant}' holds variants, beside sums over users and their squares."
-        return SortedFile("aggregates", "sure", (reason,))
     request, event = facts.named(names_of(REQUEST)), facts.named(names_of(EVENT))
     if request and facts.item and facts.named(names_of(RANK)) and not event:
         return SortedFile("served", "sure", (f"'{request}' names the requests that items were served for.",))
@@ -254,6 +246,21 @@ def _interleaved(facts: FileFacts, variant: str | None) -> SortedFile | None:
 
 TEAM_NAMES = 4
 """Number of names of a column of teams that mean nothing else."""
+
+
+def _aggregated(facts: FileFacts, variant: str, metric: str | None) -> SortedFile | None:
+    """Returns an aggregated table if it has rows of metrics or of variants, or sums over users; else None."""
+    summary = [facts.named(names_of(role)) for role in (MEAN, SUCCESSES, VARIANCE, TRIALS, USERS)]
+    if metric and any(summary):
+        reason = f"'{variant}' holds variants, with one row per metric."
+        return SortedFile("aggregates", "sure", (reason,))
+    if _has_moments(facts, has_metrics=metric is not None):
+        reason = f"'{variant}' holds variants, beside sums over users and their squares."
+        return SortedFile("aggregates", "sure", (reason,))
+    has_units = facts.user is not None and plain(facts.user) not in names_of(USERS)
+    if facts.look.by_name[variant].is_unique and facts.look.is_whole and not has_units:
+        return SortedFile("aggregates", "likely", (f"Each row is one variant ('{variant}').",), ("sessions",))
+    return None
 
 
 def _has_moments(facts: FileFacts, *, has_metrics: bool) -> bool:
