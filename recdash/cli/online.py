@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recdash.ingest import Sheet
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
     from recdash.online.analysis.analysed_test import AnalysedTest
+    from recdash.online.proposals import MetricChoices
     from recdash.stats import Correction
 
 TABLES = ("sessions", "exposures", "events", "served", "aggregates")
@@ -96,7 +97,17 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
     "--metric",
     "own_metrics",
     multiple=True,
-    help="A metric, as NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN]; repeatable.",
+    help="A metric, as NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN], also with :cap=500 (per user) "
+    "or :within=24 (hours after exposure), or NAME=retention:day=7; repeatable.",
+)
+@click.option("--goals", help="The metrics that are goals, as NAME,NAME; others are then for information.")
+@click.option("--primary", help="The goal by which the test is decided first.")
+@click.option(
+    "--covariate",
+    "covariates",
+    multiple=True,
+    metavar="METRIC=COLUMN",
+    help="The column, known before the exposure, that adjusts a metric's lift (CUPED); repeatable.",
 )
 @click.option("--experiment", help="Store the test in this experiment; without files, show a stored one.")
 @click.option("--test", "name", help="Name under which the test is stored, or of the stored one to show.")
@@ -112,6 +123,9 @@ def online(
     experiment: str | None,
     name: str | None,
     links: Sequence[str],
+    goals: str | None,
+    primary: str | None,
+    covariates: Sequence[str],
     form: str,
     columns: Mapping[str, Any],
     refuse: Sequence[str],
@@ -127,10 +141,11 @@ def online(
     metrics = [_metric(text) for text in own_metrics]
     how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics, "refuse": refuse}
     how["rules"] = _rules(**options)
+    choices = _choices(goals, primary, covariates)
     _refuse_twice("--metric", [metric.name for metric in metrics])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])
     if experiment is not None:
-        results = _stored_results(experiment, name, tables, links, how, correction)
+        results = _stored_results(experiment, name, tables, links, {**how, "choices": choices}, correction)
     elif name or links:
         fix = "Name the experiment to store the test in: --experiment NAME."
         option = "--test" if name else "--link"
@@ -138,7 +153,14 @@ def online(
     else:
         from recdash.online.ab_test import ab_test
 
-        results = ab_test(**tables, **how, correction=correction)
+        results = ab_test(
+            **tables,
+            **how,
+            correction=correction,
+            goals=choices.goals,
+            primary=choices.primary,
+            covariates=choices.covariates,
+        )
     if form == "json":
         text = json_of(as_dict(results), questions, results)
     elif form == "csv":
@@ -218,6 +240,19 @@ def _shares(text: str) -> dict[str, float]:
     return {name.strip(): _number(share, "--split", fix) for name, _, share in pairs}
 
 
+def _choices(goals: str | None, primary: str | None, covariates: Sequence[str]) -> MetricChoices:
+    """Returns what is chosen about the metrics. Raises InputError for bad covariates."""
+    from recdash.online.proposals import MetricChoices
+
+    pairs = [text.partition("=") for text in covariates]
+    if any(not (name.strip() and column.strip()) for name, _, column in pairs):
+        fix = "Write METRIC=COLUMN, such as revenue=pre_revenue."
+        raise InputError(Problem("bad-covariate", "--covariate", f"'{', '.join(covariates)}'", fix))
+    _refuse_twice("--covariate", [name.strip() for name, _, _ in pairs])
+    names = tuple(name.strip() for name in (goals or "").split(",") if name.strip())
+    return MetricChoices(names, primary, {name.strip(): column.strip() for name, _, column in pairs})
+
+
 def _refuse_twice(option: str, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -236,9 +271,16 @@ def _metric(text: str) -> OnlineMetric:
     if not (equals and name.strip() and numerator.strip()):
         fix = "Write NAME=NUMERATOR/DENOMINATOR, such as plays_per_session=plays/sessions."
         raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
-    fix = "The formula can be followed by up or down, goal or guardrail, and a margin such as 0.02."
+    fix = "The formula can be followed by up or down, goal or guardrail, a margin such as 0.02, cap=500, "
+    fix += "within=24 (hours), day=7 or covariate=COLUMN."
     known = ("up", "down", "goal", "guardrail")
-    margins = [_number(word, "--metric", fix) for word in words if word not in known]
+    derived = dict(word.split("=", 1) for word in words if "=" in word)
+    margins = [_number(word, "--metric", fix) for word in words if word not in known and "=" not in word]
+    if unknown := sorted({*derived} - {"cap", "within", "day", "covariate"}):
+        raise InputError(Problem("bad-metric", "--metric", f"'{unknown[0]}=' in '{text}'", fix))
+    amounts = {
+        name: _number(value, "--metric", fix) for name, value in derived.items() if name != "covariate"
+    }
     if len(margins) > 1 or {"up", "down"} <= set(words) or {"goal", "guardrail"} <= set(words):
         raise InputError(Problem("bad-metric", "--metric", f"'{text}' contradicts itself", fix))
     return OnlineMetric(
@@ -252,6 +294,10 @@ def _metric(text: str) -> OnlineMetric:
         direction="down" if "down" in words else "up",
         role="guardrail" if "guardrail" in words else "goal",
         margin=margins[0] if margins else None,
+        covariate=derived.get("covariate"),
+        cap=amounts.get("cap"),
+        within_hours=amounts.get("within"),
+        retention_day=int(amounts["day"]) if "day" in amounts else None,
     )
 
 

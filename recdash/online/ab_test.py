@@ -18,9 +18,10 @@ from recdash.online.analysis.aggregate_tables import aggregate_table
 from recdash.online.analysis.analysed_test import AnalysedTest, ResultSource, with_source
 from recdash.online.analysis.moments import is_aggregates, table_of
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
+from recdash.online.derived import resolved, windows_of, with_totals
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
-from recdash.online.proposals import MetricPurpose
+from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
 from recdash.online.rules import RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.stats import CORRECTIONS, Correction
@@ -75,6 +76,9 @@ def ab_test(
     mappings: Mappings | None = None,
     columns: ColumnsGiven | None = None,
     refuse: str | Sequence[str] = (),
+    goals: Sequence[str] = (),
+    primary: str | None = None,
+    covariates: Mapping[str, str] | None = None,
 ) -> AnalysedTest:
     """Returns the results of an A/B test: its health, and values, lifts and intervals per metric and variant.
 
@@ -83,10 +87,12 @@ def ab_test(
     maps roles to columns: {"unit_id": "uid"} for every table that has the column, {"events": {"event":
     "kind"}} for one table; ``mappings`` has the second form only. ``control`` is the control variant (None:
     recognised by its name). ``metrics`` are custom metrics; one with the name of a standard metric replaces
-    it. Without custom metrics, a table of one row per user is compared by each of its numbers. The results
-    also answer ``.segments()``, ``.days()``, ``.power()`` and ``.chance_to_win()``. ``refuse`` has codes of
-    notices that are problems (see
-    ``recdash.ingest.notice_rules``). Raises InputError with the problems of all tables.
+    it. Without custom metrics, a table of one row per user is compared by each of its numbers. ``goals``
+    are the names of the metrics that are goals, ``primary`` is that of the first one. ``covariates`` are
+    {metric: the column, known before the exposure, by which its lift is adjusted}. The results also answer
+    ``.segments()``, ``.days()``, ``.power()`` and ``.chance_to_win()``. ``refuse`` has codes of notices
+    that are problems (see ``recdash.ingest.notice_rules``). Raises InputError with the problems of all
+    tables.
     """
     refused_codes = read_codes(refuse)
     if correction not in CORRECTIONS:
@@ -100,13 +106,12 @@ def ab_test(
     }
     given = {name: table for name, table in tables.items() if table is not None}
     logs = read_logs(given, rules, mappings, columns=columns)
-    is_counted = logs.kind != "aggregates"
-    users = users_of(logs.table, logs.further_tables, rules) if is_counted else None
-    results = results_of(logs, control, rules, metrics, correction=correction, users=users)
-    source = result_source(logs, users, rules, metrics)
+    choices = MetricChoices(tuple(goals), primary, covariates or {})
+    counted = counted_test(logs, rules, metrics, choices)
+    results = counted.results(control, correction)
     results = replace(results, notices=(*logs.notices, *results.notices))
     check_refused(results.noticed(), refused_codes)
-    return with_source(results, source)
+    return with_source(results, counted.source)
 
 
 def read_logs(
@@ -221,14 +226,84 @@ def _read_all(
     return dict(zip(tables, uploads, strict=True))
 
 
-def users_of(table: pa.Table, further: Mapping[str, pa.Table], rules: OnlineRules = USUAL) -> OnlineUsers:
+def users_of(
+    table: pa.Table,
+    further: Mapping[str, pa.Table],
+    rules: OnlineRules = USUAL,
+    windows: Sequence[float] = (),
+) -> OnlineUsers:
     """Returns the test's users, one row per user, from its sessions.
 
-    Raises InputError if they contain no test.
+    ``windows`` are hours after the exposure within which totals are counted, too. Raises InputError if they
+    contain no test.
     """
-    users = per_user(table, rules, further.get("exposures"))
+    users = per_user(table, rules, further.get("exposures"), windows)
     release_freed_memory()
     return users
+
+
+@dataclass(frozen=True)
+class CountedTest:
+    """The data of a test with its metrics.
+
+    ``own`` are the metrics that are stored with the test: custom ones, proposed ones, and standard ones that
+    were changed. ``notices`` are about them.
+    """
+
+    source: ResultSource
+    own: tuple[OnlineMetric, ...]
+    removed: tuple[Removed, ...] = ()
+    notices: tuple[Problem, ...] = ()
+
+    def results(self, control: str | None, correction: Correction = "holm") -> OnlineResults:
+        """Returns the results with this control; None recognises it by its name."""
+        source = self.source
+        if source.users is None:
+            assert source.aggregates is not None  # noqa: S101 - one of the two is given
+            results = of_summaries(source.aggregates, control, source.rules, source.metrics, correction)
+        else:
+            results = of_users(source.users, control, source.rules, source.metrics, correction)
+        return replace(
+            results,
+            removed=(*self.removed, *results.removed),
+            notices=(*results.notices, *self.notices),
+        )
+
+
+def counted_test(
+    logs: OnlineTables,
+    rules: OnlineRules = USUAL,
+    metrics: Sequence[OnlineMetric] = (),
+    choices: MetricChoices = NO_CHOICE,
+    purposes: Mapping[str, MetricPurpose] | None = None,
+    users: OnlineUsers | None = None,
+) -> CountedTest:
+    """Returns the users, or the sums over users, of a test's tables, with its metrics.
+
+    ``users`` are the test's users if they are counted already. ``purposes`` are those of proposed metrics
+    that were chosen otherwise. Raises InputError if there is no metric, and for metrics and choices that the
+    tables do not allow.
+    """
+    covariates = choices.covariates.values()
+    if logs.kind == "aggregates":
+        table = aggregate_table(logs.table)
+        proposed = () if metrics else table.proposed(purposes, covariates)
+        available = [metric for metric, _ in table.measured(metrics or proposed)]
+        own = choices.applied(metrics or proposed, available, table.totals)
+        source = ResultSource(None, own, rules, table)
+        return CountedTest(source, own, logs.removed, tuple(proposals.notice(own if proposed else ())))
+    if users is None:
+        users = users_of(logs.table, logs.further_tables, rules, windows_of(metrics))
+    proposed = () if metrics else proposals.propose(users, purposes, covariates)
+    for metric in metrics:
+        check(metric, users.totals)
+    if not metrics and not proposed and "sessions" not in users.totals:
+        raise InputError(NO_METRIC)
+    standard = [metric for metric in KNOWN if metric.is_in(users.totals)]
+    own = choices.applied(metrics or proposed, standard, {*users.totals, *users.before})
+    users = with_totals(users, own)
+    source = ResultSource(users, with_standard_metrics(own), rules)
+    return CountedTest(source, own, logs.removed, tuple(proposals.notice(own if proposed else ())))
 
 
 def results_of(
@@ -241,45 +316,18 @@ def results_of(
     users: OnlineUsers | None = None,
     purposes: Mapping[str, MetricPurpose] | None = None,
 ) -> OnlineResults:
-    """Returns the results of a test's tables, which were just read or come from the store.
-
-    ``users`` are the test's users if they are counted already. ``purposes`` are those of proposed metrics
-    that were chosen otherwise. Raises InputError if there is no metric.
+    """Returns the results of a test's tables, which were just read or come from the store: see
+    ``counted_test``.
     """
-    if logs.kind == "aggregates":
-        table = aggregate_table(logs.table)
-        proposed = () if metrics else table.proposed(purposes)
-        results = of_summaries(table, control, rules, metrics or proposed, correction)
-        return replace(results, notices=(*results.notices, *proposals.notice(proposed)))
-    if users is None:
-        users = users_of(logs.table, logs.further_tables, rules)
-    proposed = () if metrics else proposals.propose(users, purposes)
-    for metric in metrics:
-        check(metric, users.totals)
-    if not metrics and not proposed and "sessions" not in users.totals:
-        raise InputError(NO_METRIC)
-    results = of_users(users, control, rules, with_standard_metrics(metrics or proposed), correction)
-    notices = (*results.notices, *proposals.notice(proposed))
-    return replace(results, removed=(*logs.removed, *results.removed), notices=notices)
-
-
-def result_source(
-    logs: OnlineTables, users: OnlineUsers | None, rules: OnlineRules, metrics: Sequence[OnlineMetric] = ()
-) -> ResultSource:
-    """Returns the data behind the results of a test's tables, for questions about segments, days and power.
-
-    ``users`` are the counted users, None for aggregated data.
-    """
-    if users is None:
-        return ResultSource(None, metrics, rules, aggregate_table(logs.table))
-    proposed = () if metrics else proposals.propose(users, None)
-    return ResultSource(users, with_standard_metrics(metrics or proposed), rules)
+    counted = counted_test(logs, rules, metrics, purposes=purposes, users=users)
+    return counted.results(control, correction)
 
 
 def with_standard_metrics(metrics: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
-    """Returns the standard and the custom metrics.
+    """Returns the standard and the custom metrics, each as a ratio of totals; the primary one comes first.
 
     A custom metric replaces a standard one of the same name.
     """
     own = {metric.name: metric for metric in metrics}
-    return (*(own.pop(metric.name, metric) for metric in KNOWN), *own.values())
+    together = (*(own.pop(metric.name, metric) for metric in KNOWN), *own.values())
+    return tuple(map(resolved, sorted(together, key=lambda metric: not metric.is_primary)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Collection, Container, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
 
 from recdash.errors import InputError, Problem
 
@@ -21,7 +21,13 @@ class OnlineMetric:
     Both are names of totals per user (``recdash.online.users``); the denominator None stands for the number
     of users. ``low`` and ``high`` are the smallest and largest possible value, None if there is none.
     ``direction`` says which way is better. ``role``: goals are won or lost; guardrails must not get worse by
-    ``margin`` or more, a share of the control's value; other metrics are only shown.
+    ``margin`` or more, a share of the control's value; other metrics are only shown. ``is_primary``: the goal
+    by which the test is decided first.
+
+    A derived metric changes its numerator (``recdash.online.derived``). ``cap``: the most that counts of each
+    user. ``within_hours``: what counts is within so many hours of the user's exposure. ``retention_day``: the
+    numerator is 1 for users who did anything on that day after their exposure (day 0). ``covariate``: the
+    column by which the lift is adjusted (CUPED), known before the exposure.
     """
 
     name: str
@@ -35,6 +41,22 @@ class OnlineMetric:
     direction: Direction = "up"
     role: MetricRole = "goal"
     margin: float | None = None
+    is_primary: bool = False
+    covariate: str | None = None
+    cap: float | None = None
+    within_hours: float | None = None
+    retention_day: int | None = None
+
+    @property
+    def is_derived(self) -> bool:
+        """Returns True if the metric needs a total that is derived from others."""
+        chosen = (self.covariate, self.cap, self.within_hours, self.retention_day)
+        return any(value is not None for value in chosen)
+
+    def facts(self) -> dict[str, Any]:
+        """Returns the fields by name, as they are stored; later fields only where they are set."""
+        facts = asdict(self)
+        return {name: value for name, value in facts.items() if name not in LATER or value != LATER[name]}
 
     @property
     def is_summary(self) -> bool:
@@ -48,6 +70,13 @@ class OnlineMetric:
         """Returns True if the totals include the metric's numerator and denominator."""
         return self.numerator in totals and (self.denominator is None or self.denominator in totals)
 
+
+LATER: Mapping[str, Any] = {
+    field.name: field.default
+    for field in fields(OnlineMetric)
+    if field.name in ("is_primary", "covariate", "cap", "within_hours", "retention_day")
+}
+"""Fields that older versions did not have, with their defaults."""
 
 METRICS = (
     OnlineMetric(
@@ -142,11 +171,13 @@ def summarised(name: str, known: OnlineMetric | None, *, rate: bool) -> OnlineMe
 def check(metric: OnlineMetric, totals: Collection[str]) -> None:
     """Raises InputError, with all problems, if the metric cannot be computed from these totals."""
     place, available = f"metric '{metric.name}'", f"Totals: {', '.join(sorted(totals))}."
+    needed = (None if metric.retention_day is not None else metric.numerator, metric.denominator)
     problems = [
         Problem("unknown-total", place, f"no total is called '{name}'", available)
-        for name in (metric.numerator, metric.denominator)
+        for name in needed
         if name is not None and name not in totals
     ]
+    problems += _wrong_derivation(metric, place)
     if metric.numerator == metric.denominator:
         message, fix = (
             f"'{metric.numerator}' divided by itself",
@@ -163,3 +194,21 @@ def check(metric: OnlineMetric, totals: Collection[str]) -> None:
         problems.append(Problem("no-margin", place, "a guardrail without a margin", fix))
     if problems:
         raise InputError(problems)
+
+
+def _wrong_derivation(metric: OnlineMetric, place: str) -> list[Problem]:
+    problems = []
+    for name, value, least in (
+        ("cap", metric.cap, "above 0"),
+        ("within_hours", metric.within_hours, "above 0"),
+        ("retention_day", metric.retention_day, "from 1"),
+    ):
+        if value is not None and not (isinstance(value, int | float) and 0 < value < float("inf")):
+            message = f"{name.replace('_', ' ')} is {value!r}"
+            problems.append(Problem("bad-metric", place, message, f"Give a number {least}."))
+    is_windowed = metric.within_hours is not None or metric.retention_day is not None
+    if is_windowed and metric.denominator is not None:
+        message = "it has a denominator besides the users who were observed long enough"
+        fix = "Leave the denominator out, or the hours or the day."
+        problems.append(Problem("bad-metric", place, message, fix))
+    return problems

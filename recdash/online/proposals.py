@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from recdash.domain.kinds import Floats
-from recdash.errors import Problem
+from recdash.errors import InputError, Problem
 from recdash.formatting.wording import capital, listed
 from recdash.online.metrics import METRICS, Direction, MetricRole, OnlineMetric
 from recdash.online.users import OnlineUsers
@@ -46,17 +46,92 @@ class MetricPurpose:
     direction: Direction
 
 
+@dataclass(frozen=True)
+class MetricChoices:
+    """What is chosen about the metrics of a test, by their names, before results are seen.
+
+    ``goals``: other goals are then for information. ``primary`` is the goal by which the test is decided
+    first. ``covariates`` map metrics to the column, known before the exposure, by which their lift is
+    adjusted (CUPED); such a column is no metric.
+    """
+
+    goals: tuple[str, ...] = ()
+    primary: str | None = None
+    covariates: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.goals or self.primary or self.covariates)
+
+    def applied(
+        self, own: Sequence[OnlineMetric], available: Sequence[OnlineMetric], columns: Collection[str]
+    ) -> tuple[OnlineMetric, ...]:
+        """Returns the test's own metrics with the choices, and the ``available`` others that they change.
+
+        ``columns`` are the names of totals. Raises InputError for names of no metric and no column.
+        """
+        by_name = {metric.name: metric for metric in (*available, *own)}
+        self._check(by_name, columns)
+        chosen = {}
+        for name, metric in by_name.items():
+            changed = replace(metric, is_primary=name == self.primary) if self.primary else metric
+            if self.goals or name == self.primary:
+                is_goal = name in (*self.goals, self.primary)
+                if is_goal:
+                    changed = replace(changed, role="goal", margin=None)
+                elif self.goals and changed.role == "goal":
+                    changed = replace(changed, role="other")
+            if name in self.covariates:
+                changed = replace(changed, covariate=self.covariates[name])
+            chosen[name] = changed
+        names = {metric.name for metric in own}
+        return tuple(metric for name, metric in chosen.items() if name in names or metric != by_name[name])
+
+    def _check(self, metrics: Collection[str], columns: Collection[str]) -> None:
+        named = [("goals", name) for name in self.goals] + [("covariates", name) for name in self.covariates]
+        named += [("primary", self.primary)] if self.primary else []
+        problems = [
+            Problem(
+                "unknown-metric",
+                place,
+                f"no metric is called '{name}'",
+                f"Metrics: {listed(sorted(metrics))}.",
+            )
+            for place, name in named
+            if name not in metrics
+        ]
+        problems += [
+            Problem(
+                "unknown-column",
+                "covariates",
+                f"no column is called '{column}'",
+                f"Columns: {listed(sorted(columns))}.",
+            )
+            for column in self.covariates.values()
+            if column not in columns
+        ]
+        if problems:
+            raise InputError(problems)
+
+
+NO_CHOICE = MetricChoices()
+
+
 def propose(
-    users: OnlineUsers, purposes: Mapping[str, MetricPurpose] | None = None
+    users: OnlineUsers,
+    purposes: Mapping[str, MetricPurpose] | None = None,
+    covariates: Collection[str] = (),
 ) -> tuple[OnlineMetric, ...]:
     """Returns a goal for each total of the users: a rate if all values are 0 or 1, else the mean per user.
 
     Sessions per user are a guardrail with the standard margin, unless there is no other total.
     A column's name may say that less is better, such as refunds. ``purposes`` are those chosen otherwise, by
     name. A table with sessions also has the standard metrics: if one of these is a goal, other totals are
-    for information.
+    for information. ``covariates`` are columns that are no metric.
     """
-    totals = {name: Values.of_users(values) for name, values in users.totals.items()}
+    totals = {
+        name: Values.of_users(values) for name, values in users.totals.items() if name not in covariates
+    }
     if "sessions" not in totals:
         return of_totals(totals, purposes)
     further = {name: values for name, values in totals.items() if name not in COUNTED and _is_result(name)}

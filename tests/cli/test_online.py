@@ -343,3 +343,31 @@ def test_a_refused_notice_gives_no_results_and_stores_no_test(run: Recdash, fold
     added = run("add", "--experiment", "New", "--sessions", "local=local.csv", "--refuse", "naive-times")
     assert (added.exit_code, refused in added.output) == (2, True)
     assert "local" not in run("list", "--format", "json").output
+
+
+CUSTOMERS = "user_id,variant,revenue,orders,history\n" + "".join(
+    f"u{i},{'new' if i % 2 else 'control'},{20 + i % 7 + i % 11},{i % 3},{i % 11}\n" for i in range(300)
+)
+
+
+def test_goals_primary_and_covariates_are_options(run: Recdash, tmp_path: Path) -> None:
+    path = tmp_path / "customers.csv"
+    path.write_text(CUSTOMERS)
+    options = ["--goals", "revenue,orders", "--primary", "orders", "--covariate", "revenue=history"]
+    out = as_json(run, "online", "--sessions", str(path), *options)
+    rows = {row["metric"]: row for row in out["results"]}
+    assert list(rows) == ["orders", "revenue"]
+    assert rows["revenue"]["adjusted"]
+    wrong = run("online", "--sessions", str(path), "--covariate", "history")
+    assert wrong.exit_code == 2
+    assert "Write METRIC=COLUMN" in wrong.stderr
+
+
+def test_a_metric_may_have_a_cap(run: Recdash, tmp_path: Path) -> None:
+    path = tmp_path / "customers.csv"
+    path.write_text(CUSTOMERS)
+    options = ["online", "--sessions", str(path), "--metric"]
+    out = as_json(run, *options, "few=orders:cap=1")
+    (row,) = out["results"]
+    assert (row["metric"], row["control_value"]) == ("few", 2 / 3)
+    assert "'capp='" in run(*options, "few=orders:capp=1").stderr

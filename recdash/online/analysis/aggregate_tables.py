@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,7 @@ class SummaryTable:
     def proposed(
         self,
         purposes: Mapping[str, MetricPurpose] | None = None,  # noqa: ARG002 - as of a MomentTable
+        covariates: Collection[str] = (),  # noqa: ARG002
     ) -> tuple[OnlineMetric, ...]:
         """Returns nothing, since the table names its metrics."""
         return ()
@@ -100,18 +101,23 @@ class MomentTable:
         if self.shared is None:
             return [(self._of_row(name, metrics), groups) for name, groups in self.by_metric.items()]
         for metric in metrics:
+            _refuse_derived(metric)
             check(metric, self.shared.means)
             _refuse_unknown_moments(metric, self.shared)
-        chosen = metrics or self.proposed()
-        return [(metric, self.shared) for metric in chosen if self.shared.knows(metric)]
+        chosen = sorted(metrics or self.proposed(), key=lambda metric: not metric.is_primary)
+        return [(m, _with_covariate(self.shared, m)) for m in chosen if self.shared.knows(m)]
 
     def measured(self, metrics: Sequence[OnlineMetric] = ()) -> Measures:
         """Yields each metric with its aggregates per variant."""
         arms = {} if self.shared is None else self.shared.arms()
         for metric, groups in self.metrics(metrics):
-            yield metric, arms or groups.arms()
+            yield metric, arms if groups is self.shared else groups.arms()
 
-    def proposed(self, purposes: Mapping[str, MetricPurpose] | None = None) -> tuple[OnlineMetric, ...]:
+    def proposed(
+        self,
+        purposes: Mapping[str, MetricPurpose] | None = None,
+        covariates: Collection[str] = (),
+    ) -> tuple[OnlineMetric, ...]:
         """Returns a metric for each total of a table without a column of metrics: a rate or a mean per user,
         or the ratio of ``MAIN`` and ``DENOMINATOR``.
         """
@@ -127,6 +133,7 @@ class MomentTable:
             )
             for name in groups.means
             if (name, name) in groups.moments and not name.startswith((BEFORE, EARLIER))
+            if name not in covariates
         }
         return proposals.of_totals(totals, purposes)
 
@@ -171,7 +178,7 @@ class MomentTable:
 
     def groups_of(self, metric: OnlineMetric) -> GroupedMoments:
         """Returns the moments from which a metric is computed."""
-        return self.by_metric[metric.name] if self.shared is None else self.shared
+        return self.by_metric[metric.name] if self.shared is None else _with_covariate(self.shared, metric)
 
     @property
     def segments(self) -> list[str]:
@@ -184,6 +191,25 @@ class MomentTable:
         if self.shared is None:
             return []
         return [name for name in self.shared.means if not name.startswith(BEFORE)]
+
+
+def _with_covariate(groups: GroupedMoments, metric: OnlineMetric) -> GroupedMoments:
+    """Returns the moments with the metric's covariate as its total before the test; unchanged without one."""
+    source = metric.covariate
+    if source is None or source not in groups.means:
+        return groups
+    name = f"{BEFORE}{metric.numerator}"
+    means = {**groups.means, name: groups.means[source]}
+    spreads = dict(groups.moments)
+    for (a, b), values in groups.moments.items():
+        if source in (a, b):
+            spreads[pair_of(name, b if a == source else a)] = values
+    spreads[name, name] = groups.moments[source, source]
+    if metric.denominator is not None and f"{BEFORE}{metric.denominator}" not in means:
+        constant = f"{BEFORE}{metric.denominator}"
+        means[constant] = np.ones(len(groups.n))
+        spreads |= {pair_of(constant, other): np.zeros(len(groups.n)) for other in means}
+    return replace(groups, means=means, moments=spreads)
 
 
 def _users(groups: GroupedMoments) -> dict[str, int]:
@@ -206,6 +232,13 @@ def _is_rate(groups: GroupedMoments, name: str) -> bool:
     return bool(((mean >= 0) & (mean <= 1)).all()) and bool(
         np.allclose(spread, groups.n * mean * (1 - mean), rtol=1e-6, atol=1e-6)
     )
+
+
+def _refuse_derived(metric: OnlineMetric) -> None:
+    if any(value is not None for value in (metric.cap, metric.within_hours, metric.retention_day)):
+        fix = "Count it in the warehouse, as a column of its own."
+        message = "a cap, hours after the exposure, or a day of return needs data per user"
+        raise InputError(Problem("needs-users", f"metric '{metric.name}'", message, fix))
 
 
 def _refuse_unknown_moments(metric: OnlineMetric, groups: GroupedMoments) -> None:

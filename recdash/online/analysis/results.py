@@ -13,6 +13,7 @@ from recdash.formatting.numbers import percent
 from recdash.formatting.wording import first_lines, shown
 from recdash.online.analysis import health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
+from recdash.online.derived import resolved, with_totals
 from recdash.online.metrics import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
@@ -175,8 +176,9 @@ def of_users(
 
     ``metrics`` that need totals which the users do not have are left out.
     """
+    users = with_totals(users, metrics)
     arms = arms_of(users)
-    measurable = [metric for metric in metrics if metric.is_in(users.totals)]
+    measurable = [metric for metric in map(resolved, metrics) if metric.is_in(users.totals)]
     measured = [Measured(metric, arms, rules.planned_users) for metric in measurable]
     control, guessed = health.control_among(sorted(users.variants), control)
     warnings, notices = health.crossovers(users)

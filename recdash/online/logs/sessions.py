@@ -5,7 +5,7 @@ Letters in shapes: ``rows`` the session rows, ``units`` the users of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
+from recdash.online.derived import with_totals_of_exposure
 from recdash.online.logs import bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows
 from recdash.online.logs.columns import SessionLog, read_sessions
@@ -31,16 +32,22 @@ REPEATS = "repeat a session of the same user"
 RAISE_LIMIT = "Raise the limit, or turn the rule off."
 
 
-def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | None = None) -> OnlineUsers:
+def per_user(
+    table: pa.Table,
+    rules: OnlineRules = USUAL,
+    exposures: pa.Table | None = None,
+    windows: Sequence[float] = (),
+) -> OnlineUsers:
     """Returns one row per user, counted from checked session rows.
 
-    The table has unit_id and any other columns, such as session_id, clicks and watch_s. Of several rows with
-    the same unit and session_id, the first one counts. A session without clicks or watch time counts. A row
-    without a session_id is an exposed user without a session, or something counted outside sessions. Without
-    a column session_id every row counts, usually one per user; its numbers are then totals, and a column
-    ``pre_x`` is the total ``x`` before the test. ``exposures`` (unit_id, variant, ts) say who saw which
-    variant since when. Without them the column variant does, and the test begins at ``rules.starts``. Raises
-    InputError if the table contains no test: no variant, too many, or no user with exactly one.
+    The table has unit_id and any other columns, such as session_id, clicks and watch_s. Of several rows
+    with the same unit and session_id, the first one counts. A session without clicks or watch time counts.
+    A row without a session_id is an exposed user without a session, or something counted outside sessions.
+    Without a column session_id every row counts, usually one per user; its numbers are then totals, and a
+    column ``pre_x`` is the total ``x`` before the test. ``exposures`` (unit_id, variant, ts) say who saw
+    which variant since when. Without them the column variant does, and the test begins at ``rules.starts``.
+    ``windows`` are hours after the exposure within which totals are counted, too (``online.derived``).
+    Raises InputError if the table contains no test: no variant, too many, or no user with exactly one.
     """
     log = read_sessions(table, exposures)
     rows, n_units = log.rows, len(log.unit_ids)
@@ -63,7 +70,7 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
         message = f"All {count:,} users do more in a day than the bot filter allows"
         raise InputError(Problem("all-bots", "rules", message, RAISE_LIMIT, count))
     user_totals = UserTotals(np.flatnonzero(arm >= 0), rows, counts, before)
-    totals, days = user_totals.in_test(rules)
+    totals, days, observed = user_totals.in_test(rules, assigned.since, windows)
     earlier_totals, exposed = user_totals.before_test(rules), user_totals.exposed(assigned.since)
     if not rows.has_sessions:
         earlier_totals = {**earlier_totals, **_columns_before_test(totals)}
@@ -76,7 +83,7 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
         Removed("before", "lie before the test", "sessions", assigned.by_name(of_row[earlier])),
         Removed("bots", bots.rule_in_words(rules), "users", assigned.by_name(assigned.arm[is_bot])),
     )
-    return OnlineUsers(
+    users = OnlineUsers(
         variants=tuple(assigned.names[code] for code in left),
         unit=log.unit_ids.take(user_totals.units),
         variant=variant,
@@ -95,6 +102,7 @@ def per_user(table: pa.Table, rules: OnlineRules = USUAL, exposures: pa.Table | 
             *_limit_notices([name for code, name in enumerate(assigned.names) if code not in left], too_rare),
         ),
     )
+    return with_totals_of_exposure(users, observed) if observed else users
 
 
 def _columns_before_test(totals: dict[str, Floats]) -> dict[str, Floats]:

@@ -5,7 +5,7 @@ Letters in shapes: ``n`` session rows, ``U`` users that count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online import times
+from recdash.online.derived import in_window, observed_for
 from recdash.online.rules import OnlineRules
 from recdash.online.users import Days
 from recdash.sorting import first_of_equals, order_of
@@ -82,14 +83,43 @@ class UserTotals:
     counts: Mask
     earlier: Mask
 
-    def in_test(self, rules: OnlineRules) -> tuple[dict[str, Floats], Days]:
-        """Returns the users' totals over the test, and their totals per day, which add up to them."""
+    def in_test(
+        self, rules: OnlineRules, since: Floats, windows: Sequence[float] = ()
+    ) -> tuple[dict[str, Floats], Days, dict[str, Floats]]:
+        """Returns the users' totals over the test, their totals per day, which add up to them, and who was
+        observed for the ``windows``: see ``_in_windows``.
+        """
         rows, place = self._tested
         amounts = rows.amounts()
+        in_windows, observed = self._in_windows(amounts, since, windows) if windows else ({}, {})
+        amounts |= in_windows
         totals = {name: _sums(place, values, len(self.units)) for name, values in amounts.items()}
         shares = {name: _cut(name, values, rules) for name, values in totals.items()}
         totals = {name: values * shares[name] for name, values in totals.items()}
-        return totals, _days(place, times.day(rows.at), amounts, shares)
+        return totals, _days(place, times.day(rows.at), amounts, shares), observed
+
+    def _in_windows(
+        self, amounts: Mapping[str, Floats | Mask], since: Floats, windows: Sequence[float]
+    ) -> tuple[dict[str, Floats | Mask], dict[str, Floats]]:
+        """Returns total → [n] what each row adds to it within hours of its user's exposure, and the totals
+        ``derived.observed_for``, which are 1 for users who were observed for all these hours and 0 for
+        others, whose rows do not count.
+
+        ``since`` [units] are the seconds of the exposures; a user without one begins with the first row.
+        """
+        rows, place = self._tested
+        first = np.full(len(self.units), np.inf)
+        np.fmin.at(first, place, rows.at)
+        begin = np.where(np.isfinite(since[self.units]), since[self.units], first)
+        last = max(rows.at.max(initial=0.0), since[np.isfinite(since)].max(initial=0.0))
+        counted: dict[str, Floats | Mask] = {}
+        observed: dict[str, Floats] = {}
+        for hours in windows:
+            end = begin + 3600 * hours
+            observed[observed_for(hours)] = (end <= last).astype(np.float64)
+            is_in = (rows.at < end[place]) & (end <= last)[place]
+            counted |= {in_window(name, hours): np.where(is_in, own, 0.0) for name, own in amounts.items()}
+        return counted, observed
 
     def before_test(self, rules: OnlineRules) -> dict[str, Floats]:
         """Returns the users' pre-test totals; empty without pre-test rows."""

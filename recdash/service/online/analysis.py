@@ -104,9 +104,9 @@ class OnlineAnalysis:
         self._context.must_be_editor()
         named = self._named_metrics(test_id)
         for metric in metrics:
-            own = {metric.numerator, metric.denominator or ""}
+            own = [metric.numerator, metric.denominator or ""]
             check(metric, own if metric.name in named else self.totals(test_id))
-        return self._online_tests.count_again(test_id, metrics=[asdict(metric) for metric in metrics])
+        return self._online_tests.count_again(test_id, metrics=[metric.facts() for metric in metrics])
 
     def _named_metrics(self, test_id: str) -> frozenset[str]:
         """Returns the metrics that an aggregated table names in a column, of which only the role can change;

@@ -17,14 +17,15 @@ from recdash.formatting.records import Row, records
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.metrics import check_k, define, naming
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow
-from recdash.online.ab_test import OnlineTables, read_logs, results_of, users_of, with_standard_metrics
+from recdash.online.ab_test import OnlineTables, counted_test, read_logs, users_of, with_standard_metrics
 from recdash.online.agreement.agreement import DISAGREE
 from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable, aggregate_table
 from recdash.online.analysis.health import is_control_guessed
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_summaries, of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
-from recdash.online.proposals import MetricPurpose, propose
+from recdash.online.derived import windows_of, with_totals
+from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
 from recdash.online.rules import RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
@@ -46,7 +47,8 @@ class NewTest:
 
     ``tables`` are {kind: table}; ``columns`` maps roles to columns as in ``recdash.ab_test``, ``mappings`` do
     so for one kind. ``links`` are {variant: the run that it served}, by name or by id. ``purposes`` are those
-    of proposed metrics that were chosen otherwise, by name.
+    of proposed metrics that were chosen otherwise, by name; ``choices`` are goals, primary metric and
+    covariates.
     """
 
     name: str
@@ -58,6 +60,7 @@ class NewTest:
     columns: ColumnsGiven | None = None
     links: Mapping[str, str] = field(default_factory=dict)
     purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
+    choices: MetricChoices = NO_CHOICE
 
 
 @dataclass(frozen=True)
@@ -133,17 +136,19 @@ class OnlineTests:
         links: Mapping[str, str] | None = None,
         columns: ColumnsGiven | None = None,
         refuse: str | Sequence[str] = (),
+        choices: MetricChoices = NO_CHOICE,
     ) -> OnlineTest:
         """Reads an A/B test's tables, computes its results and stores both.
 
         ``tables`` are {kind: table}: sessions; or exposures, events and optionally served; or aggregates.
         ``links`` are {variant: run id}. If the same test is stored already, it gets the links, and is
         unarchived if it was archived; it keeps its control. ``columns`` maps roles to columns as in
-        ``recdash.ab_test``, ``refuse`` has codes of notices that are problems. Raises InputError for unusable
+        ``recdash.ab_test``, ``refuse`` has codes of notices that are problems; ``choices`` are goals, primary
+        metric and covariates. Raises InputError for unusable
         tables, NameTaken if another test has the name.
         """
         refused_codes = read_codes(refuse)
-        new = NewTest(name, tables, control, rules, metrics, mappings, columns, links or {})
+        new = NewTest(name, tables, control, rules, metrics, mappings, columns, links or {}, choices=choices)
         return store_with_files(
             self._context.writable_store(),
             lambda: self._stage_unless_refused(new, refused_codes),
@@ -164,21 +169,15 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         rules = new.rules
-        logs, users = self._read_logs(new.tables, rules, new.mappings, new.columns)
-        metrics = new.metrics or (
-            aggregate_table(logs.table).proposed(new.purposes)
-            if users is None
-            else propose(users, new.purposes)
-        )
-
-        def count(control: str | None) -> OnlineResults:
-            return results_of(logs, control, rules, new.metrics, users=users, purposes=new.purposes)
+        logs = read_logs(new.tables, rules, new.mappings, self._context.limits, new.columns)
+        users = self._users_in(logs, rules, new.metrics)
+        counted = counted_test(logs, rules, new.metrics, new.choices, new.purposes, users)
 
         def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
             return {"control": results.control, "results": results.records(), "notices": notices}
 
-        results = count(new.control)
+        results = counted.results(new.control)
         test = OnlineTest(
             id=new_id(),
             experiment="",
@@ -188,14 +187,14 @@ class OnlineTests:
             upload=self._store.artifacts.put(logs.table),
             tables={kind: self._store.artifacts.put(table) for kind, table in logs.further_tables.items()},
             rules=rules.as_dict(),
-            metrics=[asdict(metric) for metric in metrics],
+            metrics=[metric.facts() for metric in counted.own],
             removed=[asdict(removed) for removed in logs.removed],
             links={},
             **facts(results),
         )
         served = new.links if is_control_guessed(test.notices) else {}
         controls = [variant for variant in test.variants if variant in served]
-        by_control = {control: replace(test, **facts(count(control))) for control in controls}
+        by_control = {control: replace(test, **facts(counted.results(control))) for control in controls}
         release_freed_memory()
         if users is not None:  # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
@@ -232,7 +231,7 @@ class OnlineTests:
         def identity(test: OnlineTest) -> tuple[Any, ...]:
             rules = OnlineRules(**test.rules)
             control = None if is_guessed else test.control
-            return test.name, test.upload, dict(test.tables), rules, list(test.metrics), control
+            return test.name, test.upload, dict(test.tables), rules, own_metrics_of(test), control
 
         known = self._store.online_tests.of_experiment(experiment_id, archived=True)
         return next((stored for stored in known if identity(stored) == identity(staged.test)), None)
@@ -246,25 +245,23 @@ class OnlineTests:
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
         purposes: Mapping[str, MetricPurpose] | None = None,
+        choices: MetricChoices = NO_CHOICE,
     ) -> OnlineResults:
         """Returns the results that the tables would have, with the notices of reading them; stores
-        nothing. ``purposes``: see ``NewTest``.
+        nothing. ``purposes`` and ``choices``: see ``NewTest``.
         """
-        logs, users = self._read_logs(tables, rules, mappings, columns)
-        results = results_of(logs, control, rules, users=users, purposes=purposes)
+        logs = read_logs(tables, rules, mappings, self._context.limits, columns)
+        results = counted_test(logs, rules, choices=choices, purposes=purposes).results(control)
         return replace(results, notices=(*logs.notices, *results.notices))
 
-    def _read_logs(
-        self,
-        tables: Mapping[str, Any],
-        rules: OnlineRules,
-        mappings: Mapping[str, Mapping[str, str]] | None,
-        columns: ColumnsGiven | None = None,
-    ) -> tuple[OnlineTables, OnlineUsers | None]:
-        """Returns the logs of an A/B test and its users; the users are None for aggregated tables."""
-        logs = read_logs(tables, rules, mappings, self._context.limits, columns)
-        counted = logs.kind != "aggregates"
-        return logs, users_of(logs.table, logs.further_tables, rules) if counted else None
+    @staticmethod
+    def _users_in(
+        logs: OnlineTables, rules: OnlineRules, metrics: Sequence[OnlineMetric]
+    ) -> OnlineUsers | None:
+        """Returns the users of a test's logs; None for aggregated tables."""
+        if logs.kind == "aggregates":
+            return None
+        return users_of(logs.table, logs.further_tables, rules, windows_of(metrics))
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
@@ -321,7 +318,11 @@ class OnlineTests:
         if test.kind == "aggregates":
             return of_summaries(self._aggregates(test.upload), test.control, rules, own, correction)
         results = of_users(
-            self._users(*_counted_by(test)), test.control, rules, with_standard_metrics(own), correction
+            with_totals(self._users(*_counted_by(test)), own),
+            test.control,
+            rules,
+            with_standard_metrics(own),
+            correction,
         )
         removed = (*(Removed(**facts) for facts in test.removed), *results.removed)
         is_limited = self._context.person.numbers_only
@@ -370,7 +371,7 @@ class OnlineTests:
         test = self._store.online_tests.get(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"'{test.name}' has aggregated data only, no data per user.")
-        return self._users(*_counted_by(test))
+        return with_totals(self._users(*_counted_by(test)), own_metrics_of(test))
 
     def aggregate_table(self, test_id: str) -> SummaryTable | MomentTable:
         """Returns the metrics of a test with aggregated data.
@@ -385,9 +386,12 @@ class OnlineTests:
     def _read_aggregates(self, upload: str) -> SummaryTable | MomentTable:
         return aggregate_table(self._store.artifacts.table(upload))
 
-    def _read_users(self, upload: str, exposures: str | None, rules: str) -> OnlineUsers:
+    def _read_users(
+        self, upload: str, exposures: str | None, rules: str, windows: tuple[float, ...]
+    ) -> OnlineUsers:
         beside = {"exposures": self._store.artifacts.table(exposures)} if exposures else {}
-        return users_of(self._store.artifacts.table(upload), beside, OnlineRules(**json.loads(rules)))
+        table = self._store.artifacts.table(upload)
+        return users_of(table, beside, OnlineRules(**json.loads(rules)), windows)
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Stores the run that each variant served.
@@ -526,6 +530,12 @@ class OnlineTests:
         )
 
 
-def _counted_by(test: OnlineTest) -> tuple[str, str | None, str]:
-    """Returns everything from which the users of a test are counted: its tables and rules."""
-    return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules))
+def own_metrics_of(test: OnlineTest) -> tuple[OnlineMetric, ...]:
+    """Returns the metrics that are stored with a test."""
+    return tuple(OnlineMetric(**facts) for facts in test.metrics)
+
+
+def _counted_by(test: OnlineTest) -> tuple[str, str | None, str, tuple[float, ...]]:
+    """Returns everything from which the users of a test are counted: its tables, rules and windows."""
+    windows = windows_of(own_metrics_of(test))
+    return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules)), windows
