@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.calibration_page import PAGE, sections_of
 from recdash.comparison import ComparisonQuery, Margin, Terms, compare, gather_evidence
 from recdash.comparison.verdict_state import state_of
 from recdash.domain.hits import IdOverlap
@@ -31,7 +32,6 @@ from recdash.domain.results import AbTestElsewhere, OnlineLift, Slice, UserValue
 from recdash.errors import Problem
 from recdash.stats.jackknife import Pulls
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "calibration.md"
 BASELINE, K = "baseline", 10
 ROUNDED = 1e-12
 LIMIT = 0.025
@@ -500,6 +500,7 @@ def _once(cell: str) -> str:
 def main(most: int, page: Path) -> list[str]:
     """The rows beyond the limit. Each is written as it comes: what was counted stays when this is stopped."""
     all_situations, beyond = list(situations()), []
+    others = sections_of(page.read_text(encoding="utf-8")) if page.exists() else ""
     with (
         ProcessPoolExecutor(min(PROCESSES, os.cpu_count() or 1)) as pool,
         page.open("w", encoding="utf-8") as text,
@@ -511,6 +512,7 @@ def main(most: int, page: Path) -> list[str]:
             text.write(f"{row(together)}\n")
             text.flush()
             beyond += [row([tallied]) for tallied in together if tallied.beyond]
+        text.write(f"\n{others}" if others else "")
     return beyond
 
 

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.ui.ab_results import chance_to_win, directions, health, metric, page, settings, table, wording
+from recdash.ui.ab_results import (
+    chance_to_win,
+    directions,
+    health,
+    interleaving,
+    metric,
+    page,
+    settings,
+    table,
+    wording,
+)
 from recdash.ui.app import state
 from recdash.ui.components import decision_links as links
 from recdash.ui.components import offline_online, online_tests, widgets
 from recdash.ui.shell import frame
 
 view = frame.show(without_runs=True, parts=())
-tests = online_tests.tests(view)
+tests, interleaved = online_tests.tests(view), interleaving.gather(view)
 if not tests:
-    page.no_test()
+    if interleaved:
+        interleaving.show_alone(interleaved)
+    else:
+        page.no_test()
     state.stop()
 
 title = st.container()
@@ -32,5 +45,6 @@ health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")
 chance_to_win.show(view, ab_test)
+interleaving.show(interleaved)
 metric.show(ab_test)
 settings.show(ab_test)

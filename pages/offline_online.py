@@ -8,7 +8,7 @@ from recdash.charts.offline_online import bars, quadrants
 from recdash.report.sections.online import axis_titles
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import comparability_banner, offline_online, online_tests, widgets
-from recdash.ui.offline_online import agreement, page
+from recdash.ui.offline_online import agreement, interleaving, page
 from recdash.ui.shell import frame
 
 links.redirect("why", instead_of=("v",))  # the reasons of a variant were shown here once
@@ -16,6 +16,7 @@ view = frame.show()
 tests = online_tests.tests(view)
 if not tests:
     offline_online.no_test(view, offline_online.SIDE_BY_SIDE)
+    interleaving.show(view)
     state.stop()
 
 title = st.container()
@@ -74,5 +75,6 @@ with reading:
     page.reading(view, sides)
 st.html('<hr class="rd-rule">')
 agreement.sections(view, sides)
+interleaving.show(view)
 page.results_table(view, sides)
 widgets.table_behind(page.tidy(sides), "offline-online")

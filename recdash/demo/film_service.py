@@ -1,4 +1,5 @@
-"""Simulates a small film service from a seed: its data, a baseline, four candidates and one A/B test.
+"""Simulates a small film service from a seed: its data, a baseline, four candidates, one A/B test and one
+interleaving test.
 
 Nothing is trained, and no result is hard-coded. The simulation has users with tastes, famous films, and hits
 of a season. Users play, rate and abandon films; candidates see these facts with noise and with different
@@ -20,11 +21,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from recdash.demo.interleaving import drawn_teams, team_draft
 from recdash.domain.kinds import Floats, Ints, Mask
 
 SEED = 2610
 N_USERS, N_FILMS, N_GENRES, N_HITS, N_COLD = 2_000, 600, 10, 36, 110
 N_UNITS, N_CROSSED, LIST_LENGTH, SLOTS = 8_000, 9, 100, 10
+N_INTERLEAVED = 1_000
+"""Number of users whose lists were interleaved before the A/B test."""
 
 TRAIN_FROM = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp())
 SEASON_FROM = int(datetime(2026, 7, 1, tzinfo=UTC).timestamp())
@@ -137,6 +141,7 @@ LEANINGS: Mapping[str, Leaning] = MappingProxyType(
 LINKS: Mapping[str, str] = MappingProxyType(
     {"control": POPULAR, "als": "ALS v3", "item-knn": "ItemKNN 100", "two-tower": TWO_TOWER}
 )
+TEAMS: Mapping[str, str] = MappingProxyType({"control": POPULAR, "als": "ALS v3"})
 NEEDS_HISTORY = ("ItemKNN 100",)
 DEVICES = ("phone", "TV", "web")
 
@@ -152,11 +157,14 @@ class FilmService:
     ``sessions`` as uploaded for an online test (each user has one ``device``), with ``links`` from its
     variants to names of runs ·
     ``served`` the list that each session was shown: one row per rank, and whether it was clicked ·
+    ``interleaved`` the slots of an interleaving test, each with its team, with ``teams`` from these to names
+    of runs ·
     ``broken_csv`` a run that the checks reject.
     """
 
     experiment: str
     test: str
+    interleaving: str
     baseline: str
     control: str
     catalogue: pa.Table
@@ -166,6 +174,8 @@ class FilmService:
     sessions: pa.Table
     served: pa.Table
     links: Mapping[str, str]
+    interleaved: pa.Table
+    teams: Mapping[str, str]
     broken_csv: bytes
 
 
@@ -210,6 +220,7 @@ def make(seed: int = SEED) -> FilmService:
     return FilmService(
         experiment="Demo: film service, October 2026",
         test="Demo: homepage row, November 2026",
+        interleaving="Demo: interleaved homepage row, October 2026",
         baseline=POPULAR,
         control="control",
         catalogue=catalogue,
@@ -219,6 +230,8 @@ def make(seed: int = SEED) -> FilmService:
         sessions=sessions,
         served=served,
         links=dict(LINKS),
+        interleaved=_interleaved(np.random.default_rng([seed, 3]), world, lists),
+        teams=dict(TEAMS),
         broken_csv=_broken(lists[POPULAR][0]),
     )
 
@@ -418,6 +431,26 @@ def _sessions(
     served = served.append_column("rank", pa.array(np.tile(np.arange(1, SLOTS + 1), len(table))))
     served = served.append_column("item_id", pa.array(films[order].ravel() + 1))
     return table, served.append_column("click", pa.array(clicked[order].ravel().astype(np.int64)))
+
+
+def _interleaved(rng: np.random.Generator, world: World, lists: Mapping[str, Ranked]) -> pa.Table:
+    """Returns one row per slot of lists that show the films of two candidates by team draft."""
+    visits = rng.poisson(np.exp(1.05 + 0.45 * rng.normal(size=N_INTERLEAVED))) + 1
+    user = np.repeat(rng.permutation(N_USERS)[:N_INTERLEAVED], visits)
+    rankings = np.stack([_served(lists, run) for run in TEAMS.values()])[:, user]
+    teams = drawn_teams(rng, len(user), SLOTS)
+    films = team_draft(rankings, teams, N_FILMS)
+    clicked, _, _ = _watch(rng, world, user, films)
+    return pa.table(
+        {
+            "request_id": np.repeat(np.arange(1, len(user) + 1), SLOTS),
+            "unit_id": np.repeat(user + 1, SLOTS),
+            "rank": np.tile(np.arange(1, SLOTS + 1), len(user)),
+            "item_id": films.ravel() + 1,
+            "team": pa.array(np.array(list(TEAMS))[teams.ravel()].tolist()),
+            "clicked": clicked.ravel().astype(np.int64),
+        }
+    )
 
 
 def _crossed(rng: np.random.Generator, unit: Ints, arm: Ints, n_arms: int) -> Ints:

@@ -138,7 +138,6 @@ class Workspace:
             context,
             self.experiments,
             self.runs,
-            self.online_tests,
             self.additions,
             self.queries,
             decision_services=self._decision_services,

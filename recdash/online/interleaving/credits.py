@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Ints
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import Problem
 
 Method = Literal["team draft", "balanced", "credits"]
@@ -46,7 +46,7 @@ class RequestCredits:
         return len(np.unique(self.user))
 
     @property
-    def is_credited(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def is_credited(self) -> Mask:
         """Returns [R] True for requests in which a ranking has earned credit."""
         return (self.credit_a > 0) | (self.credit_b > 0)
 
@@ -68,3 +68,30 @@ class RequestCredits:
             "tie": int((credited & (self.credit_a == self.credit_b)).sum()),
             "none": int((~credited).sum()),
         }
+
+
+def balanced_credits(
+    request: Ints, place: Floats, rank_a: Floats, rank_b: Floats, clicked: Mask
+) -> tuple[Floats, Floats]:
+    """Returns [R] the credits of both rankings by balanced interleaving (Joachims 2003; Radlinski and
+    Craswell 2013).
+
+    The lowest clicked item was at the better of its two ranks, k: either ranking must be read down to k to
+    show all that was clicked, and earns the clicks among its own first k items. The arguments are of n slots:
+    the index of the request, the position in the list, and the item's rank in both rankings, ∞ if it is not
+    in one. Clicks on items of neither ranking earn nothing.
+    """
+    n_requests = int(request.max(initial=-1)) + 1
+    best = np.minimum(rank_a, rank_b)
+    counts = clicked & np.isfinite(best)
+    lowest = np.full(n_requests, -np.inf)
+    np.maximum.at(lowest, request[counts], place[counts])
+    is_lowest = counts & (place == lowest[request])
+    depth = np.zeros(n_requests)
+    np.maximum.at(depth, request[is_lowest], best[is_lowest])
+    within = depth[request]
+    a, b = (
+        np.bincount(request[counts & (rank <= within)], minlength=n_requests).astype(np.float64)
+        for rank in (rank_a, rank_b)
+    )
+    return a, b

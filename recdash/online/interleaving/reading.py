@@ -18,7 +18,7 @@ from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.online.analysis.health import GUESSED_CONTROL, control_among
-from recdash.online.interleaving.credits import RequestCredits
+from recdash.online.interleaving.credits import RequestCredits, balanced_credits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -211,11 +211,7 @@ def _of_teams(table: pa.Table) -> RequestCredits:
 
 
 def _of_both_rankings(table: pa.Table) -> RequestCredits:
-    """Returns the credits of balanced interleaving (Joachims 2003; Radlinski and Craswell 2013).
-
-    The lowest clicked item was at the better of its two ranks, k: either ranking must be read down to k to
-    show all that was clicked, and earns the clicks among its own first k items.
-    """
+    """Returns the credits of balanced interleaving; see ``balanced_credits``."""
     slots = _Slots(table)
     rank_a, rank_b = (
         np.nan_to_num(_numbers(slots.table, name), nan=UNRANKED) for name in ("rank_a", "rank_b")
@@ -235,23 +231,17 @@ def _of_both_rankings(table: pa.Table) -> RequestCredits:
                 count,
             )
         )
-    counts = slots.clicked & ~np.isinf(best)
-    # the lowest clicked item is the one farthest down in the served list, else in its better ranking
+    # a list without positions is taken to show the better ranks first
     place = np.where(np.isnan(slots.rank), best, slots.rank)
-    lowest = np.full(slots.n_requests, -np.inf)
-    np.maximum.at(lowest, slots.request[counts], place[counts])
-    is_lowest = counts & (place == lowest[slots.request])
-    depth = np.zeros(slots.n_requests)
-    np.maximum.at(depth, slots.request[is_lowest], best[is_lowest])
-    within = depth[slots.request]
+    credit_a, credit_b = balanced_credits(slots.request, place, rank_a, rank_b, slots.clicked)
     side = np.sign(np.where(np.isinf(rank_a), 1e9, rank_a) - np.where(np.isinf(rank_b), 1e9, rank_b))
     return RequestCredits(
         A,
         B,
         "balanced",
         slots.user,
-        slots.credit(rank_a <= within),
-        slots.credit(rank_b <= within),
+        credit_a,
+        credit_b,
         first=slots.first(side.astype(np.int64)),
         notices=tuple(slots.notices),
     )

@@ -17,7 +17,7 @@ from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.reviews import Reviews
-from recdash.service.online.tests import NewTest, OnlineTests
+from recdash.service.online.tests import NewTest
 from recdash.service.queries import Queries
 from recdash.service.question import Question
 from recdash.service.staging import store_with_files
@@ -57,7 +57,6 @@ class DemoExperiment:
         context: ServiceContext,
         experiments: Experiments,
         runs: Runs,
-        online_tests: OnlineTests,
         additions: Additions,
         queries: Queries,
         *,
@@ -65,15 +64,15 @@ class DemoExperiment:
     ) -> None:
         self._context, self._experiments, self._runs = context, experiments, runs
         self._store = context.store
-        self._online_tests, self._additions, self._queries = online_tests, additions, queries
+        self._additions, self._queries = additions, queries
         self._decision_services = decision_services
 
     def exists(self) -> bool:
         return any(experiment.demo for experiment in self._store.experiments.all(archived=True))
 
     def load(self, progress: Progress | None = None) -> Experiment:
-        """Stores a simulated film service: a baseline and four candidates, an A/B test, a sample
-        review, decision and report.
+        """Stores a simulated film service: a baseline and four candidates, an A/B test, an interleaving test,
+        a sample review, decision and report.
 
         All of it is stored in one transaction. Loading it again changes nothing, except that an archived demo
         is unarchived.
@@ -91,13 +90,15 @@ class DemoExperiment:
         for place, (name, table) in enumerate(service.runs.items(), start=1):
             prepared += self._runs.prepare(where, table, name=name)
             tell(place / n_steps, f"Scored {name}")
-        has_test = known is not None and self._online_tests.all(known.id, archived=True)
+        stored = [] if known is None else self._store.online_tests.of_experiment(known.id, archived=True)
+        has_interleaving = any(test.is_interleaved for test in stored)
+        has_test = len(stored) > has_interleaving
         addition = Addition(
             where if isinstance(where, str) else None,
             None if isinstance(where, str) else where,
             prepared,
             [{}] * len(prepared),
-            tests=() if has_test else (_test(service),),
+            tests=_tests(service, has_test=has_test, has_interleaving=has_interleaving),
         )
         tell(1 - 1 / n_steps, "Storing it with a sample decision and report")
         experiment = store_with_files(
@@ -157,6 +158,13 @@ class DemoExperiment:
                 self._context.writable_store().experiments.delete(experiment.id)
 
 
-def _test(service: FilmService) -> NewTest:
-    tables = {"sessions": service.sessions, "served": service.served}
-    return NewTest(service.test, tables, service.control, links=service.links)
+def _tests(service: FilmService, *, has_test: bool, has_interleaving: bool) -> list[NewTest]:
+    """Returns the A/B test, then the interleaving test, without those that are stored already."""
+    tests = []
+    if not has_test:
+        tables = {"sessions": service.sessions, "served": service.served}
+        tests.append(NewTest(service.test, tables, service.control, links=service.links))
+    if not has_interleaving:
+        interleaved = {"interleaving": service.interleaved}
+        tests.append(NewTest(service.interleaving, interleaved, service.control, links=service.teams))
+    return tests

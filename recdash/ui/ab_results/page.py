@@ -17,6 +17,7 @@ from recdash.domain.records import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
 from recdash.online.analysis.next_step import NextStep, next_steps
 from recdash.online.analysis.sample import SampleSummary
+from recdash.online.interleaving.results import InterleavingResults
 from recdash.stats import Correction
 from recdash.ui.ab_results import cached
 from recdash.ui.app import links, state, theme
@@ -138,7 +139,9 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
     )
 
 
-def variant_marks(results: OnlineResults, links: Mapping[str, str], runs: Mapping[str, Run]) -> Marks:
+def variant_marks(
+    results: OnlineResults | InterleavingResults, links: Mapping[str, str], runs: Mapping[str, Run]
+) -> Marks:
     """Returns {variant: mark} with the name, colour and shape of the run that each variant served.
 
     A variant without a run is grey, and has a shape that no run here has. If two variants served the same

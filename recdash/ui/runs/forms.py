@@ -136,8 +136,10 @@ def _archive_experiment(workspace: Workspace, experiment: Experiment) -> None:
 
 
 def online_panel(workspace: Workspace, experiment: Experiment) -> None:
-    tests, runs = workspace.online_tests.all(experiment.id), workspace.runs.all(experiment.id, archived=True)
-    widgets.section("A/B tests", "Link each variant to the run it served." if tests and runs else "")
+    tests = [*workspace.online_tests.all(experiment.id), *workspace.interleaving.all(experiment.id)]
+    runs = workspace.runs.all(experiment.id, archived=True)
+    title = "A/B and interleaving tests" if any(test.is_interleaved for test in tests) else "A/B tests"
+    widgets.section(title, "Link each variant to the run it served." if tests and runs else "")
     if not tests:
         st.caption("No A/B test yet. Add one under Add data.")
     for test in tests:
@@ -150,4 +152,4 @@ def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) ->
     if test.notices:
         widgets.notices(test.notices)
     delete = partial(workspace.online_tests.delete, test.id)
-    delete_form("A/B test", test.name, test.id, delete)
+    delete_form("interleaving test" if test.is_interleaved else "A/B test", test.name, test.id, delete)

@@ -188,9 +188,11 @@ def _show_result(result: IntakeResult) -> None:
             _show_experiment(result)
             links.go("overview")
         kind: Literal["primary", "secondary"] = "secondary" if result.runs else "primary"
-        if result.test and st.button("View A/B results", type=kind, key="view-ab-results"):
+        is_interleaved = result.test is not None and result.test.is_interleaved
+        label = "View interleaving results" if is_interleaved else "View A/B results"
+        if result.test and st.button(label, type=kind, key="view-ab-results"):
             state.show_experiment(result.experiment.id)
-            state.choose(t=result.test.id)
+            state.choose(t=None if is_interleaved else result.test.id)
             links.go("ab-results")
     notices = [notice for added in result.runs for notice in added.run.notices]
     notices += list(result.test.notices) if result.test else []

@@ -160,7 +160,7 @@ def _choose_test(upload: UploadState, test: TestPlan) -> None:
     name = _bound(
         upload, "online_name", test.name, lambda text: upload.change_settings(test_name=text.strip() or None)
     )
-    st.text_input("Name of the A/B test", width=WIDTH, max_chars=200, **name)
+    st.text_input(f"Name of the {words.test_noun(test)}", width=WIDTH, max_chars=200, **name)
     if test.variants:
         hint = "The variant that the others are compared with."
         box = _bound(upload, "control", test.control, lambda control: upload.change_settings(control=control))
@@ -284,7 +284,7 @@ def _choose_rules(upload: UploadState, plan: IntakePlan) -> None:
 
 
 def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
-    if test.kind != "aggregates":
+    if test.kind not in ("aggregates", "interleaving"):
         zone_box(upload, plan.settings.zone)
         rules_boxes(upload, test, plan.settings.rules)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from recdash.domain.kinds import TableKind
+from recdash.domain.records import OnlineTest
 from recdash.errors import Problem
 from recdash.evaluation.known_ids import ACCEPT
 from recdash.formatting import numbers
@@ -27,6 +28,7 @@ from recdash.service.catalog.intake import (
     IntakeResult,
     PlannedFile,
     RelevancePlan,
+    TestPlan,
 )
 
 NOT_USED, UNKNOWN = "", "?"
@@ -36,6 +38,11 @@ ROLES: Mapping[str, str] = {
     "unit_id": "user",
     "session_id": "session",
     "request_id": "list",
+    "team": "ranking of the item",
+    "rank_a": "rank in the first ranking",
+    "rank_b": "rank in the second ranking",
+    "credit_a": "credit of the first ranking",
+    "credit_b": "credit of the second ranking",
     "event_id": "event id",
     "experiment_id": "test",
     "rank": "position",
@@ -260,9 +267,14 @@ def contents(plan: IntakePlan) -> list[str]:
     """Returns what the files contain, such as [``8 candidates``, ``a baseline``, ``a test set``]."""
     parts = _runs_in_words(plan, "a baseline")
     parts += ["a test set"] if plan.of_kind("truth") else []
-    parts += ["an A/B test"] if plan.test else []
+    parts += [f"an {test_noun(plan.test)}"] if plan.test else []
     others = [file for file in plan.used if file.kind not in (*LISTS, *OF_A_TEST, "truth", None)]
     return [*parts, *([many(len(others), "further table")] if others else [])]
+
+
+def test_noun(test: TestPlan | OnlineTest) -> str:
+    """Returns what kind of test it is."""
+    return "interleaving test" if test.kind == "interleaving" else "A/B test"
 
 
 def finding(plan: IntakePlan) -> str:
@@ -282,7 +294,7 @@ def button(plan: IntakePlan) -> str:
     if plan.run_names:
         return f"Evaluate {listed(_runs_in_words(plan, 'the baseline'))}"
     if plan.test:
-        return "Analyze A/B test"
+        return f"Analyze {test_noun(plan.test)}"
     return "Create experiment"
 
 
@@ -345,7 +357,7 @@ def served_runs(plan: IntakePlan) -> str:
     if plan.test is None or plan.experiment_id is None or not stored:
         return ""
     verb = "is named like a run" if len(stored) == 1 else "are named like runs"
-    return f"The A/B test goes to {plan.name}: {listed(list(stored))} {verb} of it."
+    return f"The {test_noun(plan.test)} goes to {plan.name}: {listed(list(stored))} {verb} of it."
 
 
 # ── the outcome ──────────────────────────────────────────────────────────────────────────────
@@ -360,7 +372,7 @@ def outcome(result: IntakeResult) -> str:
     evaluated += ["the baseline"] if len(candidates) < len(new) else []
     parts = [f"evaluated {listed(evaluated)}"] if new else []
     parts += [f"found {many(len(old), 'candidate')} stored already ({listed(old)})"] if old else []
-    parts += [f"analyzed the A/B test {result.test.name}"] if result.test else []
+    parts += [f"analyzed the {test_noun(result.test)} {result.test.name}"] if result.test else []
     name = result.experiment.name
     if not parts:
         return f"Created the experiment {name}." if result.is_new else f"Nothing was added to {name}."

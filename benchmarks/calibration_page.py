@@ -1,0 +1,33 @@
+"""Writes the sections of docs/calibration.md, each of which another command measures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
+SECTION = re.compile(r"^## ", re.MULTILINE)
+
+
+def sections_of(text: str) -> str:
+    """Returns the page from its first section on; empty without one."""
+    first = SECTION.search(text)
+    return text[first.start() :] if first else ""
+
+
+def section(text: str, title: str) -> str:
+    """Returns the section with this title, up to the next one; empty if the page has none."""
+    parts = SECTION.split(text)
+    return next((f"## {part}" for part in parts[1:] if part.startswith(f"{title}\n")), "")
+
+
+def write_section(title: str, body: str, page: Path = PAGE) -> None:
+    """Puts a section in place of the one with the same title, or at the end of the page."""
+    text = page.read_text(encoding="utf-8")
+    new, known = f"## {title}\n\n{body.strip()}\n", section(text, title)
+    if known:
+        is_last = text.endswith(known)
+        text = text.replace(known, new if is_last else f"{new}\n")
+    else:
+        text = f"{text.rstrip()}\n\n{new}"
+    page.write_text(text, encoding="utf-8")
