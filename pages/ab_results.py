@@ -24,7 +24,7 @@ view = frame.show(without_runs=True, parts=())
 tests, interleaved = online_tests.tests(view), interleaving.gather(view)
 if not tests:
     if interleaved:
-        interleaving.show_alone(interleaved)
+        interleaving.show_alone(view, interleaved)
     else:
         page.no_test()
     state.stop()
@@ -45,6 +45,6 @@ health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")
 chance_to_win.show(view, ab_test)
-interleaving.show(interleaved)
+interleaving.show(view, interleaved)
 metric.show(ab_test)
 settings.show(ab_test)

@@ -15,8 +15,9 @@ from recdash.errors import Problem
 from recdash.online.interleaving.credits import RequestCredits
 from recdash.stats.sign_flips import p_value
 
-MISMATCH_BELOW = 0.001
-LEAST_USERS = 12
+MISMATCH_BELOW = 0.0005
+"""The p-value of each of the two checks; fair coins fail one of them in at most one of 1,000 tests."""
+LEAST_USERS = 11
 """With fewer users no split has a p-value below ``MISMATCH_BELOW``."""
 UNFAIR = ", which fair coins hardly ever draw"
 FIX = "Look for requests that are drawn, logged or filtered differently. No preference is judged."

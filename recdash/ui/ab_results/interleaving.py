@@ -19,7 +19,7 @@ from recdash.online.interleaving.team_split import MISMATCH_BELOW
 from recdash.service.online.interleaving import LiftOfPair
 from recdash.ui.ab_results.health import HealthCheck, checks_html
 from recdash.ui.ab_results.page import variant_marks
-from recdash.ui.app import state
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.actions import attempt
@@ -31,6 +31,7 @@ METHODS = {
     "credits": "credits given in the table",
 }
 """Method → how credits were assigned."""
+GUIDE = ("interleaving", "interleaving tests")
 
 
 @dataclass(frozen=True)
@@ -64,20 +65,20 @@ def gather(view: View) -> list[InterleavingTest]:
     return tests
 
 
-def show(tests: Sequence[InterleavingTest]) -> None:
+def show(view: View, tests: Sequence[InterleavingTest]) -> None:
     """Draws a block for each interleaving test; nothing without one."""
     for number, test in enumerate(tests):
         st.html('<hr class="rd-rule">')
-        widgets.section(finding(test), subtitle(test))
+        widgets.section(finding(test), subtitle(test), links.explained(view, *GUIDE))
         _show(test, number)
 
 
-def show_alone(tests: Sequence[InterleavingTest]) -> None:
+def show_alone(view: View, tests: Sequence[InterleavingTest]) -> None:
     """Draws the page of an experiment that has interleaving tests and no A/B test."""
     newest, *others = tests
-    widgets.title(finding(newest), subtitle(newest))
+    widgets.title(finding(newest), subtitle(newest), links.explained(view, *GUIDE))
     _show(newest, len(others))
-    show(others)
+    show(view, others)
 
 
 def _show(test: InterleavingTest, number: int) -> None:

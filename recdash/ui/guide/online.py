@@ -184,4 +184,28 @@ who join late do not distort it. A lift *fades* if less of it is left, above or 
 *rises* or *falls*. Test health warns only if a gain fades or reverses.
 """,
     ),
+    Article(
+        "interleaving",
+        "Interleaving: which of two rankings do users prefer?",
+        """
+An interleaving test shows the items of two rankings in one list, so that the same user chooses between them.
+It needs fewer users than an A/B test of the same pair, but measures no more than clicks: no watch time,
+sessions or revenue.
+
+- **Team draft:** in each round a fair coin decides which ranking adds its best item first, and the other
+  one follows. A click is a credit for the ranking that added the item; items of both have no team.
+- **Balanced:** both rankings are merged from the top. All clicked items are in the first *k* of a ranking,
+  and each ranking is credited with the clicks among its own first *k* items.
+
+A request is **won** by the ranking with more credit. The **preference** is the share of credited requests
+that the candidate won, where a tie counts half: 50 % is no preference. Requests of one user are not
+independent; p and interval therefore come from one test by user: without a preference, exchanging the two
+rankings for any user would change nothing. There is no verdict with fewer than 20 users, or if a few users
+have most clicks.
+
+**First picks** and **slots** must be even between the rankings, as fair coins draw them. If they are not
+(p < 0.0005 in either check), requests are drawn or logged differently for the two, and no preference is
+judged.
+""",
+    ),
 )

@@ -29,6 +29,7 @@ def show(view: View) -> None:
         "Interleaved: the same users choose between two runs",
         f"Change in {metric_at(view.metric, view.k)} offline; share of credited requests won, 50 % is no "
         "preference; lifts of A/B tests of the same pair. 95 % CIs.",
+        links.explained(view, "interleaving", "interleaving tests"),
     )
     columns = text_columns("Pair", "Offline", "Interleaved", "A/B test")
     label = "Interleaved pairs"
