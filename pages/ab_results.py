@@ -11,6 +11,7 @@ from recdash.ui.ab_results import (
     interleaving,
     metric,
     page,
+    plan,
     settings,
     table,
     wording,
@@ -27,6 +28,7 @@ if not tests:
         interleaving.show_alone(view, interleaved)
     else:
         page.no_test()
+    plan.before_tests(view)
     state.stop()
 
 title = st.container()
@@ -41,10 +43,11 @@ with title:
     table.show_steps(ab_test)
     settings.ask_for_plan(ab_test)
     links.offer_to_reviews(view, test)
+plan.show(view, ab_test)
 health.show(view, ab_test)
 table.show(view, ab_test)
 widgets.table_behind(page.tidy(ab_test), "ab-results")
 chance_to_win.show(view, ab_test)
 interleaving.show(view, interleaved)
 metric.show(ab_test)
-settings.show(ab_test)
+settings.show(view, ab_test)

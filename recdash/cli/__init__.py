@@ -24,6 +24,7 @@ from recdash.cli.limits import limits
 from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
+from recdash.cli.plan import plan
 from recdash.cli.presets import presets
 from recdash.cli.purge import purge
 from recdash.cli.report import report, reproduce
@@ -77,7 +78,7 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, interleave, agree, ope, why, report, reproduce, add, list_experiments,
+    evaluate, compare, online, plan, interleave, agree, ope, why, report, reproduce, add, list_experiments,
     settings, rename, tag, note, archive, unarchive, delete, definitions, presets, demo, share, links,
     revoke, views, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide, decisions,
     review, digest, serve,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recdash.ingest import Sheet
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
     from recdash.online.analysis.analysed_test import AnalysedTest
+    from recdash.online.analysis.plan_check import PlanCheck
     from recdash.online.proposals import MetricChoices
     from recdash.stats import Correction
 
@@ -144,8 +145,10 @@ def online(
     choices = _choices(goals, primary, covariates)
     _refuse_twice("--metric", [metric.name for metric in metrics])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])
+    planned: PlanCheck | None = None
     if experiment is not None:
-        results = _stored_results(experiment, name, tables, links, {**how, "choices": choices}, correction)
+        how |= {"choices": choices}
+        results, planned = _stored_results(experiment, name, tables, links, how, correction)
     elif name or links:
         fix = "Name the experiment to store the test in: --experiment NAME."
         option = "--test" if name else "--link"
@@ -162,11 +165,12 @@ def online(
             covariates=choices.covariates,
         )
     if form == "json":
-        text = json_of(as_dict(results), questions, results)
+        facts = {**as_dict(results), **({"plan": planned.as_dict()} if planned else {})}
+        text = json_of(facts, questions, results)
     elif form == "csv":
         text = csv_of(questions, results)
     else:
-        text = "\n".join([*_lines(results), *lines_of(questions, results)])
+        text = "\n".join([*_plan_lines(planned), *_lines(results), *lines_of(questions, results)])
     tell(results.notices)
     say_lines(text)
 
@@ -178,8 +182,10 @@ def _stored_results(
     links: Sequence[str],
     how: Mapping[str, Any],
     correction: Correction,
-) -> AnalysedTest:
-    """Returns the results of an experiment's A/B test. If ``tables`` are given, the test is stored first."""
+) -> tuple[AnalysedTest, PlanCheck | None]:
+    """Returns the results of an experiment's A/B test, compared with its plan. If ``tables`` are given,
+    the test is stored first.
+    """
     workspace, stored = open_experiment(experiment)
     if tables:
         runs = linked_runs(links, run_ids(workspace, stored.id))
@@ -188,7 +194,7 @@ def _stored_results(
     else:
         _refuse_counting()
         test = workspace.online_tests.named(stored.id, name)
-    return workspace.online_analysis.results(test.id, correction)
+    return workspace.online_analysis.results(test.id, correction), workspace.plans.check(test.id)
 
 
 def _refuse_counting() -> None:
@@ -232,6 +238,9 @@ def _rules(
 
 
 def _shares(text: str) -> dict[str, float]:
+    """Returns the shares of variants that a text such as ``control=2,new=1`` gives. Raises InputError for
+    others.
+    """
     pairs = [pair.rpartition("=") for pair in text.split(",")]
     fix = "Write a share for each variant: control=2,new=1."
     if any(not name.strip() or not equals for name, equals, _ in pairs):
@@ -363,6 +372,13 @@ def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
         "n_variant": row.n_users,
         "note": row.note,
     }
+
+
+def _plan_lines(planned: PlanCheck | None) -> Iterator[str]:
+    """Yields who planned the test and what differs from the plan; nothing without a plan."""
+    if planned is not None:
+        yield planned.sentence
+        yield from (f"  - {deviation.text}" for deviation in planned.deviations)
 
 
 def _lines(results: OnlineResults) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from recdash.domain.access import Person
 
-EntryKind = Literal["proposal", "offline evidence", "online evidence", "decision", "comment"]
+EntryKind = Literal["proposal", "offline evidence", "online evidence", "decision", "comment", "plan"]
 Outcome = Literal["ship", "do not ship", "inconclusive", "needs A/B"]
 USER_PARAM = "u"
 """The URL parameter with the id of a single user."""

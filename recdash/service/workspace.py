@@ -22,6 +22,7 @@ from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext, local_person, now_in_utc
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.journal import Journal
+from recdash.service.decisions.plans import Plans
 from recdash.service.decisions.reviews import Reviews
 from recdash.service.decisions.snapshots import Snapshots
 from recdash.service.decisions.subjects import Subjects
@@ -132,6 +133,7 @@ class Workspace:
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis
         )
         self.journal = Journal(context)
+        self.plans = Plans(context, self.journal, self.online_tests, self.online_analysis)
         self.reviews, self.decisions = self._decision_services(context, self.journal)
         self.additions = Additions(context, self.experiments, self.runs, self.online_tests, self.interleaving)
         self.demo = DemoExperiment(

@@ -19,6 +19,7 @@ from small_tables import sessions_of_two_variants
 
 from recdash.domain.access import ROLES, AccessRole, Person
 from recdash.errors import Forbidden, NotFound, RecdashError
+from recdash.online.plan import AnalysisPlan
 from recdash.report.digest.digest import Digests
 from recdash.report.reports import Reports
 from recdash.service import Workspace
@@ -53,6 +54,7 @@ READS = [
     "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
     "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview",
+    "plans.all", "plans.get", "plans.of_test", "plans.check", "plans.baseline",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.decided_run", "overview.standing", "overview.today",
     "overview.verdict", "overview.cards",
@@ -80,6 +82,7 @@ CHANGES = [
     "experiments.store_test_set", "intake.commit", "online_tests.stage", "online_tests.store_staged",
     "runs.stage", "runs.stage_completed", "runs.store_each", "runs.store_files", "runs.store_staged",
     "interleaving.add", "interleaving.set_control", "interleaving.stage", "journal.comment",
+    "plans.add", "plans.change",
     "online_analysis.set_own_metrics", "online_tests.add",
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.unarchive", "online_tests.set_rules", "reports.archive",
@@ -191,6 +194,7 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
     query = space.queries.of(made.id, [als.id], ease.id, "ndcg", 2)
     proposed = space.reviews.propose(made.id, als.id, query)
     decided = space.decisions.decide(made.id, "inconclusive", run_id=als.id, text="Three users.", query=query)
+    plan = space.plans.add(made.id, AnalysisPlan("sessions_per_user"))
     question = Reports(space).question(made.id, query)
     report = Reports(space).make(question, ["defined"], title=name)
     return {
@@ -201,6 +205,7 @@ def furnished(space: Workspace, name: str, also: str = "") -> dict[str, Any]:
         "entry_id": proposed.id, "about": proposed.id, "query": query, "question": question,
         "report_id": report.id, "experiment": made, "runs": space.runs.all(made.id),
         "interleaving_id": interleaved.id, "card": space.overview.card(made.id), "test": test,
+        "plan_id": plan.id, "reason": "because",
     }  # fmt: skip
 
 
@@ -297,7 +302,7 @@ ELSEWHERE = {
     "reports.write",  # to a folder of the server; the same bytes as reports.file
 }  # fmt: skip
 ABOUT: dict[str, dict[str, Any]] = {
-    "online_analysis": {"metric": "sessions_per_user"},
+    "online_analysis": {"metric": "sessions_per_user"}, "plans": {"metric": "sessions_per_user"},
     "online_analysis.metric": {"name": "sessions_per_user"},
     "sharing.saved_view": {"name": "view-of-films"},
     "segments": {"by": "user:plan"}, "slices": {"by": "user:plan"},

@@ -23,6 +23,7 @@ from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
 from recdash.online.metrics import MetricRole
+from recdash.online.plan import AnalysisPlan
 from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import novelty_text
 from recdash.ui.ab_results.power import effect_of, sentence
@@ -511,7 +512,8 @@ def test_without_a_test_the_page_leads_to_the_upload_and_the_demo(workspace: Wor
     store(workspace, {"popular": lists(9), "als": lists(2)})
     app = shown()
     assert "No A/B test yet" in said(app)
-    assert [button.label for button in app.button] == ["Upload an A/B test", "Load the demo"]
+    buttons = ["Upload an A/B test", "Load the demo", "Store plan"]
+    assert [button.label for button in app.button] == buttons
     headline = "Ship ALS v3, but the guardrail sessions per user is inconclusive; roll back Two-tower 2026-10"
     assert headline in said(press(app, "Load the demo"))
 
@@ -701,3 +703,49 @@ def test_the_chance_to_win_is_an_option(shown: Open, won_and_lost: OnlineTest) -
     assert "Prior of the lift: flat" in page
     assert ">99.9 %" in page  # 80 of 200 engaged against 140
     assert "<0.1 %" in page  # 6 minutes against 3
+
+
+# ── the analysis plan ────────────────────────────────────────────────────────────────────────
+
+
+def add_planned(workspace: Workspace) -> OnlineTest:
+    """The test that won and lost, planned for 900 users before it was stored, and changed afterwards."""
+    experiment = workspace.experiments.create("Shop").id
+    plan = workspace.plans.add(experiment, AnalysisPlan("engagement_rate", users=900))
+    tables = {"sessions": sessions({"control": 80, "new": 140}).drop(columns="start_ts")}
+    test = workspace.online_tests.add(experiment, "home page", tables)
+    workspace.plans.change(experiment, plan.id, AnalysisPlan("engagement_rate", users=400), "It looks good.")
+    return test
+
+
+def test_a_test_says_what_differs_from_its_plan(shown: Open, made_once: MadeOnce) -> None:
+    test = made_once(add_planned)
+    page = said(passed(shown(e=test.experiment, t=test.id)))
+    assert "2 things differ from the plan" in page
+    assert "Users changed from 900 users" in page
+    assert "It looks good." in page
+    assert "The data have fewer users than planned: 400 of 900" in page
+
+
+def test_a_test_without_a_plan_shows_none(shown: Open, won_and_lost: OnlineTest) -> None:
+    assert "Analysis plan" not in said(passed(shown(t=won_and_lost.id)))
+
+
+def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown: Open) -> None:
+    experiment = workspace.experiments.create("Shop")
+    app = passed(shown(e=experiment.id))
+    form = f"plan-new-{experiment.id}"
+    app.text_input(key=f"{form}-primary").set_value("orders")
+    app.text_input(key=f"{form}-guardrails").set_value("visits=2%")
+    app.number_input(key=f"{form}-users").set_value(400)
+    app = press(app, "Store plan")
+    page = said(app)
+    assert "Planned A/B tests" in page
+    assert "visits (2 %)" in page
+    assert "400 users, control and variant together" in page
+
+
+def test_a_wrong_plan_is_told_at_its_form(workspace: Workspace, shown: Open) -> None:
+    experiment = workspace.experiments.create("Shop")
+    app = press(passed(shown(e=experiment.id)), "Store plan")
+    assert any("no primary metric" in error.value for error in app.error)

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from recdash.formatting import numbers
 from recdash.formatting.signs import OPEN
 from recdash.formatting.wording import capital, cut, cut_inside, listed, lowered, many, small
 from recdash.online.analysis.caveats import open_loss
+from recdash.online.analysis.plan_check import in_order_of
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
+from recdash.online.plan import AnalysisPlan
 from recdash.online.rules import USUAL, OnlineRules
 
 Action = Literal["ship", "roll back", "keep running", "inconclusive", "check the split", "check the plan"]
@@ -88,14 +90,21 @@ class NextStep:
 
 
 def next_steps(
-    results: OnlineResults, rules: OnlineRules = USUAL, sample: SampleSummary | None = None
+    results: OnlineResults,
+    rules: OnlineRules = USUAL,
+    sample: SampleSummary | None = None,
+    plan: AnalysisPlan | None = None,
 ) -> tuple[NextStep, ...]:
     """Returns a step for each variant other than the control.
 
     The result is empty if the split is broken or there is no goal. ``sample`` is the summary of the test's
-    users, from which the pace is computed; None if the test has no users.
+    users, from which the pace is computed; None if the test has no users. ``plan`` is the analysis plan if it
+    was made before the test had data: its primary metric comes first, and the test ends at its sample size
+    and duration.
     """
-    goals = [row.metric for row in results.rows if row.role == "goal"]
+    goals = in_order_of(plan, [row.metric for row in results.rows if row.role == "goal"])
+    if plan is not None:
+        rules = replace(rules, planned_users=plan.users or rules.planned_users)
     if results.health.blocked or not goals:
         return ()
     steps = []
@@ -103,7 +112,7 @@ def next_steps(
         rows = [row for row in results.rows if row.variant == variant and not row.is_control]
         lifts = [row for row in rows if row.metric == goals[0]]
         if lifts:
-            steps.append(_step(results, rules, sample, rows, lifts[0]))
+            steps.append(_step(results, rules, sample, rows, lifts[0], plan=plan))
     return tuple(steps)
 
 
@@ -118,11 +127,15 @@ def _step(
     sample: SampleSummary | None,
     rows: Sequence[OnlineRow],
     lift: OnlineRow,
+    *,
+    plan: AnalysisPlan | None,
 ) -> NextStep:
+    days_left = _days_left(plan, sample)
     controls = [row for row in results.rows if row.is_control and row.metric == lift.metric]
     n = lift.n_users + sum(row.n_users for row in controls)
     missing = max((rules.planned_users or 0) - n, 0)
-    certain = [row for row in rows if not missing or is_always_valid(row)]
+    is_early = missing > 0 or days_left > 0
+    certain = [row for row in rows if not is_early or is_always_valid(row)]
     won = [row for row in certain if row.word == "better"]
     lost = [row for row in certain if row.word in ("worse", "broken")]
     if won or lost:
@@ -131,19 +144,41 @@ def _step(
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
-        if not lost and not rules.planned_users and not any(map(is_always_valid, won)):
+        is_planned = bool(rules.planned_users) or (plan is not None and plan.days is not None)
+        if not lost and not is_planned and not any(map(is_always_valid, won)):
             return NextStep(lift.variant, "check the plan", _unplanned(won, guardrails), _deciding(lift, won))
         return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
-    if missing:
-        is_early = any(row.word in ("better", "worse", "broken") for row in rows)
-        begin = "Not significant under continuous monitoring" if is_early else "No significant lift"
-        reason = f"{begin}. The planned sample size is {numbers.count(rules.planned_users)} users."
-        days = days_for(missing, sample, results.control, lift.variant)
-        return NextStep(lift.variant, "keep running", reason, lift, missing, days)
-    if rules.planned_users:
-        reason = f"No significant lift at the planned sample size.{_guardrails(rows)}"
+    if is_early:
+        is_found = any(row.word in ("better", "worse", "broken") for row in rows)
+        begin = "Not significant under continuous monitoring" if is_found else "No significant lift"
+        days = days_for(missing, sample, results.control, lift.variant) if missing else days_left
+        if days is not None:
+            days = max(days, days_left)
+        reason = (
+            f"{begin}. {_planned_end(rules.planned_users if missing else None, plan if days_left else None)}"
+        )
+        return NextStep(lift.variant, "keep running", reason, lift, missing or None, days)
+    if rules.planned_users or (plan is not None and plan.days):
+        end = "sample size" if rules.planned_users else "duration"
+        reason = f"No significant lift at the planned {end}.{_guardrails(rows)}"
         return NextStep(lift.variant, "inconclusive", reason, lift)
     return _without_plan(results.control, sample, lift, n, _guardrails(rows))
+
+
+def _days_left(plan: AnalysisPlan | None, sample: SampleSummary | None) -> int:
+    """Returns how many days are left of the planned duration; 0 if it is over, unknown or not planned."""
+    if plan is None or plan.days is None or sample is None or not sample.days:
+        return 0
+    return max(plan.days - sample.days, 0)
+
+
+def _planned_end(users: int | None, plan: AnalysisPlan | None) -> str:
+    """Returns a sentence on the planned size and duration, of which at least one is not reached yet."""
+    duration = many(plan.days, "day") if plan and plan.days else ""
+    if users is None:
+        return f"The planned duration is {duration}."
+    size = f"The planned sample size is {numbers.count(users)} users"
+    return f"{size}, and the planned duration {duration}." if duration else f"{size}."
 
 
 def size_of(results: OnlineResults, step: NextStep) -> int:

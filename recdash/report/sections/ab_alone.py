@@ -58,7 +58,7 @@ def headline_of_test(context: ReportContext) -> str:
 
 def _next_steps(context: ReportContext) -> tuple[str, tuple[NextStep, ...]]:
     former = context.wording <= TIES_WORDING
-    return context.workspace.online_tests.next_steps(_test_of(context).id, former=former)
+    return context.workspace.online_tests.next_steps(_test_of(context).id, former=former, planned=False)
 
 
 def lead_of_test(context: ReportContext) -> Lead:

@@ -21,6 +21,7 @@ ENTRIES: Mapping[str, str] = {
     "offline evidence": "attached the offline evidence for {name}",
     "online evidence": "attached an A/B test of {name}",
     "comment": "wrote a comment",
+    "plan": "planned an A/B test",
 }
 CHANGES: Mapping[str, str] = {
     "name": "renamed the experiment",
@@ -116,6 +117,8 @@ def _of_entry(entry: Entry) -> HistoryEvent:
     if entry.kind == "decision":
         label = LABELS[entry.facts["outcome"]]
         return HistoryEvent(entry.created, f"decided: {label}{f' – {name}' if name else ''}", entry.author)
+    if entry.kind == "plan" and entry.about:
+        return HistoryEvent(entry.created, "changed the plan of an A/B test", entry.author)
     return HistoryEvent(entry.created, ENTRIES[entry.kind].format(name=name or "a candidate"), entry.author)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.domain.records import OnlineTest
@@ -46,6 +46,7 @@ class OnlineAnalysis:
             table = self._online_tests.aggregate_table(test_id)
             return with_source(results, ResultSource(None, self.own_metrics(test_id), rules, table))
         users, metrics = self._online_tests.users(test_id), self.metrics(test_id)
+        users = replace(users, unit=range(len(users)))  # no answer needs their ids
         return with_source(results, ResultSource(users, metrics, rules))
 
     def chance_to_win(

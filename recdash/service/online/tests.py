@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.comparison import ComparisonQuery, Terms
@@ -31,6 +32,7 @@ from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
+from recdash.service.online.planned import PlanKey, history_of, plan_of_test
 from recdash.service.staging import store_with_files
 from recdash.service.validation import check_typed, clean_name
 from recdash.store import new_id
@@ -329,20 +331,31 @@ class OnlineTests:
         notices = tuple(map(without_ids, results.notices)) if is_limited else results.notices
         return replace(results, removed=removed, notices=notices)
 
-    def next_steps(self, test_id: str, *, former: bool = False) -> tuple[str, tuple[NextStep, ...]]:
+    def next_steps(
+        self, test_id: str, *, former: bool = False, moment: datetime | None = None, planned: bool = True
+    ) -> tuple[str, tuple[NextStep, ...]]:
         """Returns what to do after the A/B test: a headline, and the steps for each variant.
 
+        They follow the test's analysis plan as it was at ``moment`` (None: now); with ``planned=False`` none.
         ``former=True`` gives the headline of older reports.
         """
         test = self._store.online_tests.get(test_id)
         served = self._context.runs_of(list(test.links.values()))
-        return self.next_steps_of(test, {run.id: run.name for run in served}, former=former)
+        names = {run.id: run.name for run in served}
+        return self.next_steps_of(test, names, former=former, moment=moment, planned=planned)
 
     def next_steps_of(
-        self, test: OnlineTest, names: Mapping[str, str], *, former: bool = False
+        self,
+        test: OnlineTest,
+        names: Mapping[str, str],
+        *,
+        former: bool = False,
+        moment: datetime | None = None,
+        planned: bool = True,
     ) -> tuple[str, tuple[NextStep, ...]]:
         """Returns ``next_steps`` of a test that was read already; cached. ``names`` are {run id: name}."""
-        results, steps, days = self._steps(test.id, test.counting)
+        plan = plan_of_test(self._store, test, moment) if planned else None
+        results, steps, days = self._steps(test.id, test.counting, plan.key if plan else None)
         served = {variant: names[run_id] for variant, run_id in test.links.items() if run_id in names}
         return headline(results, steps, served, days, former=former), steps
 
@@ -350,6 +363,7 @@ class OnlineTests:
         self,
         test_id: str,
         state: str,  # noqa: ARG002 - for the cache
+        plan_key: PlanKey | None,
     ) -> tuple[OnlineResults, tuple[NextStep, ...], int]:
         """Returns the test's results, the next steps, and the number of days that it has run (0 if
         unknown).
@@ -357,7 +371,10 @@ class OnlineTests:
         test = self._store.online_tests.get(test_id)
         results, rules = self.results_of(test), OnlineRules(**test.rules)
         sample = None if test.kind == "aggregates" else self.sample(test_id)
-        return results, next_steps(results, rules, sample), sample.days if sample else 0
+        plan = None
+        if plan_key is not None:
+            plan = history_of(self._store, test, plan_key).check(results, rules, sample).binding
+        return results, next_steps(results, rules, sample, plan), sample.days if sample else 0
 
     def sample(self, test_id: str) -> SampleSummary:
         """Returns how many users the test has, and how they were counted. Raises NotFound as ``users``."""

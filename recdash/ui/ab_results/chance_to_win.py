@@ -42,7 +42,7 @@ def show(view: View, ab_test: AbTest) -> None:
     columns = [
         *text_columns("Metric", "Variant"),
         *number_columns("Chance to win", "Expected loss\nif shipped", "Expected loss\nif not shipped"),
-        *number_columns("Lift\n95 % credible interval"),
+        *number_columns("Lift,\n95 % credible interval"),
     ]
     widgets.table(columns, list(rows(ab_test, chances)))
     widgets.note([chances.definition])

@@ -16,6 +16,7 @@ from recdash.charts.marks import CONTEXT_GREY, SHAPES, Mark, Marks, colour, shap
 from recdash.domain.records import OnlineTest, Run
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
 from recdash.online.analysis.next_step import NextStep, next_steps
+from recdash.online.analysis.plan_check import PlanCheck
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.interleaving.results import InterleavingResults
 from recdash.stats import Correction
@@ -39,7 +40,8 @@ class AbTest:
     """An A/B test with everything that its page shows.
 
     ``metrics`` are definitions by name; ``marks`` are by variant, and have the name of the run that it
-    served; ``steps`` are what to do next. For aggregated data ``metrics`` is empty and ``sample`` is None.
+    served; ``steps`` are what to do next. ``plan`` compares the test with its analysis plan, None without
+    one. For aggregated data ``metrics`` is empty and ``sample`` is None.
     """
 
     test: OnlineTest
@@ -50,6 +52,7 @@ class AbTest:
     sample: SampleSummary | None
     correction: Correction
     steps: tuple[NextStep, ...] = ()
+    plan: PlanCheck | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -127,6 +130,7 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
     rules = state.workspace().online_tests.rules(test.id)
     runs = {run.id: run for run in state.workspace().runs.all(view.experiment.id, archived=True)}
     runs |= {run.id: run for run in view.runs}
+    plan = state.workspace().plans.check(test.id)
     return AbTest(
         test=test,
         results=results,
@@ -135,7 +139,8 @@ def gather(view: View, test: OnlineTest, correction: Correction) -> AbTest:
         rules=rules,
         sample=sample,
         correction=correction,
-        steps=next_steps(results, rules, sample),
+        steps=next_steps(results, rules, sample, plan.binding if plan else None),
+        plan=plan,
     )
 
 

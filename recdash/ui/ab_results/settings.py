@@ -9,10 +9,11 @@ import streamlit as st
 from recdash.errors import RecdashError
 from recdash.formatting.html import html
 from recdash.online import OnlineRules
-from recdash.ui.ab_results import metric_form, rules_form
+from recdash.ui.ab_results import metric_form, plan_form, rules_form
 from recdash.ui.ab_results.health import changes
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
+from recdash.ui.app.state import View
 from recdash.ui.components import plan_question, widgets
 
 CHANGED = "recdash.ab-changed"
@@ -22,7 +23,7 @@ the form is open until the person leaves the page or saves.
 """
 
 
-def show(ab_test: AbTest) -> None:
+def show(view: View, ab_test: AbTest) -> None:
     """Draws the forms; nothing for viewers."""
     if not state.workspace().person.may("editor"):
         return
@@ -35,6 +36,8 @@ def show(ab_test: AbTest) -> None:
         metric_form.show(ab_test, save)
     with st.expander("Counting rules", expanded=is_wanted):
         rules_form.show(ab_test, save)
+    with st.expander("Plan the next A/B test"):
+        plan_form.add(view)
 
 
 def save(test_id: str, action: Callable[[], object], changed: Sequence[str]) -> None:

@@ -96,6 +96,11 @@ def action(entry: Entry, known: Mapping[str, Entry]) -> str:
         return f"attached the A/B test {test} to the review of {_about(home)}"
     if entry.kind == "decision":
         return _decided(entry)
+    if entry.kind == "plan":
+        test = entry.facts["plan"]["test"]
+        return (
+            f"{'changed the plan of' if entry.about else 'planned'} the A/B test{f' {test}' if test else ''}"
+        )
     return f"commented on {_thing(home)}"
 
 

@@ -92,6 +92,28 @@ users before the test starts: stopping as soon as a lift is significant finds to
 """,
     ),
     Article(
+        "analysis-plan",
+        "The analysis plan",
+        """
+What is decided before a test has data: the primary metric, guardrails with their margins, the minimum
+detectable effect (MDE) and its power, the users and days that follow, the split, how often results are
+looked at, and the values before the test by which lifts are adjusted. A choice made after seeing results
+finds effects that are not there.
+
+**Users** are those of control and variant together; **days** are full weeks. Both are computed from what the
+primary metric is before the test: a share of users, or mean and standard deviation, and the users per day.
+
+The decision on a test follows a plan that was made before its first day. Until the planned users and days are
+reached, only the always-valid CI counts; then the usual one does. A plan that was made later is shown, but
+decides nothing. Each change of a plan is kept with person, time and reason. Results and reports say what
+differs from the plan: another primary metric or margin, an early end, another split, more looks than planned,
+and each change that was made when the test had data.
+
+A plan is for the tests whose names begin with the name in it, or for those that are stored after it. Several
+uploads of a test are so many looks at it.
+""",
+    ),
+    Article(
         "peeking",
         "Continuous monitoring: the always-valid CI",
         """

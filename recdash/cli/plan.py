@@ -1,0 +1,241 @@
+"""``recdash plan``: plans an A/B test before it has data, and compares tests with their plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash.cli.options import form_option, open_workspace, tell
+from recdash.cli.output import aligned
+from recdash.cli.terminal import say_json, say_lines
+from recdash.errors import InputError, NotFound, Problem
+from recdash.formatting import numbers
+from recdash.formatting.wording import small
+
+if TYPE_CHECKING:
+    from recdash.domain.records import Experiment
+    from recdash.online.analysis.plan_check import PlanCheck
+    from recdash.online.plan import AnalysisPlan, Baseline, PlanHistory, PlanVersion
+    from recdash.service import Workspace
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@click.option(
+    "--test", help="Name of the A/B test, or how the names of its uploads begin (default: the next test)."
+)
+@click.option("--new", is_flag=True, help="Plan another test; otherwise the newest plan is changed.")
+@click.option("--primary", help="Metric that decides.")
+@click.option(
+    "--guardrail",
+    "guardrails",
+    multiple=True,
+    metavar="METRIC=MARGIN",
+    help="Metric that must not lose the margin, such as sessions_per_user=2%; repeatable.",
+)
+@click.option(
+    "--no-guardrail", "removed", multiple=True, metavar="METRIC", help="Metric without one; repeatable."
+)
+@click.option("--effect", help="Minimum detectable effect: the smallest lift to detect, such as 2%.")
+@click.option("--power", help="Probability of finding it (default: 80%).")
+@click.option("--rate", help="Primary metric before the test if it is a share of users, such as 4.2%.")
+@click.option("--mean", type=float, help="Primary metric before the test if it is a mean; with --std-dev.")
+@click.option("--std-dev", type=float, help="Its standard deviation over users.")
+@click.option(
+    "--like", help="Stored A/B test whose control has the mean, the deviation and the users per day."
+)
+@click.option("--users-per-day", type=float, help="Users who enter the test on a day, over all variants.")
+@click.option("--users", type=int, help="Sample size, control and variant together (default: computed).")
+@click.option("--days", type=int, help="Duration (default: computed from the users per day, in full weeks).")
+@click.option("--split", help="Planned split if it is uneven, the control first: control=2,new=1.")
+@click.option(
+    "--looks", type=int, help="How often results are looked at, the one at the end included (default: 1)."
+)
+@click.option(
+    "--covariate",
+    "covariates",
+    multiple=True,
+    help="Value before the test that adjusts lifts (CUPED); repeatable.",
+)
+@click.option("--reason", default="", help="Why the plan is changed.")
+@form_option
+def plan(
+    experiment: str | None, *, test: str | None, new: bool, reason: str, form: str, **options: Any
+) -> None:
+    """Plan an A/B test before it has data: primary metric, guardrails, sample size and duration.
+
+    Without options, shows the plans of the experiment and what differs in its tests. Each later change needs
+    a --reason and is kept. Without EXPERIMENT, computes the sample size and stores nothing.
+    """
+    if experiment is None:
+        _compute(form, options)
+        return
+    from recdash.online.plan import AnalysisPlan
+
+    workspace = open_workspace()
+    has_changes = new or test is not None or any(value not in (None, ()) for value in options.values())
+    wanted = _changed(AnalysisPlan(""), test, options) if has_changes else None
+    stored = _experiment(workspace, experiment, wanted)
+    if has_changes:
+        _store(workspace, stored, test, reason, options, is_new=new)
+    facts = [_facts(workspace, stored, history) for history in workspace.plans.all(stored.id)]
+    if form == "json":
+        say_json({"experiment": stored.name, "plans": facts})
+    else:
+        say_lines("\n\n".join(map(_text, facts)) or f"'{stored.name}' has no plan of an A/B test.")
+
+
+def _experiment(workspace: Workspace, name: str, wanted: AnalysisPlan | None) -> Experiment:
+    """Returns the experiment with this name; creates it, and says so, if there is none and a plan is
+    wanted.
+    """
+    try:
+        return workspace.experiments.named(name)
+    except NotFound:
+        if wanted is None:
+            raise
+    wanted.check()
+    created = workspace.experiments.create(name)
+    tell([Problem("created", f"experiment '{created.name}'", "created for this plan", "")])
+    return created
+
+
+def _compute(form: str, options: Mapping[str, Any]) -> None:
+    """Prints the sample size that follows from the options."""
+    from recdash.online.plan import TITLES, AnalysisPlan, with_sample_size
+
+    baseline = _baseline(options)
+    if baseline is None:
+        fix = "Give --rate, or --mean and --std-dev; or an experiment."
+        raise InputError(Problem("no-baseline", "plan", "nothing to compute a sample size from", fix))
+    plan = with_sample_size(_changed(AnalysisPlan(options["primary"] or "primary"), None, options), baseline)
+    facts = {"effect": plan.effect, "power": plan.power, "users": plan.users, "days": plan.days}
+    if form == "json":
+        say_json(facts)
+    else:
+        say_lines(aligned([(TITLES[name], plan.text(name)) for name in facts], texts=2))
+
+
+def _store(
+    workspace: Workspace,
+    experiment: Experiment,
+    test: str | None,
+    reason: str,
+    options: Mapping[str, Any],
+    *,
+    is_new: bool,
+) -> None:
+    """Stores a new plan, or a change of the plan with this name (None: the newest)."""
+    from recdash.online.plan import AnalysisPlan, with_sample_size
+
+    known = None if is_new else _named(workspace.plans.all(experiment.id), test)
+    begin = known.current.plan if known else AnalysisPlan("")
+    changed = _changed(begin, test, options)
+    baseline = _baseline(options)
+    if options["like"] is not None:
+        earlier = workspace.online_tests.named(experiment.id, options["like"])
+        baseline = workspace.plans.baseline(earlier.id, changed.primary)
+        if options["users_per_day"] is not None:
+            baseline = replace(baseline, users_per_day=options["users_per_day"])
+    if baseline is not None:
+        given = {name: options[name] for name in ("users", "days")}
+        changed = with_sample_size(replace(changed, **given), baseline)
+    if known is None:
+        workspace.plans.add(experiment.id, changed, reason)
+    else:
+        workspace.plans.change(experiment.id, known.id, changed, reason)
+
+
+def _named(plans: Sequence[PlanHistory], test: str | None) -> PlanHistory | None:
+    if test is None:
+        return next(iter(plans), None)
+    return next((plan for plan in plans if plan.current.plan.test.casefold() == test.casefold()), None)
+
+
+def _changed(plan: AnalysisPlan, test: str | None, options: Mapping[str, Any]) -> AnalysisPlan:
+    """Returns the plan with the given options."""
+    from recdash.online.plan_texts import guardrail_of, share_of, split_of
+
+    readers: dict[str, Callable[[Any], Any]] = {
+        "primary": str.strip, "effect": partial(share_of, "--effect"), "power": partial(share_of, "--power"),
+        "users": int, "days": int, "looks": int, "split": partial(split_of, "--split"), "covariates": tuple,
+    }  # fmt: skip
+    given: dict[str, Any] = {
+        name: read(options[name]) for name, read in readers.items() if options[name] not in (None, ())
+    }
+    guardrails = {
+        **plan.guardrails,
+        **dict(guardrail_of("--guardrail", text) for text in options["guardrails"]),
+    }
+    given["guardrails"] = {
+        name: margin for name, margin in guardrails.items() if name not in options["removed"]
+    }
+    if test is not None:
+        given["test"] = test.strip()
+    return replace(plan, **given)
+
+
+def _baseline(options: Mapping[str, Any]) -> Baseline | None:
+    """Returns the baseline that the options give; None without one. Raises InputError for half of one."""
+    from recdash.online.plan import Baseline
+    from recdash.online.plan_texts import share_of
+
+    mean, std_dev, pace = (options[name] for name in ("mean", "std_dev", "users_per_day"))
+    if options["rate"] is not None:
+        return Baseline.of_rate(share_of("--rate", options["rate"]), pace)
+    if (mean is None) != (std_dev is None):
+        fix = "Give both, or --rate for a share of users."
+        raise InputError(Problem("half-baseline", "--mean and --std-dev", "one of them is missing", fix))
+    return None if mean is None else Baseline(mean, std_dev, users_per_day=pace)
+
+
+# ── output ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _facts(workspace: Workspace, experiment: Experiment, history: PlanHistory) -> dict[str, Any]:
+    tests = []
+    for test in workspace.online_tests.all(experiment.id):
+        check = workspace.plans.check(test.id)
+        if check is not None and check.history.id == history.id:
+            tests.append(_of_test(workspace, test.id, test.name, check))
+    versions = list(map(_version, history.versions))
+    return {"id": history.id, "plan": history.current.plan.as_dict(), "versions": versions, "tests": tests}
+
+
+def _version(version: PlanVersion) -> dict[str, Any]:
+    return {
+        "author": version.author,
+        "created": version.created.isoformat(),
+        "reason": version.reason,
+        "plan": version.plan.as_dict(),
+    }
+
+
+def _of_test(workspace: Workspace, test_id: str, name: str, check: PlanCheck) -> dict[str, Any]:
+    headline, _ = workspace.online_tests.next_steps(test_id)
+    return {"test": name, "headline": headline, **check.as_dict()}
+
+
+def _text(facts: Mapping[str, Any]) -> str:
+    from recdash.online.plan import TITLES, AnalysisPlan
+
+    versions = [AnalysisPlan.of_facts(version["plan"]) for version in facts["versions"]]
+    lines = [aligned(versions[-1].rows(), texts=2), ""]
+    for place, version in enumerate(facts["versions"]):
+        when = f"{version['created'][:16].replace('T', ' ')} UTC"
+        if not place:
+            lines.append(f"Planned by {version['author']}, {when}.")
+            continue
+        changes = versions[place - 1].changes(versions[place])
+        changed = "; ".join(f"{small(TITLES[name])} {was} → {now}" for name, was, now in changes)
+        lines.append(
+            f"Changed by {version['author']}, {when}: {changed or numbers.NONE}. {version['reason']}"
+        )
+    for test in facts["tests"]:
+        lines += ["", f"{test['test']}: {test['headline']}.", test["summary"]]
+        lines += [f"  - {deviation['text']}" for deviation in test["deviations"]]
+    return "\n".join(lines)
