@@ -175,10 +175,11 @@ EVENTS = TableTemplate(
     "What users did: one row per event. Sessions and their numbers are computed from it.",
     (
         required("unit_id", "The user who was randomized."),
-        required("session_id", "In which session."),
+        optional("session_id", "In which session. Without it, there are no sessions to count."),
         required("ts", "When (UTC)."),
         required("event", "impression, click, watch or heartbeat; others are counted under their own name."),
-        required("item_id", "Which item."),
+        optional("item_id", "Which item."),
+        optional("value", "An amount, such as the revenue of an order; added up by kind of event."),
         optional("watch_s", "Seconds watched; of a heartbeat: seconds watched so far."),
         optional("source", "Where the item came from. With it, only recommendations count."),
         optional("position", "The item's position in the list, from 1."),
