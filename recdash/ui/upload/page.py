@@ -152,11 +152,21 @@ def _show_button(upload: UploadState, plan: IntakePlan) -> None:
         st.caption(
             "Nothing is stored yet: solve the problems above, or set files that have them to *Not used*."
         )
-    if st.button(words.button(plan), type="primary", key=upload.key("store"), disabled=not ready):
-        upload.result, upload.problems = None, ()
-        in_use = received_files.in_use(file_zone.session_id())
-        upload.job = IntakeJob(workspace().intake, plan, in_use, received_files.folder)
-        st.rerun()
+    st.button(
+        words.button(plan),
+        type="primary",
+        key=upload.key("store"),
+        disabled=not ready,
+        on_click=_store,
+        args=(upload, plan),
+    )
+
+
+def _store(upload: UploadState, plan: IntakePlan) -> None:
+    """Starts to store the plan. As a callback it runs before the page, so that no other click undoes it."""
+    upload.result, upload.problems = None, ()
+    in_use = received_files.in_use(file_zone.session_id())
+    upload.job = IntakeJob(workspace().intake, plan, in_use, received_files.folder)
 
 
 @st.fragment(run_every=POLL_S)
