@@ -81,14 +81,13 @@ class Soak:
         page.turn_to("upload")
         page.give(files(name, chance))
         page.press("Evaluate 2 candidates")
-        self.workspace.experiments.delete(self._stored(page, name).id, name)
+        self.workspace.experiments.delete(self._stored(name).id, name)
         self.n_uploads += 1
 
-    def _stored(self, page: OpenPage, name: str) -> Experiment:
-        """Returns the experiment once it is stored; the page is asked again until then.
+    def _stored(self, name: str) -> Experiment:
+        """Returns the experiment once it is stored. Raises ``PageError`` after too long.
 
-        What the page shows does not tell: a run of the script that the server began itself, because files
-        had arrived, may end between a click and the run that answers it. Raises ``PageError`` after too long.
+        What the page shows does not tell: a run of the script that began before the click may end after it.
         """
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
@@ -96,8 +95,7 @@ class Soak:
             if added is not None:
                 return added
             time.sleep(SECONDS_BETWEEN_LOOKS)
-            page.run()
-        raise PageError(f"{name} was not stored: {page.texts}")
+        raise PageError(f"{name} was not stored")
 
     def run(self, numbers: range) -> float:
         """Has these sessions, some at once, and returns the server's memory in MB when they have ended."""
