@@ -49,7 +49,9 @@ def track_record(
     points = record.shown_points
     x = _around_zero([_ends(point.offline, point.offline_error) for point in points])
     y = _around_zero([_ends(point.online, point.online_error) for point in points])
-    traces = _band(record.shown_calibration, x, palette) if record.shown_calibration else []
+    traces = []
+    if record.shown_calibration:
+        traces += _band(record.shown_calibration, x, record.usual_offline_error, palette)
     x, y = (ends if sign > 0 else ends[::-1] for ends, sign in zip((x, y), record.signs, strict=True))
     traces += [zero_line(palette, x, [0, 0]), zero_line(palette, [0, 0], y)]
     for point in sorted(points, key=lambda point: point.test_id == test_id):  # the current test on top
@@ -120,10 +122,12 @@ def _names(
         yield end_label(palette, text, where, offset, colour, bgcolor=CLEAR, standoff=8)
 
 
-def _band(calibration: Calibration, x: tuple[float, float], palette: Palette) -> list[Trace]:
-    """Returns the prediction band, and the calibration's line on top of it."""
+def _band(calibration: Calibration, x: tuple[float, float], error: float, palette: Palette) -> list[Trace]:
+    """Returns the prediction band of offline differences with this standard error, and the calibration's line
+    on top of it.
+    """
     offline = [x[0] + (x[1] - x[0]) * step / STEPS for step in range(STEPS + 1)]
-    predicted = [calibration.predict(value) for value in offline]
+    predicted = [calibration.predict(value, error) for value in offline]
     middle, low, high = (list(values) for values in zip(*predicted, strict=True))
     return [
         area(offline, low, high, "95 % of new tests", rgba(palette.faint, 0.2)),

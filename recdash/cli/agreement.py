@@ -96,4 +96,5 @@ def _record_lines(record: TrackRecord) -> Iterable[str]:
             f"A change of 1 % offline has corresponded to {numbers.three(line.slope)} % online (95 % CI "
             f"{ends})."
         )
+        yield f"Variants are off this line by {numbers.three(line.tau)} % (τ; 95 % CI {line.tau_text})."
     yield from (f"excluded: {test}: {reason}" for test, reason in record.left_out)

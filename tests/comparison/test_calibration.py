@@ -58,6 +58,17 @@ def test_what_is_beyond_the_limit_is_named(tmp_path: Path, monkeypatch: pytest.M
     assert lines[-2].startswith(f"| {ONE.title} |")
 
 
+def test_the_part_that_another_command_writes_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"old rows\n\n## Other\n\nof others\n", encoding="utf-8")
+    monkeypatch.setattr(calibration, "situations", lambda: iter([ONE]))
+    main(20, page)
+    rows, _, others = page.read_text(encoding="utf-8").partition("## Other")
+    assert "old rows" not in rows
+    assert ONE.title in rows
+    assert others == "\n\nof others\n"
+
+
 def test_numbers_of_candidates_share_a_row_and_what_is_the_same_is_said_once() -> None:
     eight = replace(ONE, candidates=8)
     assert row([counted(1_000, 5), counted(1_000, 12, eight)]).endswith(
@@ -67,7 +78,7 @@ def test_numbers_of_candidates_share_a_row_and_what_is_the_same_is_said_once() -
 
 
 def test_the_page_has_every_situation_and_none_is_beyond_the_limit() -> None:
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    lines = PAGE.read_text(encoding="utf-8").partition("\n## ")[0].splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")][1:]
     told = {(title, users, one) for title, users, many, *_ in rows for one in many.split(" · ")}
     kept = {situation.title: situation.kept for situation in situations()}

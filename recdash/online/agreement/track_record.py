@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Ints
 from recdash.formatting import numbers
-from recdash.stats import NORMAL_95
+from recdash.online.agreement.calibration import Calibration, calibrated
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAST_TESTS = 10
 """Smallest number of tests for which a calibration line is fitted."""
@@ -55,35 +57,6 @@ class Called(NamedTuple):
     n: int
     low: float | None
     high: float | None
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """The line online lift = ``slope`` · offline difference, through the origin, with a 95 % interval.
-
-    The interval is that of the slope. ``tau`` is the standard deviation of variants around the line beyond
-    their own errors, in % of lift, by DerSimonian and Laird's estimate; points have the weights 1/(SE² + τ²).
-    ``std_error`` is clustered by test, since the variants of a test share a control. ``degrees`` are the
-    degrees of freedom of t, at most the number of tests − 1.
-    """
-
-    slope: float
-    std_error: float
-    low: float
-    high: float
-    tau: float
-    degrees: float
-
-    def predict(self, offline: float) -> tuple[float, float, float]:
-        """Returns the expected lift in %, and the low and high end of the prediction interval.
-
-        The interval contains the true lift of a new test with 95 % probability.
-        """
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(self.degrees, 0.975)) * math.hypot(self.tau, self.std_error * offline)
-        middle = self.slope * offline
-        return middle, middle - half, middle + half
 
 
 @dataclass(frozen=True)
@@ -144,9 +117,23 @@ class TrackRecord:
             return line
         return replace(line, slope=-line.slope, low=-line.high, high=-line.low)
 
+    @property
+    def usual_offline_error(self) -> float:
+        """Returns the median standard error of the points' offline differences in %; 0 without points."""
+        errors = [point.offline_error for point in self.points if math.isfinite(point.offline_error)]
+        return float(np.median(errors)) if errors else 0.0
+
     def offline_text(self, point: Point) -> str:
         """Returns the offline result of a shown point, in % or as a difference."""
         return numbers.change(point.offline, "" if self.in_units else " %")
+
+    def table(self) -> pd.DataFrame:
+        """Returns a data frame with one row per point, as the points are shown."""
+        import pandas as pd
+
+        columns = ["experiment", "test", "run", "offline", "offline_error", "online", "online_error", "calls"]
+        rows = [[getattr(point, name) for name in columns] for point in self.shown_points]
+        return pd.DataFrame(rows, columns=columns)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -155,7 +142,7 @@ class TrackRecord:
             "n_tests": self.n_tests,
             "called": self.called._asdict(),
             "points": [asdict(point) for point in self.points],
-            "calibration": asdict(self.calibration) if self.calibration else None,
+            "calibration": self.calibration.as_dict() if self.calibration else None,
             "reason": self.reason,
             "left_out": [{"test": test, "reason": reason} for test, reason in self.left_out],
         }
@@ -178,7 +165,11 @@ def track_record(
         reason = f"{'only one' if n_different else 'no'} test has an offline difference"
     elif any(point.from_zero for point in points):
         reason = "a baseline's value is nearly 0, so that a change in % of it says nothing"
-    line = None if reason else calibrated(points)
+    line = None if reason else line_through(points)
+    if not (line or reason):
+        reason = (
+            "the offline differences are too small for their errors to tell what a larger one means online"
+        )
     calls = called([point.calls for point in points])
     return TrackRecord(metric, online_metric, tuple(points), n_tests, calls, line, reason, tuple(left_out))
 
@@ -199,56 +190,17 @@ def wilson(right: int, n: int) -> tuple[float | None, float | None]:
     return float(interval.low), float(interval.high)
 
 
-def calibrated(points: Sequence[Point]) -> Calibration:
-    """Returns the calibration line through the origin.
+def line_through(points: Sequence[Point]) -> Calibration | None:
+    """Returns the calibration line of the points; None if it has no interval.
 
-    τ² is DerSimonian and Laird's moment estimate for one slope: max(0, (Q − (n − 1)) / C) with Q = Σ w (y − b
-    x)² and C = Σ w − Σ w² x² / Σ w x². Errors of the offline values are ignored: both runs rank for the same
-    users, so that their errors are small compared with the online ones.
-
-    Variants of one test share their control and other circumstances, so that the standard error of the slope
-    is cluster-robust by test (``_of_tests``). It is at least what the points' own errors imply, which matters
-    if all points happen to be on the line.
+    Points whose offline difference has no error, such as those of a single user, are left out.
     """
-    from scipy.special import stdtrit
-
-    x, y, error = (
-        np.array([getattr(point, name) for point in points]) for name in ("offline", "online", "online_error")
+    points = [point for point in points if math.isfinite(point.offline_error)]
+    if len({point.test_id for point in points if point.offline}) < 2:
+        return None
+    offline, offline_error, online, online_error = (
+        np.array([getattr(point, name) for point in points], dtype=np.float64)
+        for name in ("offline", "offline_error", "online", "online_error")
     )
-    weight = 1 / error**2
-    least = 1 / math.sqrt(float(weight @ x**2))
-    tau2 = _spread(x, y, weight)
-    weight = 1 / (error**2 + tau2)
-    slope = _slope(x, y, weight)
     test = np.unique([point.test_id for point in points], return_inverse=True)[1]
-    robust, degrees = _of_tests(weight * x**2, weight * x * (y - slope * x), test)
-    t = float(stdtrit(degrees, 0.975))
-    of_slope = max(robust, least * NORMAL_95 / t)
-    return Calibration(slope, of_slope, slope - t * of_slope, slope + t * of_slope, math.sqrt(tau2), degrees)
-
-
-def _spread(x: Floats, y: Floats, weight: Floats) -> float:
-    """Returns τ², the variance of the points around the line beyond their own errors."""
-    excess = float(weight @ (y - _slope(x, y, weight) * x) ** 2) - (len(x) - 1)
-    spare = float(weight.sum() - (weight**2 @ x**2) / (weight @ x**2))
-    return max(0.0, excess / spare) if spare > 0 else 0.0
-
-
-def _of_tests(squares: Floats, scores: Floats, test: Ints) -> tuple[float, float]:
-    """Returns the slope's cluster-robust standard error and its degrees of freedom.
-
-    ``squares`` are w x² and ``scores`` w x (y − b x) of the points, ``test`` is the index of each point's
-    test. For a test with the share L of Σ w x² and the contribution s to the slope, the variance is Σ s² / (1
-    − L). The degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018,
-    "CR2").
-    """
-    share = np.bincount(test, squares) / squares.sum()
-    part = np.bincount(test, scores) / squares.sum()
-    root = share / np.sqrt(1 - share)
-    spread = np.diag(share / (1 - share)) - np.outer(root, root)
-    degrees = float(np.trace(spread) ** 2 / (spread**2).sum())
-    return math.sqrt(float((part**2 / (1 - share)).sum())), degrees
-
-
-def _slope(x: Floats, y: Floats, weight: Floats) -> float:
-    return float((weight * x) @ y / ((weight * x) @ x))
+    return calibrated(offline, offline_error, online, online_error, test)

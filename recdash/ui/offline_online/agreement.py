@@ -183,8 +183,9 @@ def record_notes(record: TrackRecord) -> list[str]:
         ends = numbers.interval(line.low, line.high, numbers.places([line.low, line.high]))
         lines = [
             f"1 % offline has meant {numbers.three(line.slope)} % online (95 % CI {ends}).",
-            "The band contains the true lift of 95 % of new tests.",
-            f"Residual τ = {numbers.three(line.tau)} % (DerSimonian–Laird); the CI is clustered by test.",
+            "The band contains the true lift of 95 % of new tests, at the usual error of offline results.",
+            f"Residual τ = {numbers.three(line.tau)} % (95 % CI {line.tau_text}).",
+            "Both the offline and the online errors count (York regression); the CI is clustered by test.",
         ]
     without_point = [f"{test} is not shown: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]
     more = len(record.left_out) - len(without_point)
@@ -202,11 +203,7 @@ def record_alt(record: TrackRecord) -> str:
 
 
 def tidy(record: TrackRecord) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = ["experiment", "test", "run", "offline", "offline_error", "online", "online_error", "calls"]
-    rows = [[getattr(point, name) for name in columns] for point in record.shown_points]
-    return pd.DataFrame(rows, columns=columns)
+    return record.table()
 
 
 # ── caching ─────────────────────────────────────────────────────────────────────────────────
