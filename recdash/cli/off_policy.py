@@ -28,7 +28,9 @@ TITLES = {
     "ips": "IPS",
     "snips": "SNIPS",
     "clipped": "IPS, clipped at {clip:.4g}",
+    "dm": "direct method (DM)",
     "dr": "doubly robust (DR)",
+    "switch_dr": "Switch-DR, threshold {switch:.4g}",
 }
 
 
@@ -51,6 +53,11 @@ TITLES = {
     help="Largest weight in the clipped estimate (default: square root of the number of rows).",
 )
 @click.option(
+    "--switch",
+    type=float,
+    help="Weight above which Switch-DR uses the reward model alone (default: chosen by estimated error).",
+)
+@click.option(
     "--user-column", help="Column of the log with the user (default: user_id or another usual name)."
 )
 @form_option
@@ -61,6 +68,7 @@ def ope(
     columns: Mapping[str, Any],
     items: int | None,
     clip: float | None,
+    switch: float | None,
     user_column: str | None,
     refuse: Sequence[str],
     form: str,
@@ -76,6 +84,7 @@ def ope(
         sheet_named(target) or target,
         n_items=items,
         clip=clip,
+        switch=switch,
         columns=columns,
         user_column=user_column,
         refuse=refuse,
@@ -93,7 +102,13 @@ def off_policy_text(result: OffPolicy) -> str:
         ends = numbers.NONE
         if estimate.low is not None:
             ends = f"{numbers.fixed(estimate.low, digits)} to {numbers.fixed(estimate.high, digits)}"
-        lines.append([TITLES[name].format(clip=result.clip), numbers.fixed(estimate.value, digits), ends])
+        lines.append(
+            [
+                TITLES[name].format(clip=result.clip, switch=result.switch),
+                numbers.fixed(estimate.value, digits),
+                ends,
+            ]
+        )
     return "\n".join([result.sentence, "", aligned(lines), "", aligned(_evidence_rows(result))])
 
 

@@ -35,7 +35,7 @@ def test_the_answer_has_the_promised_names(run: Recdash) -> None:
     assert output["verdict"] == "refused"
     assert output["reasons"] == [
         "4 rows are worth only 4 after weighting; below 200, a few rows decide",
-        "the target would have shown 2 of the rows with a click; below 20, an interval is meaningless",
+        "the target would have shown 2 of the rows with a click; below 50, an interval is meaningless",
     ]
 
 

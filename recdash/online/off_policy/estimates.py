@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,20 @@ from recdash.formatting.wording import capital
 from recdash.online.off_policy import reward_model
 from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
+from recdash.stats.skewed import with_skewness
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAST_USERS = 50
 """Smallest number of effective users; with fewer, standard errors clustered by user are too small."""
 LEAST_ESS, MOST_ERRORS, LEAST_PROPENSITY = 200, 3.0, 1e-4
-LEAST_CLICKS = 20
+LEAST_CLICKS = 50
 LEAST_WRITTEN = 1e-6
+SWITCHES = 20
+"""Thresholds of Switch-DR that are tried."""
+NAMES = ("observed", "ips", "snips", "clipped", "dm", "dr", "switch_dr", "gain")
+"""The estimates, in the order in which they are shown."""
 BINS_PER_TENFOLD = 4
 ALIKE = 1e-12
 """A standard error below this share of the value is a rounding error, and would give an interval of no
@@ -59,8 +67,8 @@ class Failed(NamedTuple):
 
 
 FACTS = (
-    "clip", "mean_weight", "mean_weight_std_error", "max_weight", "ess", "least_propensity", "clicks",
-    "clicks_that_count", "n", "n_users", "effective_users",
+    "clip", "switch", "mean_weight", "mean_weight_std_error", "max_weight", "ess", "least_propensity",
+    "clicks", "clicks_that_count", "n", "n_users", "effective_users",
 )  # fmt: skip
 """The fields that ``OffPolicy.as_dict`` copies unchanged."""
 
@@ -85,11 +93,13 @@ class OffPolicy:
     """Estimates of the mean reward per slot under ``target``, and whether they may be used.
 
     ``observed`` is what the logging policy earned; ``gain`` is the paired difference of ``dr``, the doubly
-    robust estimate, from it. ``clip`` is the cap of the weights in ``clipped``. ``mean_weight`` should be 1;
-    ``ess`` is the effective number of rows, (Σ w)² / Σ w². ``n_users`` is None if the log has no users;
-    ``effective_users`` is (Σ W)² / Σ W², where W is a user's Σ w. ``clicks`` is the number of rows with a
-    reward above 0; ``clicks_that_count`` is the number of rows with a reward other than 0 and a weight above
-    0, which the target might have shown. ``of_clicks``: every reward is 0 or 1.
+    robust estimate, from it. ``dm``, the direct method, is the reward model's prediction alone, whose
+    interval ignores the model's bias. ``clip`` is the cap of the weights in ``clipped``; in ``switch_dr``,
+    rows with a weight above ``switch`` count by the model alone. ``mean_weight`` should be 1; ``ess`` is the
+    effective number of rows, (Σ w)² / Σ w². ``n_users`` is None if the log has no users; ``effective_users``
+    is (Σ W)² / Σ W², where W is a user's Σ w. ``clicks`` is the number of rows with a reward above 0;
+    ``clicks_that_count`` is the number of rows with a reward other than 0 and a weight above 0, which the
+    target might have shown. ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
@@ -100,9 +110,12 @@ class OffPolicy:
     ips: Estimated
     snips: Estimated
     clipped: Estimated
+    dm: Estimated
     dr: Estimated
+    switch_dr: Estimated
     gain: Estimated
     clip: float
+    switch: float
     mean_weight: float
     mean_weight_std_error: float | None
     max_weight: float
@@ -196,10 +209,21 @@ class OffPolicy:
             f"per slot (doubly robust, {interval}), {observed} observed."
         )
 
+    @property
+    def estimates(self) -> dict[str, Estimated]:
+        """Returns the estimates by name, in the order of ``NAMES``."""
+        return {name: getattr(self, name) for name in NAMES}
+
+    def table(self) -> pd.DataFrame:
+        """Returns a data frame with one row per estimate: its value, standard error and 95 % interval."""
+        import pandas as pd
+
+        rows = [{"estimate": name, **estimate._asdict()} for name, estimate in self.estimates.items()]
+        return pd.DataFrame(rows)
+
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values; ``intervals`` and ``std_errors`` are keyed by estimate."""
-        names = ("observed", "ips", "snips", "clipped", "dr", "gain")
-        estimates: dict[str, Estimated] = {name: getattr(self, name) for name in names}
+        estimates = self.estimates
         return {
             **{name: estimate.value for name, estimate in estimates.items()},
             **{name: getattr(self, name) for name in FACTS},
@@ -219,18 +243,23 @@ def chance(propensity: float) -> str:
     return f"{propensity:.1g}" if propensity < LEAST_WRITTEN else numbers.three(propensity).rstrip("0")
 
 
-def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> OffPolicy:
+def off_policy(
+    log: LoggedRows, target: Target, clip: float | None = None, switch: float | None = None
+) -> OffPolicy:
     """Returns the estimates of what ``target`` would have earned, from ``log``.
 
     ``clip`` is the largest weight in the clipped estimate, by default √n (Ionides 2008), for which the bias
-    vanishes as the log grows.
+    vanishes as the log grows. ``switch`` is the weight above which Switch-DR uses the reward model alone, by
+    default the one with the least estimated error (``_switch``).
     """
     weight, reward = target.probability / log.propensity, log.reward
     cap = math.sqrt(len(log)) if clip is None else clip
     of_shown, of_target = reward_model.expected(log, target)
-    robust = of_target + weight * (reward - of_shown)
+    correction = weight * (reward - of_shown)
+    robust = of_target + correction
     floor = 0.0 if (reward >= 0).all() else -math.inf
     mean = partial(_mean, user=log.user)
+    threshold = _switch(weight, of_target, correction, log, target) if switch is None else switch
     return OffPolicy(
         target=target.name,
         n=len(log),
@@ -240,9 +269,12 @@ def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> Of
         ips=mean(weight * reward, floor),
         snips=_normalised(weight, reward, floor, log.user),
         clipped=mean(np.minimum(weight, cap) * reward, floor),
+        dm=mean(of_target, floor),
         dr=mean(robust, floor),
+        switch_dr=mean(of_target + np.where(weight <= threshold, correction, 0.0), floor),
         gain=mean(robust - reward),
         clip=cap,
+        switch=threshold,
         mean_weight=float(weight.mean()),
         mean_weight_std_error=mean(weight).std_error,
         max_weight=float(weight.max()),
@@ -256,13 +288,37 @@ def off_policy(log: LoggedRows, target: Target, clip: float | None = None) -> Of
     )
 
 
+def _switch(weight: Floats, of_target: Floats, correction: Floats, log: LoggedRows, target: Target) -> float:
+    """Returns the weight above which Switch-DR uses the reward model alone.
+
+    Of ``SWITCHES`` thresholds it is the one with the least squared standard error plus squared largest bias
+    (Wang, Agarwal & Dudík 2017). The bias is at most the largest reward times the target's probability of
+    what weighs more. As the log has no propensities of items that were not shown, an item weighs more in the
+    share of its own rows that do. With the largest weight as threshold, the estimate is doubly robust.
+    """
+    most = float(np.abs(log.reward).max(initial=0.0))
+    candidates = np.unique(np.quantile(weight, np.linspace(0, 1, SWITCHES), method="higher"))
+    rows_of_item = np.bincount(log.item, minlength=len(log.items))
+    entry = np.flatnonzero(target.entry_item >= 0)
+
+    def error(threshold: float) -> float:
+        heavy = weight > threshold
+        own = _mean(of_target + np.where(heavy, 0.0, correction), user=log.user).std_error or 0.0
+        share = np.bincount(log.item[heavy], minlength=len(log.items)) / np.maximum(rows_of_item, 1)
+        parts = target.entry_probability[entry] * share[target.entry_item[entry]]
+        mass = np.bincount(target.entry_case[entry], parts, target.n_cases)
+        return own**2 + (most * float(mass[target.case].mean())) ** 2
+
+    return float(min(reversed(candidates.tolist()), key=error))
+
+
 # ── estimates ────────────────────────────────────────────────────────────────────────────────
 
 
 def _mean(values: Floats, floor: float = -math.inf, user: Ints | None = None) -> Estimated:
     """Returns the mean with its interval, whose low end is at least ``floor`` if the mean is."""
     value = float(values.mean())
-    return _with_interval(value, _robust_error(values - value, user, len(values)), floor, user)
+    return _with_interval(value, values - value, np.ones(len(values)), floor, user)
 
 
 def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None) -> Estimated:
@@ -274,39 +330,67 @@ def _normalised(weight: Floats, reward: Floats, floor: float, user: Ints | None)
     if not total:
         return Estimated(None)
     value = float(weight @ reward) / total
-    return _with_interval(value, _robust_error(weight * (reward - value), user, total), floor, user)
+    return _with_interval(value, weight * (reward - value), weight, floor, user)
 
 
-def _robust_error(scores: Floats, user: Ints | None, total: float) -> float | None:
-    """Returns the standard error √(G / (G − 1) · Σ (Σ score)²) / ``total`` over G users.
+def _with_interval(
+    value: float, scores: Floats, amount: Floats, floor: float, user: Ints | None
+) -> Estimated:
+    """Returns the value with its standard error and interval.
 
-    ``scores`` [n] are each row's contribution to an estimate, minus its expectation; the inner sum is over
-    the rows of one user. If ``user`` is None, each row counts as a user. Returns None for a single user.
+    ``scores`` [n] are each row's contribution to Σ ``amount`` · (estimate − expectation), ``amount`` [n] what
+    each row counts for. There is no interval without an error, or if all rows are equal.
     """
-    by_user = scores if user is None else _by_user(scores, user)
-    n = len(by_user)
-    return math.sqrt(float(by_user @ by_user) * n / (n - 1)) / total if n > 1 else None
+    if user is None:
+        return _of_rows(value, scores, float(amount.sum()), floor)
+    return _of_users(value, _by_user(scores, user), _by_user(amount, user), floor)
+
+
+def _of_rows(value: float, scores: Floats, total: float, floor: float) -> Estimated:
+    """Returns the value with the interval of the normal distribution, from independent rows."""
+    n = len(scores)
+    if n < 2:
+        return Estimated(value)
+    error = math.sqrt(float(scores @ scores) * n / (n - 1)) / total
+    return _ended(value, error, NORMAL_95 * error, NORMAL_95 * error, floor)
+
+
+def _of_users(value: float, scores: Floats, amount: Floats, floor: float) -> Estimated:
+    """Returns the value with an interval that holds for few, unequal users and rare rewards.
+
+    ``scores`` and ``amount`` are sums over each user's rows. A user with the share L of the amounts pulls the
+    estimate towards their own rows, so that the variance is Σ score² / (1 − L), and t has Satterthwaite's
+    degrees of freedom (Bell & McCaffrey 2002, "CR2"). Hall's cubic corrects t for skewness.
+    """
+    from scipy.special import stdtrit
+
+    share = amount / amount.sum()
+    if len(scores) < 2 or share.max() >= 1:
+        return Estimated(value)
+    error = math.sqrt(float((scores**2 / (1 - share)).sum())) / float(amount.sum())
+    if error <= ALIKE * max(1.0, abs(value)):
+        return Estimated(value, error)
+    own, root = share / (1 - share), share**2 / (1 - share)
+    degrees = 1 / float(own @ own - 2 * own @ root + root.sum() ** 2)
+    t = float(stdtrit(degrees, 0.975))
+    skewness = float((scores**3).sum()) / float(scores @ scores) ** 1.5
+    below, above = (abs(with_skewness(sign * t, skewness)) * error for sign in (1, -1))
+    return _ended(value, error, below, above, floor)
+
+
+def _ended(value: float, error: float, below: float, above: float, floor: float) -> Estimated:
+    """Returns the value with an interval that extends so far on either side; without one if all rows are
+    equal.
+    """
+    if error <= ALIKE * max(1.0, abs(value)):
+        return Estimated(value, error)
+    low = value - below
+    return Estimated(value, error, max(low, floor) if value >= floor else low, value + above)
 
 
 def _by_user(values: Floats, user: Ints) -> Floats:
     """Returns [users] the sum of the values over each user's rows."""
     return np.bincount(user, values).astype(np.float64)
-
-
-def _with_interval(value: float, error: float | None, floor: float, user: Ints | None) -> Estimated:
-    """Returns the value with its interval, from the normal distribution or, with users, from t.
-
-    t allows for few users. There is no interval without an error, or if all rows are equal.
-    """
-    from scipy.special import stdtrit
-
-    if error is None:
-        return Estimated(value)
-    if error <= ALIKE * max(1.0, abs(value)):
-        return Estimated(value, error)
-    half = error * (NORMAL_95 if user is None else float(stdtrit(int(user.max()), 0.975)))
-    low = value - half
-    return Estimated(value, error, max(low, floor) if value >= floor else low, value + half)
 
 
 def _effective(weight: Floats) -> float:

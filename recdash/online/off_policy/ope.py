@@ -28,6 +28,7 @@ def ope(
     *,
     n_items: int | None = None,
     clip: float | None = None,
+    switch: float | None = None,
     mapping: Mapping[str, str] | None = None,
     columns: ColumnsGiven | None = None,
     user_column: str | None = None,
@@ -40,17 +41,20 @@ def ope(
     else the target depends on. ``target`` is "uniform" (each of ``n_items`` items is equally likely; by
     default the items in the log), or a file or table with item_id, probability and the columns of the log it
     depends on. ``clip`` is the largest weight in the clipped estimate, by default the square root of the
-    number of rows. ``columns`` maps roles to columns: {"click": "reward"} for each of the two tables that has
-    the column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` does so for the log only.
-    ``user_column`` names the log's column of users, by default user_id or another usual name; standard errors
-    are then clustered by user, since the rows of one user are not independent. ``refuse`` has codes of
-    notices that are problems (see ``recdash.ingest.notice_rules``). Raises InputError for an unusable log or
-    target.
+    number of rows. ``switch`` is the weight above which Switch-DR uses the reward model alone, by default the
+    one with the least estimated error. ``columns`` maps roles to columns: {"click": "reward"} for each of the
+    two tables that has the column, {"log": {"item_id": "arm"}} or {"target": {…}} for one; ``mapping`` does
+    so for the log only. ``user_column`` names the log's column of users, by default user_id or another usual
+    name; standard errors are then clustered by user, since the rows of one user are not independent.
+    ``refuse`` has codes of notices that are problems (see ``recdash.ingest.notice_rules``). Raises InputError
+    for an unusable log or target.
     """
     refused_codes = read_codes(refuse)
     is_uniform = isinstance(target, str) and target == UNIFORM
-    if clip is not None and not (math.isfinite(clip) and clip > 0):
-        raise InputError(Problem("bad-clip", "clip", f"{clip:g}", "Give the largest weight, above 0."))
+    for name, limit in (("clip", clip), ("switch", switch)):
+        if limit is not None and not (math.isfinite(limit) and limit > 0):
+            fix = "Give the largest weight, above 0."
+            raise InputError(Problem(f"bad-{name}", name, f"{limit:g}", fix))
     if n_items is not None and not is_uniform:
         fix = "Give it with the uniform target; a table names its items."
         raise InputError(Problem("items-without-uniform", "items", f"{n_items:,} with a table", fix))
@@ -67,7 +71,7 @@ def ope(
         choice.check_used()
         name = f"the policy {table.name}" if table.name != UNNAMED else "the target policy"
         policy = of_table(checked, rows, table.table, name)
-    estimates = off_policy(checked, policy, clip)
+    estimates = off_policy(checked, policy, clip, switch)
     notices = [notice for upload in uploads for notice in upload.notices]
     check_refused(notices, refused_codes)
     return replace(estimates, notices=(*notices, *estimates.notices))

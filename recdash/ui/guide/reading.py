@@ -274,16 +274,23 @@ target policy divided by the logged probability: rows that the target would show
   model is wrong, and has less variance than IPS if the model is good. The model here is the mean reward of
   an item at a position, shrunk towards the overall mean as by 100 rows. No row is predicted by a model
   trained on it.
+- The **direct method** is the reward model's prediction alone. Its interval ignores the model's bias.
+- **Switch-DR** is doubly robust, but relies on the model alone for rows whose weight is above a threshold:
+  the one at which squared error and largest possible bias are least, unless one is given.
+
+If the log names users, errors are by user: the rows of one user are alike. The intervals hold for few and
+unequal users and for rare clicks.
 
 There is **no verdict** if few rows decide or the probabilities do not fit the log:
 
 - the effective sample size (Σw)² / Σw² is below 200;
-- fewer than 20 clicks are on items that the target shows;
+- fewer than 50 clicks are on items that the target shows;
+- the users are worth fewer than 50 after weighting;
 - the mean weight is more than three standard errors from 1;
 - an item was shown that had a probability below 0.0001.
 
-Each row counts as an independent slot. If slots of one page influence each other, the intervals are too
-narrow.
+Without a column of users, each row counts as an independent slot. If slots of one page influence each other,
+the intervals are too narrow.
 """,
     ),
 )
