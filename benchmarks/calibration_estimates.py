@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -257,4 +256,4 @@ if __name__ == "__main__":
     parser.add_argument("--tries", type=int, default=TRIES, help="tries of each row, for a quick look")
     parser.add_argument("--page", type=Path, default=PAGE, help="page (default: docs/calibration.md)")
     given = parser.parse_args()
-    sys.exit(main(given.tries, given.page))
+    main(given.tries, given.page)

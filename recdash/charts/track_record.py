@@ -26,7 +26,8 @@ from recdash.formatting import numbers
 from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
-    from recdash.online.agreement.track_record import Calibration, Point, TrackRecord
+    from recdash.online.agreement.calibration import Calibration
+    from recdash.online.agreement.track_record import Point, TrackRecord
 
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)
 STEPS = 40
