@@ -60,7 +60,7 @@ def test_what_is_beyond_the_limit_is_named(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_part_that_another_command_writes_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"old rows\n\n## Other\n\nof others\n", encoding="utf-8")
+    page.write_text("old rows\n\n## Other\n\nof others\n", encoding="utf-8")
     monkeypatch.setattr(calibration, "situations", lambda: iter([ONE]))
     main(20, page)
     rows, _, others = page.read_text(encoding="utf-8").partition("## Other")

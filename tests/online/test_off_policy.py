@@ -14,9 +14,9 @@ import pytest
 import scipy.stats
 from online_results import results_of_upload
 
-from benchmarks.calibration import PAGE
 from benchmarks.calibration_estimates import LEAST_OFF_POLICY, LOGS, Log
 from benchmarks.calibration_estimates import off_policy_log as simulated
+from benchmarks.calibration_page import PAGE
 from recdash.domain.inputs import Upload
 from recdash.errors import InputError
 from recdash.ingest import read_upload

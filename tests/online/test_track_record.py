@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.calibration_page import PAGE
 from benchmarks.calibration_estimates import LEAST, RECORDS, Record
 from benchmarks.calibration_estimates import track_record as simulated
+from benchmarks.calibration_page import PAGE
 from recdash.online.agreement.calibration import Calibration
 from recdash.online.agreement.track_record import Point, called, line_through, track_record, wilson
 
