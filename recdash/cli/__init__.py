@@ -22,6 +22,7 @@ from recdash.cli.inspect import inspect
 from recdash.cli.interleaving import interleave
 from recdash.cli.limits import limits
 from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
+from recdash.cli.metrics import metrics
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
 from recdash.cli.plan import plan
@@ -78,9 +79,10 @@ def main() -> None:
 
 
 for command in (
-    evaluate, compare, online, plan, interleave, agree, ope, why, report, reproduce, add, list_experiments,
-    settings, rename, tag, note, archive, unarchive, delete, definitions, presets, demo, share, links,
-    revoke, views, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide, decisions,
-    review, digest, serve,
+    evaluate, compare, online, plan, interleave, agree, ope, why, report, reproduce, add,
+    list_experiments,
+    settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
+    links, revoke, views, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
+    decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -139,7 +139,7 @@ def online(
     start_light()
     files = {kind: options.pop(kind) for kind in TABLES}
     tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
-    metrics = [_metric(text) for text in own_metrics]
+    metrics = [metric_of(text) for text in own_metrics]
     how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics, "refuse": refuse}
     how["rules"] = _rules(**options)
     choices = _choices(goals, primary, covariates)
@@ -268,7 +268,7 @@ def _refuse_twice(option: str, names: Sequence[str]) -> None:
         raise InputError(Problem("name-twice", option, f"'{twice[0]}' occurs twice", "Remove one of them."))
 
 
-def _metric(text: str) -> OnlineMetric:
+def metric_of(text: str) -> OnlineMetric:
     """Returns the metric that a text such as ``plays_per_session=plays/sessions:down:guardrail:0.02``
     defines. Raises InputError for other texts.
     """

@@ -276,25 +276,32 @@ def counted_test(
     metrics: Sequence[OnlineMetric] = (),
     choices: MetricChoices = NO_CHOICE,
     purposes: Mapping[str, MetricPurpose] | None = None,
+    *,
     users: OnlineUsers | None = None,
+    library: Sequence[OnlineMetric] = (),
 ) -> CountedTest:
     """Returns the users, or the sums over users, of a test's tables, with its metrics.
 
     ``users`` are the test's users if they are counted already. ``purposes`` are those of proposed metrics
-    that were chosen otherwise. Raises InputError if there is no metric, and for metrics and choices that the
-    tables do not allow.
+    that were chosen otherwise. Without ``metrics``, those of the ``library`` that the tables allow are added
+    to the proposed ones. Raises InputError if there is no metric, and for metrics and choices that the tables
+    do not allow.
     """
     covariates = choices.covariates.values()
     if logs.kind == "aggregates":
         table = aggregate_table(logs.table)
         proposed = () if metrics else table.proposed(purposes, covariates)
+        of_library = [m for m in library if m.fits(table.totals) and not metrics]
+        proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
         available = [metric for metric, _ in table.measured(metrics or proposed)]
         own = choices.applied(metrics or proposed, available, table.totals)
         source = ResultSource(None, own, rules, table)
-        return CountedTest(source, own, logs.removed, tuple(proposals.notice(own if proposed else ())))
+        return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))
     if users is None:
-        users = users_of(logs.table, logs.further_tables, rules, windows_of(metrics))
+        users = users_of(logs.table, logs.further_tables, rules, windows_of([*metrics, *library]))
     proposed = () if metrics else proposals.propose(users, purposes, covariates)
+    of_library = [m for m in library if m.fits(users.totals) and not metrics]
+    proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
     for metric in metrics:
         check(metric, users.totals)
     if not metrics and not proposed and "sessions" not in users.totals:
@@ -303,7 +310,14 @@ def counted_test(
     own = choices.applied(metrics or proposed, standard, {*users.totals, *users.before})
     users = with_totals(users, own)
     source = ResultSource(users, with_standard_metrics(own), rules)
-    return CountedTest(source, own, logs.removed, tuple(proposals.notice(own if proposed else ())))
+    return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))
+
+
+def _noticed(own: Sequence[OnlineMetric], of_library: Sequence[OnlineMetric]) -> tuple[Problem, ...]:
+    """Returns the notices of proposed metrics, and of those of the library."""
+    names = {metric.name for metric in of_library}
+    proposed = [metric for metric in own if metric.name not in names]
+    return (*proposals.notice(proposed), *proposals.library_notice(of_library))
 
 
 def results_of(

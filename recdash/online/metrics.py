@@ -53,6 +53,21 @@ class OnlineMetric:
         chosen = (self.covariate, self.cap, self.within_hours, self.retention_day)
         return any(value is not None for value in chosen)
 
+    @property
+    def formula(self) -> str:
+        """Returns the formula as text, such as ``revenue / orders`` or ``orders per user within 24 h``."""
+        if self.retention_day is not None:
+            return f"share of users back on day {self.retention_day}"
+        text = f"{self.numerator} / {self.denominator}" if self.denominator else f"{self.numerator} per user"
+        text += f" within {self.within_hours:g} h" if self.within_hours is not None else ""
+        text += f", at most {self.cap:g}" if self.cap is not None else ""
+        return text + (f", adjusted by {self.covariate}" if self.covariate is not None else "")
+
+    def fits(self, totals: Container[str]) -> bool:
+        """Returns True if the metric can be derived from these totals."""
+        needed = (None if self.retention_day is not None else self.numerator, self.denominator)
+        return all(name in totals for name in needed if name is not None)
+
     def facts(self) -> dict[str, Any]:
         """Returns the fields by name, as they are stored; later fields only where they are set."""
         facts = asdict(self)

@@ -190,6 +190,19 @@ def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
     return [Problem(PROPOSED, "columns", f"each number is a metric: {listed(names)}", fix)]
 
 
+LIBRARY = "library-metrics"
+"""The code of the notice that lists the metrics of the library."""
+
+
+def library_notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
+    """Returns the notice that lists the metrics of the library; empty if there are none."""
+    if not metrics:
+        return []
+    names = [f"{metric.name} ({metric.formula})" for metric in metrics]
+    fix = "To count without one, remove it from the library and add the test again."
+    return [Problem(LIBRARY, "metric library", f"also counted by {listed(names)}", fix)]
+
+
 def _kind(metric: OnlineMetric) -> str:
     kind = "rate" if metric.high == 1 else "mean per user"
     if metric.role == "guardrail":

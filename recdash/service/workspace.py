@@ -47,6 +47,7 @@ from recdash.service.offline.users import UserResults
 from recdash.service.online.agreement import OnlineAgreement
 from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.interleaving import Interleaving
+from recdash.service.online.library import MetricLibrary
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
 from recdash.service.queries import Queries
@@ -110,6 +111,7 @@ class Workspace:
         self.segments = Segments(context, self._data, self._values, self.scores, self.slices)
         self.definitions = PresetResults(context, self._data, self._run_curves)
         self.online_tests = OnlineTests(context, self.scores, self.comparisons)
+        self.metric_library = MetricLibrary(context)
         self.interleaving = Interleaving(context, self.online_tests, self.comparisons)
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)

@@ -235,6 +235,19 @@ class EndedSessionStore(Protocol):
         """Returns whether this session has ended."""
 
 
+class MetricLibraryStore(Protocol):
+    """The metrics that all A/B tests of a store have in common, as their fields by name."""
+
+    def all(self) -> list[dict[str, Any]]:
+        """Returns the fields of all metrics, sorted by name."""
+
+    def put(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Stores a metric, and replaces the one of the same name."""
+
+    def remove(self, name: str) -> None:
+        """Removes a metric; does nothing if there is none of this name."""
+
+
 class SavedViewStore(ValueStore[SavedView], Protocol):
     """The saved views of a store, sorted by name."""
 
@@ -369,6 +382,9 @@ class Store(Protocol):
 
     @property
     def share_links(self) -> ShareLinkStore: ...
+
+    @property
+    def metric_library(self) -> MetricLibraryStore: ...
 
     @property
     def ended_sessions(self) -> EndedSessionStore: ...

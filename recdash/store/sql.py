@@ -5,14 +5,15 @@ Every public method is one short transaction; it returns neither rows nor sessio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
@@ -49,6 +50,7 @@ from recdash.store.tables import (
     EndedSessionRow,
     EntryRow,
     ExperimentRow,
+    LibraryMetricRow,
     LinkUseRow,
     OnlineTestRow,
     ReportRow,
@@ -76,6 +78,7 @@ class SqlStore:
         self.share_links = SqlShareLinks(transactions)
         self.ended_sessions = SqlEndedSessions(transactions)
         self.saved_views = SqlSavedViews(transactions)
+        self.metric_library = SqlMetricLibrary(transactions)
         self.audit = SqlAudit(transactions)
         self.artifacts = SqlArtifacts(transactions)
         database = transactions.database
@@ -274,6 +277,32 @@ class SqlEndedSessions:
             return reading.get(EndedSessionRow, session) is not None
 
         return self._transactions.remembered(("ended session", session), read)
+
+
+class SqlMetricLibrary:
+    """The :class:`recdash.store.protocol.MetricLibraryStore` of an SQL database."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def all(self) -> list[dict[str, Any]]:
+        def read(session: Session) -> list[dict[str, Any]]:
+            rows = session.scalars(select(LibraryMetricRow).order_by(LibraryMetricRow.name))
+            return [json.loads(row.facts) for row in rows]
+
+        return [dict(facts) for facts in self._transactions.remembered("metric library", read)]
+
+    def put(self, name: str, facts: Mapping[str, Any]) -> None:
+        with self._transactions.write() as session:
+            session.merge(LibraryMetricRow(name=name, facts=json.dumps(dict(facts))))
+            self._transactions.note(session, "define metric", name, facts=dict(facts))
+
+    def remove(self, name: str) -> None:
+        with self._transactions.write() as session:
+            row = session.get(LibraryMetricRow, name)
+            if row is not None:
+                session.delete(row)
+                self._transactions.note(session, "remove metric", name)
 
 
 class SqlSavedViews(DeletableRows[SavedView]):

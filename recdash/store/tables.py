@@ -352,6 +352,15 @@ class EndedSessionRow(Base):
     until: Mapped[datetime] = mapped_column(UtcTime)
 
 
+class LibraryMetricRow(Base):
+    """The definition of a metric that all A/B tests of the store have in common."""
+
+    __tablename__ = "library_metric"
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    facts: Mapped[str] = mapped_column(Text)
+
+
 class SavedViewRow(OfExperiment, Base):
     __tablename__ = "saved_view"
     __table_args__ = (Index(None, "experiment"),)

@@ -83,6 +83,7 @@ CHANGES = [
     "runs.stage", "runs.stage_completed", "runs.store_each", "runs.store_files", "runs.store_staged",
     "interleaving.add", "interleaving.set_control", "interleaving.stage", "journal.comment",
     "plans.add", "plans.change",
+    "metric_library.add", "metric_library.all", "metric_library.remove",
     "online_analysis.set_own_metrics", "online_tests.add",
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
     "online_tests.unarchive", "online_tests.set_rules", "reports.archive",

@@ -172,8 +172,11 @@ class OnlineTests:
         self._context.must_be_editor()
         rules = new.rules
         logs = read_logs(new.tables, rules, new.mappings, self._context.limits, new.columns)
-        users = self._users_in(logs, rules, new.metrics)
-        counted = counted_test(logs, rules, new.metrics, new.choices, new.purposes, users)
+        library = self._library()
+        users = self._users_in(logs, rules, [*new.metrics, *library])
+        counted = counted_test(
+            logs, rules, new.metrics, new.choices, new.purposes, users=users, library=library
+        )
 
         def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
@@ -198,7 +201,9 @@ class OnlineTests:
         controls = [variant for variant in test.variants if variant in served]
         by_control = {control: replace(test, **facts(counted.results(control))) for control in controls}
         release_freed_memory()
-        if users is not None:  # the test's page will need the users next
+        windows = windows_of(own_metrics_of(test))
+        if users is not None and windows == windows_of([*new.metrics, *library]):
+            # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         return StagedTest(test, new.links, by_control, (*logs.notices, *results.noticed()))
 
@@ -253,8 +258,14 @@ class OnlineTests:
         nothing. ``purposes`` and ``choices``: see ``NewTest``.
         """
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
-        results = counted_test(logs, rules, choices=choices, purposes=purposes).results(control)
+        library = self._library() if self._context.person.may("editor") else ()
+        counted = counted_test(logs, rules, choices=choices, purposes=purposes, library=library)
+        results = counted.results(control)
         return replace(results, notices=(*logs.notices, *results.notices))
+
+    def _library(self) -> tuple[OnlineMetric, ...]:
+        """Returns the metrics of the store's library."""
+        return tuple(OnlineMetric(**facts) for facts in self._store.metric_library.all())
 
     @staticmethod
     def _users_in(

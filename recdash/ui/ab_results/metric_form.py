@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from recdash.errors import RecdashError
 from recdash.formatting.html import markdown
 from recdash.online import OnlineMetric
 from recdash.online.metrics import Direction, MetricRole
@@ -25,7 +26,7 @@ USUAL_MARGIN = 2.0
 
 
 def show(ab_test: AbTest, save: Save) -> None:
-    if ab_test.sample is None:
+    if ab_test.sample is None and not ab_test.metrics:
         st.caption("Aggregated data has no sums from which to compute other metrics.")
         return
     own = ab_test.own_metrics
@@ -36,9 +37,28 @@ def show(ab_test: AbTest, save: Save) -> None:
         wanted = _fields(ab_test, ab_test.metrics.get(chosen))
         if st.form_submit_button("Save metric", key=f"ab-metric-save-{chosen}"):
             _save(ab_test, save, own, wanted, is_new=not chosen)
+    if chosen:
+        _library(ab_test.metrics[chosen], own.get(chosen))
     if chosen in own and st.button("Remove custom metric", key=f"ab-metric-remove-{chosen}"):
         others = {name: metric for name, metric in own.items() if name != chosen}
         _set(ab_test, save, others, f"Metric {own[chosen].title}: custom definition removed")
+
+
+def _library(metric: OnlineMetric, own: OnlineMetric | None) -> None:
+    """Draws the button that adds a metric to the library, or removes it."""
+    library = state.workspace().metric_library
+    if metric.name in {known.name for known in library.all()}:
+        st.caption("In the metric library: each new A/B test that has its columns is counted by it.")
+        label, act = "Remove from library", lambda: library.remove(metric.name)
+    else:
+        label, act = "Add to library", lambda: library.add(own or metric)
+    if st.button(label, key=f"ab-library-{metric.name}", help="Changes no stored test."):
+        try:
+            act()
+        except RecdashError as error:
+            widgets.problems(error)
+        else:
+            st.rerun()
 
 
 # ── the form ─────────────────────────────────────────────────────────────────────────────────
