@@ -183,7 +183,7 @@ def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> It
     """Yields a notice for each rule that was set but does not apply to tables of this kind."""
     applies = {"split", "planned_users"}
     if kind != "aggregates":
-        applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone"}
+        applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone", "activated_by"}
         applies |= {"grace_min", "exposures_of"} if has_exposures else {"starts"}
     if kind == "events":
         applies.update(RULES_OF_SESSIONS)

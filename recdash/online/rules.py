@@ -31,7 +31,8 @@ class OnlineRules:
     ``bot_sessions``: a user with more of them in one day is treated as a bot and excluded. ``winsorise``: the
     quantile over users (.99) at which a user's totals are capped. ``planned_users``: planned sample size,
     control and variant together, at which the always-valid interval is narrowest. ``split``: planned share of
-    users per variant if it is uneven. None turns a rule off.
+    users per variant if it is uneven. ``activated_by``: a total that users need, such as views of the page
+    that the test changes; the split of these users is checked again. None turns a rule off.
     """
 
     threshold_s: float = 120.0
@@ -45,9 +46,14 @@ class OnlineRules:
     winsorise: float | None = None
     planned_users: int | None = None
     split: Mapping[str, float] = field(default_factory=dict)
+    activated_by: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Returns the rules by name; ``activated_by``, which older versions did not have, only if it is set."""
+        rules = asdict(self)
+        if self.activated_by is None:
+            del rules["activated_by"]
+        return rules
 
     def starts_at(self) -> float | None:
         """Returns the start of the test in seconds since 1970, as a day in ``zone``.

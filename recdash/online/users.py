@@ -70,7 +70,8 @@ class OnlineUsers:
     answered_lists and clicked_lists; and every further number of the upload under its own name. ``exposed``
     [U] is the day of the first exposure (or session), in days since 1970. ``before`` has the same totals
     before the exposure, empty without pre-test data. ``assigned`` is the number of users per variant before
-    all rules except the exclusion of the ``crossed`` users, who had multiple exposures.
+    all rules except the exclusion of the ``crossed`` users, who had multiple exposures. ``activated`` is the
+    number of users per variant who reached what the test changes, None without this rule.
     """
 
     variants: tuple[str, ...]
@@ -85,6 +86,7 @@ class OnlineUsers:
     crossed: int
     removed: tuple[Removed, ...]
     notices: tuple[Problem, ...]
+    activated: Mapping[str, int] | None = None
 
     def __len__(self) -> int:
         return len(self.variant)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import recdash
 from recdash.errors import InputError
-from recdash.online import OnlineMetric, OnlineResults, OnlineRow
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
 
 N = 400
 USERS = np.arange(N)
@@ -175,3 +175,45 @@ def test_sums_of_a_warehouse_have_no_hours_after_exposure() -> None:
     metric = OnlineMetric("x", "X", "", "", "x", within_hours=24)
     with pytest.raises(InputError, match="needs data per user"):
         recdash.ab_test(aggregates=table, metrics=[metric])
+
+
+# ── activation ───────────────────────────────────────────────────────────────────────────────
+
+
+def visitors(n_new: int) -> pd.DataFrame:
+    """Of 200 users each, 100 of control and so many of new opened the page; they spend 10 and 12."""
+    is_new, place = USERS % 2 == 1, USERS // 2
+    opened = place < np.where(is_new, n_new, 100)
+    spend = np.where(opened, np.where(is_new, 12.0, 10.0), 0.0) + place % 3
+    columns = {"user_id": USERS, "variant": np.where(is_new, "new", "control")}
+    return pd.DataFrame({**columns, "opened": opened.astype(int), "spend": spend})
+
+
+def of_activated(n_new: int) -> OnlineResults:
+    rules = OnlineRules(activated_by="opened")
+    return recdash.ab_test(sessions=csv(visitors(n_new)), rules=rules, goals=["spend"])
+
+
+def test_only_activated_users_count_and_the_others_are_named() -> None:
+    results = of_activated(100)
+    assert results.users == {"control": 100, "new": 100}
+    table = visitors(100)
+    own = table.spend[(table.variant == "new") & (table.opened == 1)]
+    assert row(results, "spend").value == pytest.approx(own.mean())
+    (removed,) = [rule for rule in results.removed if rule.rule == "not-activated"]
+    assert dict(removed.by_variant) == {"control": 100, "new": 100}
+    assert not results.health.blocked
+
+
+def test_the_split_of_activated_users_is_checked_again() -> None:
+    """All 400 users are split evenly; of the activated ones 100 are of control and 160 of new."""
+    results = of_activated(160)
+    assert results.health.srm_p == pytest.approx(stats.chisquare([100, 160]).pvalue)
+    assert results.health.blocked
+    assert row(results, "spend").word == "not judged"
+    assert "Of the activated users: Sample ratio mismatch" in str(results.health.warnings[0])
+
+
+def test_an_unknown_activation_is_refused() -> None:
+    with pytest.raises(InputError, match="no total is called 'seen'"):
+        recdash.ab_test(sessions=csv(visitors(100)), rules=OnlineRules(activated_by="seen"))

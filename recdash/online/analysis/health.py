@@ -119,6 +119,20 @@ def sample_ratio(
     return p, (_mismatch(users, expected.tolist(), p),) if p < MISMATCH_BELOW else ()
 
 
+def of_activated(
+    users: Mapping[str, int], p_assigned: float | None, split: Mapping[str, float]
+) -> tuple[float | None, tuple[Problem, ...]]:
+    """Returns the p-value of the split of activated users, and a warning if it is below .001; without a
+    mismatch the p-value of all assigned users, ``p_assigned``.
+    """
+    p, mismatch = sample_ratio(users, split)
+    if not mismatch:
+        return p_assigned, ()
+    message = f"Of the activated users: {mismatch[0].found}"
+    fix = "A variant changes who is activated, so these users are not comparable. Count all users instead."
+    return p, (Problem(mismatch[0].code, "activated users per variant", message, fix),)
+
+
 def of_summary(
     counts: Mapping[str, Mapping[str, int]], variants: Collection[str], split: Mapping[str, float]
 ) -> tuple[Health, Mapping[str, int]]:

@@ -186,6 +186,8 @@ def of_users(
         users, [metric for metric in measurable if metric.role == "goal"], control
     )
     srm_p, mismatch = health.sample_ratio(users.assigned, rules.split)
+    if users.activated is not None and not mismatch:
+        srm_p, mismatch = health.of_activated(users.activated, srm_p, rules.split)
     checks = health.Health(
         srm_p,
         users.crossed,

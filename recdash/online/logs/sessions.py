@@ -13,6 +13,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
+from recdash.online.activation import activated
 from recdash.online.derived import with_totals_of_exposure
 from recdash.online.logs import bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows
@@ -102,7 +103,8 @@ def per_user(
             *_limit_notices([name for code, name in enumerate(assigned.names) if code not in left], too_rare),
         ),
     )
-    return with_totals_of_exposure(users, observed) if observed else users
+    users = with_totals_of_exposure(users, observed) if observed else users
+    return users if rules.activated_by is None else activated(users, rules.activated_by)
 
 
 def _columns_before_test(totals: dict[str, Floats]) -> dict[str, Floats]:

@@ -22,6 +22,7 @@ RULE_TITLES = {
     "winsorise": "Outlier capping: quantile of users",
     "planned_users": "Planned sample size, users",
     "split": "Planned split",
+    "activated_by": "Only users with any",
 }
 WIDTH, SHARE_WIDTH = 330, 170
 DAY_S = 86_400.0
