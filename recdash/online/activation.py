@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -42,12 +44,13 @@ def activated(users: OnlineUsers, total: str) -> OnlineUsers:
 
 
 def _some(users: OnlineUsers, keep: Mask) -> OnlineUsers:
+    ids: Any = users.unit
     place = np.cumsum(keep) - 1
     rows = keep[users.days.unit]
     per_day = {name: values[rows] for name, values in users.days.totals.items()}
     return replace(
         users,
-        unit=users.unit.filter(keep) if hasattr(users.unit, "filter") else np.asarray(users.unit)[keep],
+        unit=ids.take(np.flatnonzero(keep)) if hasattr(ids, "take") else [*itertools.compress(ids, keep)],
         variant=users.variant[keep],
         totals={name: values[keep] for name, values in users.totals.items()},
         exposed=users.exposed[keep],

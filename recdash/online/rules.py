@@ -49,7 +49,7 @@ class OnlineRules:
     activated_by: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the rules by name; ``activated_by``, which older versions did not have, only if it is set."""
+        """Returns the rules by name; ``activated_by``, unknown to older versions, only if it is set."""
         rules = asdict(self)
         if self.activated_by is None:
             del rules["activated_by"]

@@ -749,3 +749,33 @@ def test_a_wrong_plan_is_told_at_its_form(workspace: Workspace, shown: Open) -> 
     experiment = workspace.experiments.create("Shop")
     app = press(passed(shown(e=experiment.id)), "Store plan")
     assert any("no primary metric" in error.value for error in app.error)
+
+
+WAREHOUSE = "variant,date,country,n,revenue_sum,revenue_sum_squares\n" + "".join(
+    f"{variant},2026-11-0{day},{country},{n},{mean * n},{(mean**2 + 9) * n}\n"
+    for variant, mean in (("control", 10), ("new", 11))
+    for day, n in ((1, 400), (2, 300))
+    for country in ("SE", "PT")
+)
+
+
+def test_sums_of_a_warehouse_have_a_trend_segments_and_a_sample_size(
+    workspace: Workspace, shown: Open
+) -> None:
+    added(workspace, {"aggregates": WAREHOUSE.encode()})
+    text = said(shown())
+    assert "Lift of all users first exposed up to each day" in text
+    assert "Revenue: segments" in text
+    assert "No trend" not in text
+    assert "Not available for aggregated data" not in text
+    assert "video" not in text.lower()
+
+
+def test_a_metric_joins_and_leaves_the_library(workspace: Workspace, shown: Open) -> None:
+    test = added(workspace, {"aggregates": WAREHOUSE.encode()})
+    app = shown()
+    app.selectbox(key=f"ab-own-{test.id}").select("revenue").run()
+    app.button(key="ab-library-revenue").click().run()
+    assert [metric.name for metric in workspace.metric_library.all()] == ["revenue"]
+    app.button(key="ab-library-revenue").click().run()
+    assert workspace.metric_library.all() == ()

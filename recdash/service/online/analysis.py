@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.domain.records import OnlineTest
 from recdash.errors import NotFound, UnknownName
+from recdash.online.analysis.aggregate_tables import MomentTable
 from recdash.online.analysis.moments import GroupedMoments
 from recdash.service.context import ServiceContext
 from recdash.service.online.tests import OnlineTests
@@ -72,9 +73,11 @@ class OnlineAnalysis:
         )
 
     def definitions(self, test_id: str) -> dict[str, OnlineMetric]:
-        """Returns {name: definition} of the test's metrics; empty for a test with aggregated data only."""
+        """Returns {name: definition} of the test's metrics; empty for aggregated data without sums."""
         if self._context.store.online_tests.get(test_id).kind == "aggregates":
-            return {}
+            table = self._online_tests.aggregate_table(test_id)
+            if not isinstance(table, MomentTable):
+                return {}
         return {metric.name: metric for metric in self.metrics(test_id)}
 
     def metric(self, test_id: str, name: str) -> OnlineMetric:

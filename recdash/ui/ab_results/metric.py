@@ -15,7 +15,7 @@ def show(ab_test: AbTest) -> None:
     if not ab_test.challengers or not ab_test.titles:
         return
     st.html('<hr class="rd-rule">')
-    if ab_test.sample is None:
+    if not ab_test.has_sums:
         widgets.section("Trend, segments and sample size")
         st.caption("These need data per user and day. This test has aggregated data.")
         return

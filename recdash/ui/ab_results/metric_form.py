@@ -26,7 +26,7 @@ USUAL_MARGIN = 2.0
 
 
 def show(ab_test: AbTest, save: Save) -> None:
-    if ab_test.sample is None and not ab_test.metrics:
+    if not ab_test.has_sums:
         st.caption("Aggregated data has no sums from which to compute other metrics.")
         return
     own = ab_test.own_metrics
@@ -47,18 +47,21 @@ def show(ab_test: AbTest, save: Save) -> None:
 def _library(metric: OnlineMetric, own: OnlineMetric | None) -> None:
     """Draws the button that adds a metric to the library, or removes it."""
     library = state.workspace().metric_library
-    if metric.name in {known.name for known in library.all()}:
+    is_in = metric.name in {known.name for known in library.all()}
+    if is_in:
         st.caption("In the metric library: each new A/B test that has its columns is counted by it.")
-        label, act = "Remove from library", lambda: library.remove(metric.name)
-    else:
-        label, act = "Add to library", lambda: library.add(own or metric)
-    if st.button(label, key=f"ab-library-{metric.name}", help="Changes no stored test."):
-        try:
-            act()
-        except RecdashError as error:
-            widgets.problems(error)
+    label = "Remove from library" if is_in else "Add to library"
+    if not st.button(label, key=f"ab-library-{metric.name}", help="Changes no stored test."):
+        return
+    try:
+        if is_in:
+            library.remove(metric.name)
         else:
-            st.rerun()
+            library.add(own or metric)
+    except RecdashError as error:
+        widgets.problems(error)
+    else:
+        st.rerun()
 
 
 # ── the form ─────────────────────────────────────────────────────────────────────────────────

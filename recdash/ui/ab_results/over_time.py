@@ -13,6 +13,7 @@ import streamlit as st
 from recdash.charts.ab_over_time import LiftPoint, ends_of, over_time
 from recdash.charts.attribute_shares import panels
 from recdash.charts.layout import escape as plotly
+from recdash.errors import NotFound
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number, percent
 from recdash.formatting.records import Row, records
@@ -49,8 +50,11 @@ DAY_S = 86_400
 def show(ab_test: AbTest, metric: str) -> None:
     """Draws the lift over time, or says why there is none."""
     widgets.section(f"{ab_test.titles[metric]}: trend")
-    if ab_test.sample is None or ab_test.sample.days < 2:
-        dated = ab_test.sample is not None and ab_test.sample.days
+    if ab_test.sample is None:
+        _of_sums(ab_test, metric)
+        return
+    if ab_test.sample.days < 2:
+        dated = ab_test.sample.days
         why = (
             "all data is of one day" if dated else "the data has no dates; add a column with each user's day"
         )
@@ -66,10 +70,26 @@ def show(ab_test: AbTest, metric: str) -> None:
         notes = sorted({str(note) for note in rows["note"] if note})
         st.caption(f"No lift on any day: {'; '.join(notes) or 'no data'}.")
         return
-    _draw(ab_test, metric, how, series)
+    _draw(ab_test, metric, how, series, ab_test.sample.first)
     if how == "since":
         _novelty(ab_test, metric)
     widgets.table_behind(_tidy(rows, how), f"{metric}-{how}")
+
+
+def _of_sums(ab_test: AbTest, metric: str) -> None:
+    """Draws the lift over the users exposed up to each day, of an aggregated table with rows of days."""
+    analysis = state.workspace().online_analysis
+    try:
+        rows = cached.ask(analysis.over_time, ab_test.test, metric, "cumulative")
+    except NotFound:
+        st.caption("No trend: the table has no rows per day.")
+        return
+    st.caption(
+        "Lift of all users first exposed up to each day, in %. " + SUBTITLES["cumulative"].split(". ", 1)[1]
+    )
+    series = _series(rows, ab_test.names, ab_test.challengers)
+    _draw(ab_test, metric, "cumulative", series, int(rows["day"].min()))
+    widgets.table_behind(_tidy(rows, "cumulative"), f"{metric}-cumulative")
 
 
 def _series(
@@ -101,7 +121,13 @@ def _date(day: int) -> datetime:
     return datetime.fromtimestamp(day * DAY_S, UTC)
 
 
-def _draw(ab_test: AbTest, metric: str, how: str, series: Mapping[str, Sequence[LiftPoint]]) -> None:
+def _draw(
+    ab_test: AbTest,
+    metric: str,
+    how: str,
+    series: Mapping[str, Sequence[LiftPoint]],
+    first: int | None,
+) -> None:
     lines = panels(list(series))
     beside, ends = len(lines[0]), ends_of(series)
     with st.container(key=f"panels-{beside}-time"):
@@ -112,22 +138,21 @@ def _draw(ab_test: AbTest, metric: str, how: str, series: Mapping[str, Sequence[
                 theme.palette(),
                 ends=ends,
                 beside=beside,
-                days=_days(ab_test, how, series, beside),
+                days=_days(first, how, series, beside),
                 drawn="line" if how == "cumulative" else "points",
             )
             widgets.chart(chart, f"ab-{how}-{place}", _alt(ab_test, metric, how, series, line))
 
 
 def _days(
-    ab_test: AbTest, how: str, series: Mapping[str, Sequence[LiftPoint]], beside: int
+    first: int | None, how: str, series: Mapping[str, Sequence[LiftPoint]], beside: int
 ) -> dict[int, str]:
     """Returns {day: label} for the axis: as many as the panels, ``beside`` in a row, have room for."""
     last = max((point.day for points in series.values() for point in points), default=0)
     step = max(1, ceil(last / TICKS.get(beside, FEW_TICKS)))
     days = range(0, last + 1, step)
-    if how == "since" or ab_test.sample is None or ab_test.sample.first is None:
+    if how == "since" or first is None:
         return {day: str(day) for day in days}
-    first = ab_test.sample.first
     return {day: f"{_date(first + day):%-d %b}" for day in days}
 
 

@@ -41,7 +41,7 @@ class AbTest:
 
     ``metrics`` are definitions by name; ``marks`` are by variant, and have the name of the run that it
     served; ``steps`` are what to do next. ``plan`` compares the test with its analysis plan, None without
-    one. For aggregated data ``metrics`` is empty and ``sample`` is None.
+    one. For aggregated data ``sample`` is None, and ``metrics`` is empty without sums over users.
     """
 
     test: OnlineTest
@@ -72,6 +72,11 @@ class AbTest:
         """Returns {name: definition} of the test's own metrics: proposed from its columns, or custom."""
         own = state.workspace().online_analysis.own_metrics(self.test.id)
         return {metric.name: metric for metric in own}
+
+    @property
+    def has_sums(self) -> bool:
+        """Returns True if the test has users, or the sums over users of an aggregated table."""
+        return self.sample is not None or bool(self.metrics)
 
     @property
     def blocked(self) -> bool:

@@ -26,7 +26,7 @@ def show(ab_test: AbTest, metric: str) -> None:
         f"{ab_test.titles[metric]}: sample size",
         "80 % power, two-sided α = 5 %, at the observed split and variance.",
     )
-    if ab_test.sample is None:
+    if not ab_test.has_sums:
         st.caption("Not available for aggregated data.")
         return
     analysis, open_ = state.workspace().online_analysis, open_variants(ab_test.results.rows, metric)
