@@ -779,3 +779,17 @@ def test_a_metric_joins_and_leaves_the_library(workspace: Workspace, shown: Open
     assert [metric.name for metric in workspace.metric_library.all()] == ["revenue"]
     app.button(key="ab-library-revenue").click().run()
     assert workspace.metric_library.all() == ()
+
+
+def test_a_test_of_a_shop_has_no_word_of_watching(workspace: Workspace, shown: Open) -> None:
+    """Every second user of control and two of three of new order."""
+    exposures = "experiment_id,user_id,variation,timestamp\n" + "".join(
+        f"checkout,u{user},{'new' if user % 2 else 'control'},2026-03-02T09:00:00Z\n" for user in range(400)
+    )
+    events = "user_id,timestamp,event_name,value\n" + "".join(
+        f"u{user},2026-03-0{3 + user % 6}T12:00:00Z,purchase,25\n" for user in range(400) if user % 4 < 3
+    )
+    added(workspace, {"exposures": exposures.encode(), "events": events.encode()})
+    text = said(shown()).lower()
+    assert "purchase value" in text
+    assert all(word not in text for word in ("video", "watch", "film"))

@@ -235,13 +235,20 @@ def _rules(ab_test: AbTest) -> None:
     st.html(widgets.table_html(text_columns("Rule", "Here", ""), rows, kind="rd-small"))
 
 
+WATCHED = ("watch_min", "videos")
+"""Totals to which the rules of watch time apply."""
+
+
 def applying(ab_test: AbTest) -> tuple[str, ...]:
     """Returns the names of the rules that apply to the test's tables."""
     if ab_test.sample is None:
         return ("split",)
-    of_logs = {"sessions": (), "events": ("threshold_s", "item_cap_s", "zone")}
+    is_watched = any(metric.numerator in WATCHED for metric in ab_test.metrics.values())
+    of_watching = ("threshold_s", "item_cap_s") if is_watched else ()
+    of_logs = {"sessions": (), "events": (*of_watching, "zone")}
     start = ("grace_min", "exposures_of") if "exposures" in ab_test.test.tables else ("starts",)
     others = ("bot_clicks", "bot_sessions", "winsorise", "planned_users", "split")
+    others += ("activated_by",) if ab_test.rules.activated_by else ()
     return (*of_logs[ab_test.test.kind], *start, *others)
 
 
