@@ -763,11 +763,12 @@ def test_sums_of_a_warehouse_have_a_trend_segments_and_a_sample_size(
     workspace: Workspace, shown: Open
 ) -> None:
     added(workspace, {"aggregates": WAREHOUSE.encode()})
-    text = said(shown())
-    assert "Lift of all users first exposed up to each day" in text
+    app = shown()
+    text, captions = said(app), " ".join(element.value for element in app.caption)
+    assert "Lift of all users first exposed up to each day" in captions
     assert "Revenue: segments" in text
-    assert "No trend" not in text
-    assert "Not available for aggregated data" not in text
+    assert "±3.18 %" in text  # 2.80 standard errors, as in tests/service/test_online.py
+    assert "Not available for aggregated data" not in captions
     assert "video" not in text.lower()
 
 
