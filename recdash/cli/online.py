@@ -92,7 +92,7 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
     help="Bot filter: most sessions per day; 0 turns it off.",
 )
 @click.option("--winsorise", type=float, help="Quantile of users at which totals are capped, such as 0.99.")
-@click.option("--activated-by", help="Count only users of whom this column or kind of event is above 0.")
+@click.option("--activated-by", help="Count only users with this column, or kind of event, above 0.")
 @click.option("--planned-users", type=int, help="Planned sample size: users in control and variant together.")
 @click.option("--split", help="Planned split if it is uneven: control=2,new=1.")
 @click.option(

@@ -16,7 +16,7 @@ RULE = "not-activated"
 
 
 def activated(users: OnlineUsers, total: str) -> OnlineUsers:
-    """Returns the users of whom a total is above 0, with how many others each variant has.
+    """Returns the users with a total above 0, and how many others each variant has.
 
     Their split has to be checked again: if a variant changes who reaches the page, these users are not
     comparable. Raises InputError for an unknown total, and if a variant has no such user.
