@@ -198,7 +198,8 @@ def _split_line(results: InterleavingResults) -> str:
     checks = [f"{first} ({numbers.p_equals(split.first_p)})" if split.first_p is not None else first]
     if split.slots_p is not None and split.more_slots is not None:
         more = f"more slots in {split.more_slots[0]:,} and {split.more_slots[1]:,}"
-        checks.append(f"{more} ({numbers.p_equals(split.slots_p)})")
+        is_even = not any(split.more_slots)
+        checks.append("as many slots" if is_even else f"{more} ({numbers.p_equals(split.slots_p)})")
     if split.unchecked:
         checks.append(f"not checked: {split.unchecked}")
     return f"Teams: {'; '.join(checks)}."

@@ -79,11 +79,12 @@ def _lifts(lifts: Sequence[LiftOfPair]) -> Html:
         if values[1] is None:
             values[1:] = [none_if_nan(row.get(name)) for name in ("lift_low", "lift_high")]
         lift, low, high = (None if value is None else 100 * value for value in values)
-        text = f"{row['title']} {numbers.signed(lift, 1)} % ({numbers.interval(low, high, 1, ' %')})"
+        amount, interval = numbers.estimate(lift, low, high, " %")
+        text = f"{row['title']} {amount} ({interval})"
         cells.append(_cell(tables.finding(str(row.get("word") or "not settled")), text))
     return join(cells)
 
 
 def _cell(word: Word, text: str) -> Html:
-    template = '<div><b class="rd-{tone}">{word}</b> <span class="rd-nowrap">{text}</span></div>'
+    template = '<div><b class="rd-{tone}">{word}</b> {text}</div>'
     return html(template, tone=word.tone, word=word.shown, text=text)
