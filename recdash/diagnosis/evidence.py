@@ -276,8 +276,10 @@ class SegmentsEvidence:
 class Evidence:
     """All evidence on one variant of one test; parts that are unavailable are ``Missing``.
 
+    ``slope`` is the lift in % that 1 % offline has meant in other A/B tests; None if too few tell.
     ``lift`` is that of the online metric, ``detectable`` the minimum detectable effect at 80 % power,
-    ``sessions`` the lift of sessions per user.
+    ``sessions`` the lift of sessions per user. ``slope`` is the lift in % that 1 % offline has meant in other
+    A/B tests; None if too few tell.
     """
 
     about: About
@@ -295,3 +297,4 @@ class Evidence:
     stricter: Stricter | Missing
     sessions: OnlineChange | Missing
     segments: SegmentsEvidence | Missing
+    slope: float | None = None

@@ -52,11 +52,12 @@ def with_valid_lifts(evidence: Evidence) -> Evidence:
 def noise(evidence: Evidence) -> CheckAnswer:
     """Checks whether chance alone could explain the difference between offline and online.
 
-    The offline gain as a share of the baseline's value implies the same lift online (one per cent offline for
-    one per cent online; only the sign is implied if the baseline's value is 0). *Supports*: the gain is not
-    significant offline, or the online interval contains the implied lift. *Rules out*: the online lift is
-    significant, with either sign. *Can't tell*: the online interval contains zero, but not the implied lift.
-    The minimum detectable effect is reported too.
+    The offline gain as a share of the baseline's value implies a lift online: as much as in the track record
+    of other A/B tests if it has a slope, else one per cent online for one per cent offline (only the sign is
+    implied if the baseline's value is 0). *Supports*: the gain is not significant offline, or the online
+    interval contains the implied lift. *Rules out*: the online lift is significant, with either sign. *Can't
+    tell*: the online interval contains zero, but not the implied lift. The minimum detectable effect is
+    reported too.
     """
     gain, lift = need(evidence.gain), need(evidence.lift)
     if lift.low is None or lift.high is None:
@@ -65,6 +66,11 @@ def noise(evidence: Evidence) -> CheckAnswer:
     (measured,) = amounts(gain)
     statistic = f"lift online {interval}" + ("" if gain.share is None else f"; gain offline {measured}")
     smallest = None if isinstance(evidence.detectable, Missing) else evidence.detectable
+    expected, implied = gain.share, f"{measured}, the gain measured offline"
+    if gain.share is not None and evidence.slope is not None:
+        expected = evidence.slope * gain.share
+        implied = f"{change(expected)}, what {measured} offline has meant in other A/B tests"
+        statistic += f"; expected {change(expected)}"
     result = Result("noise", statistic, _noise_picture(evidence.about, gain, lift, smallest))
     online = f"{amount} online ({interval})"
     if gain.sign == 0:
@@ -80,19 +86,20 @@ def noise(evidence: Evidence) -> CheckAnswer:
     if gain.share is None and not lift.sign:  # only the signs can be compared
         sentence = f"{online} is not significant, and may have the direction of the offline difference."
         return result.supports(2, "the online lift is not significant", sentence)
-    if gain.share is not None and lift.low <= gain.share <= lift.high:
+    if expected is not None and lift.low <= expected <= lift.high:
+        cause = f"the gain measured offline ({measured})"
+        if evidence.slope is not None:
+            cause = f"the lift that the offline gain has meant in other A/B tests ({change(expected)})"
         return result.supports(
             2,
-            f"the online interval includes the gain measured offline ({measured})",
-            f"{online} includes {measured}, the gain measured offline: the results do not contradict each "
-            "other.",
+            f"the online interval includes {cause}",
+            f"{online} includes {implied}: the results do not contradict each other.",
             former_cause=f"the online interval contains what offline implies ({in_percent})",
         )
     if lift.sign:
         return result.rules_out(f"{online} is significant, against the offline difference: more than chance.")
     return result.too_little(
-        f"{online} is inconclusive: it excludes {measured}, the gain measured offline, but not zero, so "
-        "there may be no lift at all.",
+        f"{online} is inconclusive: it excludes {implied}, but not zero, so there may be no lift at all.",
         "more users",
     )
 

@@ -129,7 +129,12 @@ class Workspace:
         )
         self._served_evidence = ServedEvidence(context, self._data, self._lists, self._offline_evidence)
         self.diagnosis = Diagnosis(
-            context, self.comparisons, self._online_evidence, self._offline_evidence, self._served_evidence
+            context,
+            self.comparisons,
+            self._online_evidence,
+            self._offline_evidence,
+            self._served_evidence,
+            self.track_records,
         )
         self._snapshots = Snapshots(
             context, self.comparisons, self.online_tests, self.online_analysis, self.diagnosis

@@ -79,6 +79,21 @@ def test_noise_shows_an_unsettled_gain_over_a_tiny_baseline_as_a_difference() ->
     assert result.former_cause == "the offline difference is not significant (+2,000 %)"
 
 
+def test_noise_expects_the_lift_that_such_a_gain_has_meant_in_other_tests() -> None:
+    """At 0.3 % online for 1 % offline, +10 % is +3.0 %, inside −4 .. +8 %, where +10 % is not."""
+    lift = OnlineChange(0.02, -0.04, 0.08)
+    assert ask("noise", lift=lift).verdict == "can't tell"
+    result = ask("noise", lift=lift, slope=0.3)
+    assert result.verdict == "supports"
+    assert result.cause == (
+        "the online interval includes the lift that the offline gain has meant in other A/B tests (+3.00 %)"
+    )
+    assert result.statistic == "lift online −4.00 to +8.00 %; gain offline +10.0 %; expected +3.00 %"
+    excluded = ask("noise", lift=OnlineChange(-0.02, -0.06, 0.02), slope=0.3)
+    assert excluded.verdict == "can't tell"
+    assert "excludes +3.00 %, what +10.0 % offline has meant in other A/B tests" in excluded.sentence
+
+
 @pytest.mark.parametrize("interval", [(-0.15, 0.09), (-0.02, 0.02), (0.0, 0.04), (-0.3, 0.0)])
 def test_noise_is_not_ruled_out_while_the_online_interval_holds_zero(interval: tuple[float, float]) -> None:
     """Offline implies 0.02 / 0.2 = +10 %, outside each of them."""

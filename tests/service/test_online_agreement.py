@@ -362,6 +362,29 @@ def test_from_ten_tests_on_there_is_a_line(workspace: Workspace, films: dict[str
     assert line.slope == pytest.approx(10 / 26.186, rel=1e-3)
 
 
+def test_what_a_gain_has_meant_is_told_by_the_other_tests(
+    workspace: Workspace, films: dict[str, str]
+) -> None:
+    """Ten tests with a lift of 10 %, and one with 50 %, to which only the ten others may tell anything."""
+    links = {"control": films["third"], "B": films["second"]}
+    tests = [
+        ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, f"Test {n}") for n in range(10)
+    ]
+    assert workspace.track_records.slope("ndcg", 5, WATCH, tests[0]) is None  # nine others
+    last = ab_test(workspace, films["films"], {"control": 10, "B": 15}, links, "Last")
+    slope = workspace.track_records.slope("ndcg", 5, WATCH, last)
+    assert slope == pytest.approx(10 / 26.186, rel=1e-3)
+    (told,) = [
+        one
+        for one in workspace.diagnosis.explain(last, "B", "ndcg", 5, WATCH).answers
+        if one.check == "noise"
+    ]
+    plain = workspace.diagnosis.explain(last, "B", "ndcg", 5, WATCH, by_record=False)
+    (as_reported,) = [one for one in plain.answers if one.check == "noise"]
+    assert "expected" in told.statistic or told.needs
+    assert "expected" not in as_reported.statistic
+
+
 def test_a_trial_of_one_pair_over_again_changes_no_order(workspace: Workspace, films: dict[str, str]) -> None:
     links = {"control": films["third"], "B": films["second"]}
     ab_test(workspace, films["films"], {"control": 10, "B": 11}, links, "one")

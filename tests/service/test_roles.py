@@ -69,8 +69,8 @@ READS = [
     "scores.list_ends", "scores.metrics_of", "scores.population_effect", "scores.scoreboard",
     "scores.standing", "scores.tie_band", "segments.of", "segments.segmented", "sharing.saved_view",
     "sharing.saved_views", "slices.attributes", "slices.check", "slices.of", "slices.shown_by",
-    "slices.sliced", "slices.splits", "track_records.of", "tradeoffs.of", "users.change_bars",
-    "users.decisive_users", "users.changes", "users.lists", "users.values",
+    "slices.sliced", "slices.splits", "track_records.of", "track_records.slope", "tradeoffs.of",
+    "users.change_bars", "users.decisive_users", "users.changes", "users.lists", "users.values",
     "users.value_bars",
 ]  # fmt: skip
 CHANGES = [

@@ -346,7 +346,12 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
     query = context.query
     try:
         answer = context.workspace.diagnosis.explain(
-            test.id, variant, query.metric, query.k, context.question.online_metric or ""
+            test.id,
+            variant,
+            query.metric,
+            query.k,
+            context.question.online_metric or "",
+            by_record=False,
         )
     except RecdashError as error:
         return Paragraph(f"{variant} cannot be explained here: {error}", "muted")

@@ -188,7 +188,7 @@ class Snapshots:
                 why = ""
                 if explained and "offline" in side["quadrant"]:
                     with suppress(RecdashError):
-                        explanation = self._diagnosis.explain(test.id, variant, *question)
+                        explanation = self._diagnosis.explain(test.id, variant, *question, by_record=False)
                         if likely(explanation.answers):
                             why = explanation.summary.partition(" Ruled out:")[0]
                 yield OfflineOnlineSnapshot(row.metric, row.title, side["quadrant"], side["sentence"], why)

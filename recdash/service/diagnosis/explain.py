@@ -5,7 +5,7 @@ evidence.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Concatenate, ParamSpec
 
 from recdash.comparison import ComparisonQuery
@@ -22,6 +22,7 @@ from recdash.service.diagnosis.offline_evidence import OfflineEvidence
 from recdash.service.diagnosis.online_evidence import OnlineEvidence
 from recdash.service.diagnosis.served_evidence import ServedEvidence
 from recdash.service.offline.comparisons import Comparisons
+from recdash.service.online.track_record import TrackRecords
 
 P = ParamSpec("P")
 
@@ -35,23 +36,37 @@ class Diagnosis:
     _online_evidence: OnlineEvidence
     _offline_evidence: OfflineEvidence
     _served_evidence: ServedEvidence
+    _track_records: TrackRecords
 
     def __post_init__(self) -> None:
         self._explained = self._context.cached(self._explain, most=256)
+        self._slope = self._context.cached_until_written(self._track_records.slope, most=64)
 
-    def explain(self, test_id: str, variant: str, metric: str, k: int, online_metric: str) -> Explanation:
+    def explain(
+        self,
+        test_id: str,
+        variant: str,
+        metric: str,
+        k: int,
+        online_metric: str,
+        *,
+        by_record: bool = True,
+    ) -> Explanation:
         """Returns the answers of the twelve checks for a variant, whose run is compared with the control's.
 
         If the control is not linked to a run, the experiment's baseline takes its part. A check whose
-        evidence is missing or damaged is inconclusive. Raises UnknownName for an unknown variant or online
-        metric, NotFound for a variant that is not linked to a run, InputError for a metric without a value
-        per user and if there is no run to compare with.
+        evidence is missing or damaged is inconclusive. ``by_record``: the lift that an offline gain implies
+        is that of the track record, if it has a slope; reports and decisions do not use it, since it changes
+        with the tests of other experiments. Raises UnknownName for an unknown variant or online metric,
+        NotFound for a variant that is not linked to a run, InputError for a metric without a value per user
+        and if there is no run to compare with.
         """
         check_k(k)
         test = self._context.store.online_tests.get(test_id)
         case = self._case(test, variant, metric, k, online_metric)
+        slope = self._slope(case.query.metric, k, online_metric, test_id) if by_record else None
         state = self._comparisons.verdict_state(case.run_id), case.test.counting
-        return self._explained(test_id, variant, case.query.metric, k, online_metric, state)
+        return self._explained(test_id, variant, case.query.metric, k, online_metric, state, slope=slope)
 
     def _case(self, test: OnlineTest, variant: str, metric: str, k: int, online_metric: str) -> Case:
         variants = sorted({*test.variants} - {test.control})
@@ -75,9 +90,10 @@ class Diagnosis:
     def _explain(
         self, test_id: str, variant: str, metric: str, k: int, online_metric: str,
         state: Hashable,  # noqa: ARG002 - for the cache
+        *, slope: float | None,
     ) -> Explanation:  # fmt: skip
         case = self._case(self._context.store.online_tests.get(test_id), variant, metric, k, online_metric)
-        evidence = self._evidence(case)
+        evidence = replace(self._evidence(case), slope=slope)
         answers = ask_all(evidence)
         about, quadrant_in_words = evidence.about, _quadrant(case.test, evidence)
         text = summary(answers, agreed=quadrant_in_words in AGREE)

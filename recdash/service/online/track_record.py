@@ -13,7 +13,7 @@ from recdash.errors import InputError, StoreError
 from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import UNDECIDED, DifferenceInterval, quadrant
-from recdash.online.agreement.track_record import Point, TrackRecord, track_record
+from recdash.online.agreement.track_record import LEAST_TESTS, Point, TrackRecord, track_record
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.agreement import OnlineAgreement
@@ -60,6 +60,18 @@ class TrackRecords:
         created = {test.id: test.created for test in tests}
         points.sort(key=lambda point: created[point.test_id])
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
+
+    def slope(self, metric: str, k: int, online_metric: str, without: str) -> float | None:
+        """Returns the lift in % that 1 % of metric@k has meant in all A/B tests but the one with the id
+        ``without``; None if they are too few or do not tell.
+        """
+        experiments = self._context.store.experiments.all()
+        if sum(len(self._online_tests.all(experiment.id)) for experiment in experiments) <= LEAST_TESTS:
+            return None  # without comparing any runs
+        record = self.of(metric, k, online_metric, without)
+        others = [point for point in record.points if point.test_id != without]
+        line = track_record(record.metric, online_metric, others).calibration
+        return None if line is None else line.slope
 
     def _titled(self, test: OnlineTest) -> str:
         """Returns the test's name with that of its experiment."""
