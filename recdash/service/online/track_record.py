@@ -61,15 +61,16 @@ class TrackRecords:
         points.sort(key=lambda point: created[point.test_id])
         return track_record(naming.metric_title(metric, k), online_metric, points, left_out)
 
-    def slope(self, metric: str, k: int, online_metric: str, without: str) -> float | None:
-        """Returns the lift in % that 1 % of metric@k has meant in all A/B tests but the one with the id
-        ``without``; None if they are too few or do not tell.
+    def slope(self, metric: str, k: int, online_metric: str, test_id: str) -> float | None:
+        """Returns the lift in % that 1 % of metric@k has meant in all A/B tests but this one; None if they
+        are too few or do not tell.
         """
+        self._context.store.online_tests.get(test_id)  # raises NotFound
         experiments = self._context.store.experiments.all()
         if sum(len(self._online_tests.all(experiment.id)) for experiment in experiments) <= LEAST_TESTS:
             return None  # without comparing any runs
-        record = self.of(metric, k, online_metric, without)
-        others = [point for point in record.points if point.test_id != without]
+        record = self.of(metric, k, online_metric, test_id)
+        others = [point for point in record.points if point.test_id != test_id]
         line = track_record(record.metric, online_metric, others).calibration
         return None if line is None else line.slope
 
