@@ -181,7 +181,7 @@ def _read(
 
 def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> Iterator[Problem]:
     """Yields a notice for each rule that was set but does not apply to tables of this kind."""
-    applies = {"split", "planned_users"}
+    applies = {"split", "planned_users", "delta_method"}
     if kind != "aggregates":
         applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone", "activated_by"}
         applies |= {"grace_min", "exposures_of"} if has_exposures else {"starts"}

@@ -66,6 +66,29 @@ def p_value(control: Count, variant: Count) -> float:
     return max(exact, math.erfc(abs(_score(1.0, control, variant)) / math.sqrt(2)))
 
 
+def score_p_value(control: Count, variant: Count) -> float:
+    """Returns the two-sided p-value of equal rates by the score test, on which the intervals are based.
+
+    It is Pearson's χ² times (N − 1) / N, and valid if there are enough successes and failures.
+    """
+    return math.erfc(abs(_difference_score(0.0, control, variant)) / math.sqrt(2))
+
+
+def difference_interval(control: Count, variant: Count, level: float) -> tuple[float, float]:
+    """Returns the score interval of the variant's rate − the control's (Miettinen & Nurminen 1985)."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    largest, middle = float(ndtri((1 + level) / 2)), variant.rate - control.rate
+
+    def beyond(difference: float, sign: int) -> float:
+        return sign * _difference_score(difference, control, variant) - largest
+
+    low = brentq(beyond, -1.0, middle, args=(1,)) if middle > -1 else -1.0
+    high = brentq(beyond, middle, 1.0, args=(-1,)) if middle < 1 else 1.0
+    return float(low), float(high)
+
+
 def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float, float]:
     """Returns the score interval of the variant's rate ÷ the control's (Miettinen & Nurminen 1985).
 
@@ -82,6 +105,31 @@ def ratio_interval(control: Count, variant: Count, level: float) -> tuple[float,
     middle = math.log(variant.rate / control.rate) if variant.successes else -WIDEST
     low = math.exp(brentq(beyond, -WIDEST, middle, args=(1,))) if variant.successes else 0.0
     return low, math.exp(brentq(beyond, middle, WIDEST, args=(-1,)))
+
+
+def _difference_score(difference: float, control: Count, variant: Count) -> float:
+    """Returns how many standard errors the variant's rate is above the control's plus ``difference``.
+
+    The standard errors are those of the likeliest rates with this difference, which solve a cubic equation
+    (Farrington & Manning 1990, Statistics in Medicine 9, 1447).
+    """
+    ratio, rate, base = control.n / variant.n, variant.rate, control.rate
+    cubic = 1 + ratio
+    square = -(1 + ratio + rate + ratio * base + difference * (ratio + 2))
+    linear = difference**2 + difference * (2 * rate + ratio + 1) + rate + ratio * base
+    constant = -rate * difference * (1 + difference)
+    third = square / (3 * cubic)
+    v = third**3 - square * linear / (6 * cubic**2) + constant / (2 * cubic)
+    u = math.copysign(math.sqrt(max(third**2 - linear / (3 * cubic), 0.0)), v)
+    angle = math.pi / 3 + math.acos(min(max(v / u**3, -1.0), 1.0)) / 3 if u else 0.0
+    likeliest = min(max(2 * u * math.cos(angle) - third, difference, 0.0), 1.0, 1.0 + difference)
+    other = min(max(likeliest - difference, 0.0), 1.0)
+    total = control.n + variant.n
+    variance = likeliest * (1 - likeliest) / variant.n + other * (1 - other) / control.n
+    distance = rate - base - difference
+    if not variance > 0:
+        return math.copysign(INFINITE_SCORE, distance) if distance else 0.0
+    return distance / math.sqrt(variance * total / (total - 1))
 
 
 def _score(ratio: float, control: Count, variant: Count) -> float:

@@ -16,6 +16,8 @@ RULES_OF_SESSIONS = ("threshold_s", "item_cap_s")
 """Rules that are applied while sessions are built from events, so that they cannot be changed in a stored
 test.
 """
+BEFORE: Mapping[str, Any] = {"delta_method": True}
+"""Rule → how it was in tests that were stored before the rule existed."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class OnlineRules:
     control and variant together, at which the always-valid interval is narrowest. ``split``: planned share of
     users per variant if it is uneven. ``activated_by``: a total that users need, such as views of the page
     that the test changes; the split of these users is checked again. None turns a rule off.
+    ``delta_method``: compare by the delta method and Welch's t, as in tests that were stored before there
+    were others.
     """
 
     threshold_s: float = 120.0
@@ -47,6 +51,12 @@ class OnlineRules:
     planned_users: int | None = None
     split: Mapping[str, float] = field(default_factory=dict)
     activated_by: str | None = None
+    delta_method: bool = False
+
+    @classmethod
+    def of_stored(cls, facts: Mapping[str, Any]) -> OnlineRules:
+        """Returns the rules of a stored test; a rule that is younger than the test is as it was before."""
+        return cls(**{**BEFORE, **facts})
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the rules by name; ``activated_by``, unknown to older versions, only if it is set."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from scipy import stats
 
 import recdash
 from recdash.errors import InputError
-from recdash.online import OnlineMetric, OnlineResults
+from recdash.online import OnlineMetric, OnlineResults, OnlineRules
 from recdash.online.ab_test import read_logs, users_of
 from recdash.online.analysis import over_time, segments
 from recdash.online.analysis.aggregate_tables import MomentTable, aggregate_table
+from recdash.online.rules import USUAL
 from recdash.online.users import OnlineUsers
 
 DIGITS = 1e-9
@@ -88,6 +90,7 @@ def moments_of(
 
 def results_of(table: pd.DataFrame, kind: str = "aggregates", **how: Any) -> OnlineResults:
     tables: dict[str, Any] = {kind: table.to_csv(index=False).encode()}
+    how["rules"] = replace(how.get("rules", USUAL), delta_method=True)  # the same from sums and users
     return recdash.ab_test(**tables, **how)
 
 
@@ -255,7 +258,8 @@ def test_aggregates_of_tea_tasting_are_read(source: Callable[[pd.DataFrame], Any
     table = mail().drop(columns="visit")
     for metrics in ((), (PRICE,)):
         how: dict[str, Any] = {"control": "no mail", "metrics": metrics}
-        own = recdash.ab_test(aggregates=aggregates_of(source(table)), **how)
+        rules = OnlineRules(delta_method=True)
+        own = recdash.ab_test(aggregates=aggregates_of(source(table)), rules=rules, **how)
         assert_same(own, results_of(table, "sessions", **how))
 
 
@@ -266,7 +270,8 @@ def test_lifts_are_those_of_tea_tasting() -> None:
     tasted = RatioOfMeans(
         "spend", "orders", numer_covariate="pre_spend", denom_covariate="pre_orders"
     ).analyze_aggregates(arms["no mail"], arms["first mail"])
-    own = recdash.ab_test(aggregates=arms, control="no mail", metrics=[PRICE])
+    rules = OnlineRules(delta_method=True)
+    own = recdash.ab_test(aggregates=arms, control="no mail", metrics=[PRICE], rules=rules)
     row = next(row for row in own.rows if row.variant == "first mail")
     if not row.is_adjusted:
         tasted = RatioOfMeans("spend", "orders").analyze_aggregates(arms["no mail"], arms["first mail"])

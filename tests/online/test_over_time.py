@@ -270,7 +270,7 @@ def test_early_and_late_are_of_the_same_users_who_could_be_watched() -> None:
 def test_the_difference_is_of_logarithms_with_all_covariances() -> None:
     """Against the gradient of the log ratio of ratios and the covariance matrix of four sums per arm."""
     whole = invented(n=600, seed=6)
-    (result,) = novelty_effect.novelty_effects(whole, ENGAGEMENT, "a")
+    (result,) = novelty_effect.novelty_effects(whole, ENGAGEMENT, "a", delta_method=True)
     ratios, variance = [], 0.0
     for code in (1, 0):
         sums = _four_sums(whole, code, result.early_days, result.late_days)
@@ -363,7 +363,9 @@ def test_novelty_is_a_gain_that_fades_or_turns(
 ) -> None:
     change = math.log1p(late) - math.log1p(early)
     result = NoveltyEffect("b", 9, (0, 1), (2, 3), early, late, change, p=1e-6)
-    monkeypatch.setattr("recdash.online.analysis.novelty_effect.novelty_effects_against", lambda *_: [result])
+    monkeypatch.setattr(
+        "recdash.online.analysis.novelty_effect.novelty_effects_against", lambda *_, **__: [result]
+    )
     told = [one.found for one in health.novelty_warnings(FOUR, [metric], "a")]
     assert len(told) == (says is not None)
     assert all(says in text for text in told if says)

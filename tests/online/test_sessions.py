@@ -18,7 +18,7 @@ from scipy import stats
 from recdash.domain.inputs import Upload
 from recdash.errors import InputError, UnknownName
 from recdash.ingest import read_upload
-from recdash.online import METRICS, OnlineResults, OnlineRow, templates
+from recdash.online import METRICS, OnlineResults, OnlineRow, OnlineRules, templates
 from recdash.online.logs.sessions import per_user
 
 
@@ -205,7 +205,8 @@ def test_lifts_are_those_of_tea_tasting_over_users() -> None:
     users = users.agg(minutes=("minutes", "sum"), sessions=("minutes", "size"))
     test = tea_tasting.Experiment(watch=tea_tasting.RatioOfMeans("minutes", "sessions"))
     expected = test.analyze(users, control="control")["watch"]
-    result = row(results_of_upload(of_table(table)), "session_watch_time", "new")
+    rules = OnlineRules(delta_method=True)
+    result = row(results_of_upload(of_table(table), rules=rules), "session_watch_time", "new")
     assert (result.lift, result.lift_low, result.lift_high, result.p) == pytest.approx(
         (
             expected.rel_effect_size,
@@ -267,14 +268,14 @@ def test_a_control_of_zero_gives_no_lift_and_says_so() -> None:
         "engagement_rate",
         "B",
     )
-    assert (result.value, result.lift, result.p) == (0.5, None, None)
+    assert (result.value, result.lift, result.p, result.word) == (0.5, None, 1.0, "not settled")
     assert "the control is 0" in result.note
 
 
 def test_a_variant_of_zero_has_a_lift_but_no_interval() -> None:
     result = row(
-        results_of_upload(upload("u1 a A 1 60 1\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0")),
-        "engagement_rate",
+        results_of_upload(upload("u1 a A 1 90 1\nu2 b A 0 0 0\nu3 c B 0 0 0\nu4 d B 0 0 0")),
+        "session_watch_time",
         "B",
     )
     assert (result.lift, result.lift_low, result.p) == (-1.0, None, None)

@@ -79,10 +79,16 @@ def test_at_the_ends_of_the_score_interval_the_score_test_is_at_its_level() -> N
     assert ratio_interval(control, variant, level)[0] == pytest.approx(1.0, abs=1e-9)
 
 
-def test_a_control_without_a_success_has_no_lift_and_says_why() -> None:
+def test_a_control_without_a_success_has_no_lift_and_is_judged_by_the_difference() -> None:
+    """All five successes on one side: p = 2 · C(20, 5) / C(40, 5) = .047; with four it is .106."""
     row = new(of_rates((0, 20), (5, 20)))
-    assert (row.lift, row.p, row.word) == (None, None, "not settled")
+    assert (row.lift, row.lift_low, row.word) == (None, None, "better")
+    assert row.p == pytest.approx(2 * math.comb(20, 5) / math.comb(40, 5))
     assert "the control is 0" in row.note
+    assert row.difference == 0.25
+    assert 0 < row.difference_low < 0.25 < row.difference_high  # type: ignore[operator]
+    row = new(of_rates((0, 20), (4, 20)))
+    assert (row.difference, row.difference_low, row.word) == (0.2, 0.0, "not settled")
 
 
 def test_two_users_of_each_variant_settle_nothing() -> None:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from recdash.errors import NotFound, UnknownName
 from recdash.formatting.result_table import ResultTable
 from recdash.online import times
-from recdash.online.analysis import lift, over_time, power, segments
+from recdash.online.analysis import over_time, segments
 from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable
 from recdash.online.analysis.chance_to_win import FLAT, Effect, Prior, WinChances, win_chances
 from recdash.online.analysis.moments import GroupedMoments
-from recdash.online.analysis.results import OnlineResults, arms_of
+from recdash.online.analysis.results import Measured, OnlineResults, arms_of
 from recdash.online.metrics import OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
 
@@ -137,17 +137,16 @@ class AnalysedTest(OnlineResults):
 
     def _sizes(self, metric: OnlineMetric, effect: float | None) -> Iterator[dict[str, Any]]:
         _, arms = self.source.measured[metric.name]
+        measured = Measured(metric, arms, self.source.rules, self.source.users)
         others = [name for name in self.variants if name != self.control and name in arms]
         for variant in others if self.control in arms else ():
-            pair = arms[self.control], arms[variant]
-            n, is_adjusted = [arm.count() for arm in pair], lift.is_adjusted(metric, *pair)
-            more = None if effect is None else power.more_users(metric, *pair, effect, adjusted=is_adjusted)
+            more = None if effect is None else measured.users_for(self.control, variant, effect)
             yield {
                 "metric": metric.name,
                 "variant": variant,
-                "n_control": n[0],
-                "n_variant": n[1],
-                "detectable": power.detectable(metric, pair[0], sum(n), n[1] / n[0], adjusted=is_adjusted),
+                "n_control": arms[self.control].count(),
+                "n_variant": arms[variant].count(),
+                "detectable": measured.smallest_lift(self.control, variant),
                 "effect": effect,
                 "more_users": more,
             }

@@ -275,9 +275,9 @@ def p_independent(counts: Ints) -> float:
 
 
 def novelty_warnings(
-    users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str
+    users: OnlineUsers, metrics: Sequence[OnlineMetric], control: str, *, delta_method: bool = False
 ) -> tuple[Problem, ...]:
-    """Returns a warning per variant with a novelty effect.
+    """Returns a warning per variant with a novelty effect; ``delta_method`` as in the rules.
 
     Its users gain at first, and later gain less or lose. p-values are corrected over all metrics and variants
     (Holm). Each variant has the warning with its smallest p.
@@ -286,7 +286,7 @@ def novelty_warnings(
     effects = [
         (effect, metric)
         for metric in metrics
-        for effect in novelty_effect.novelty_effects_against(users, metric, base)
+        for effect in novelty_effect.novelty_effects_against(users, metric, base, delta_method=delta_method)
         if effect.p is not None
     ]
     p_values = holm(np.array([effect.p for effect, _ in effects], dtype=np.float64)).tolist()

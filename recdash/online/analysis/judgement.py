@@ -31,12 +31,18 @@ def family(p: Sequence[float | None], correction: Correction) -> list[tuple[floa
     return list(zip(adjusted, levels(values, correction).tolist(), strict=True))
 
 
-def word(metric: OnlineMetric, estimate: lift.Estimate, p: float | None) -> Word:
+def word(
+    metric: OnlineMetric, estimate: lift.Estimate, p: float | None, difference: lift.Estimate | None = None
+) -> Word:
     """Returns the finding for a lift, given its interval and p, corrected where the metric is a goal.
+
+    A goal whose lift has no interval, such as that of a control of 0, is judged by the ``difference``.
 
     A guardrail *holds* if the interval excludes a loss of the margin or more. It is *broken* if the interval
     excludes every smaller loss.
     """
+    if estimate.low is None and difference is not None and metric.role != "guardrail":
+        estimate = difference
     if estimate.low is None or estimate.high is None or p is None:
         return "not settled"
     low, high = estimate.low, estimate.high

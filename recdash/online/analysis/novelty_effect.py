@@ -15,8 +15,10 @@ from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online import validity
 from recdash.online.analysis import grouped_lifts
 from recdash.online.analysis.lift import CONFIDENCE, per
+from recdash.online.analysis.pair_values import PairValues
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
+from recdash.stats.random_split import RandomSplits
 
 Span = tuple[int, int]
 Course = Literal["fades", "rises", "falls"]
@@ -72,15 +74,20 @@ class _Watched:
     relative_error: Floats
 
 
-def novelty_effects(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[NoveltyEffect]:
-    """Returns the novelty effect in each variant other than the control.
+def novelty_effects(
+    users: OnlineUsers, metric: OnlineMetric, control: str, *, delta_method: bool = False
+) -> list[NoveltyEffect]:
+    """Returns the novelty effect in each variant other than the control; ``delta_method`` as in the rules.
 
     Raises UnknownName for an unknown control.
     """
-    return novelty_effects_against(users, metric, grouped_lifts.control_index(users, control))
+    base = grouped_lifts.control_index(users, control)
+    return novelty_effects_against(users, metric, base, delta_method=delta_method)
 
 
-def novelty_effects_against(users: OnlineUsers, metric: OnlineMetric, base: int) -> list[NoveltyEffect]:
+def novelty_effects_against(
+    users: OnlineUsers, metric: OnlineMetric, base: int, *, delta_method: bool = False
+) -> list[NoveltyEffect]:
     """Returns the novelty effect in each variant other than the control, whose index is ``base``.
 
     It covers the users who were observed for at least two thirds of the test's days since their exposure. The
@@ -95,7 +102,14 @@ def novelty_effects_against(users: OnlineUsers, metric: OnlineMetric, base: int)
         for code, name in enumerate(users.variants)
         if code != base
     }
-    return [_measured(effect, metric, watched, base, code) for code, effect in effects.items()]
+    measured = [_measured(effect, metric, watched, base, code) for code, effect in effects.items()]
+    if delta_method:
+        return measured
+    counted = users.exposed + late[1] < first + n_days
+    return [
+        _by_splits(effect, users, metric, counted, base, code)
+        for effect, code in zip(measured, effects, strict=True)
+    ]
 
 
 def _spans(n_days: int) -> tuple[Span, Span]:
@@ -130,6 +144,44 @@ def _watched(users: OnlineUsers, metric: OnlineMetric, early: Span, late: Span, 
     return _Watched(n, early_rate, late_rate, squared, np.maximum(*errors))
 
 
+def _by_splits(
+    effect: NoveltyEffect, users: OnlineUsers, metric: OnlineMetric, counted: Mask, base: int, code: int
+) -> NoveltyEffect:
+    """Returns the effect with p from the splits of its users, and an interval that agrees with it.
+
+    The overall lift is removed first, so that the users of a variant with a steady lift could be in either.
+    """
+    from scipy.special import ndtr, ndtri
+
+    if effect.p is None or effect.difference is None:
+        return effect
+    chosen = counted & ((users.variant == base) | (users.variant == code))
+    is_variant = users.variant[chosen] == code
+    early, late = (_totals(users, metric, span, counted) for span in (effect.early_days, effect.late_days))
+    (early_above, early_below), (late_above, late_below) = (
+        (above[chosen], below[chosen]) for above, below in (early, late)
+    )
+    both = PairValues(early_above + late_above, early_below + late_below, is_variant)
+    control, variant = both.values()
+    parts = [
+        _contributions(np.where(is_variant, above * control / variant, above), below)
+        for above, below in ((early_above, early_below), (late_above, late_below))
+    ]
+    trend = parts[1] - parts[0]
+    deviate = RandomSplits(trend, both.n_variant).deviate(float(trend[is_variant].sum()))
+    p = float(min(2 * ndtr(-abs(deviate)), 1.0))
+    if not deviate:
+        return replace(effect, p=1.0)
+    half = abs(effect.difference / deviate) * float(ndtri((1 + CONFIDENCE) / 2))
+    return replace(effect, p=p, low=effect.difference - half, high=effect.difference + half)
+
+
+def _contributions(above: Floats, below: Floats) -> Floats:
+    """Returns [U] each user's contribution to the logarithm of Σ ``above`` / Σ ``below``."""
+    part: Floats = above / above.sum() - below / below.sum()
+    return part
+
+
 def _rate_and_parts(
     users: OnlineUsers, metric: OnlineMetric, span: Span, counted: Mask
 ) -> tuple[Floats, Floats]:
@@ -137,6 +189,13 @@ def _rate_and_parts(
 
     The contribution is N/ΣN − D/ΣD, with the user's numerator N and denominator D.
     """
+    numerator, denominator = _totals(users, metric, span, counted)
+    (above, of_above), (below, of_below) = _shares(users, numerator), _shares(users, denominator)
+    return grouped_lifts.ratio(above, below), of_above - of_below
+
+
+def _totals(users: OnlineUsers, metric: OnlineMetric, span: Span, counted: Mask) -> tuple[Floats, Floats]:
+    """Returns [U] each user's numerator and denominator over the days of ``span``; 0 if not counted."""
     unit = users.days.unit
     since = users.days.day - users.exposed[unit]
     rows = (since >= span[0]) & (since <= span[1]) & counted[unit]
@@ -146,8 +205,7 @@ def _rate_and_parts(
         else np.bincount(unit[rows], values[rows], minlength=len(users)).astype(np.float64)
         for values in grouped_lifts.numerator_and_denominator(metric, users.days.totals)
     )
-    (above, of_above), (below, of_below) = _shares(users, numerator), _shares(users, denominator)
-    return grouped_lifts.ratio(above, below), of_above - of_below
+    return numerator, denominator
 
 
 def _shares(users: OnlineUsers, done: Floats) -> tuple[Floats, Floats]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import first_lines, shown
-from recdash.online.analysis import health, judgement, power, sequential
+from recdash.online.analysis import choice, health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
+from recdash.online.analysis.choice import Choice
+from recdash.online.analysis.pair_values import pair_values
 from recdash.online.derived import resolved, with_totals
 from recdash.online.metrics import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
@@ -78,6 +80,12 @@ class OnlineRow:
     word: Word = ""
     more_users: int | None = None
     sequence_note: str = ""
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    corrected_difference_low: float | None = None
+    corrected_difference_high: float | None = None
+    method: str = ""
 
     @property
     def is_adjusted(self) -> bool:
@@ -157,12 +165,45 @@ class OnlineResults:
 class Measured:
     """A metric with its aggregates (count, means, variances) per variant.
 
-    ``planned_users`` is the planned sample size, as in ``OnlineRules``.
+    ``users`` are the users of the test; None for aggregated data.
     """
 
     metric: OnlineMetric
     arms: Mapping[str, Any]
-    planned_users: int | None = None
+    rules: OnlineRules = USUAL
+    users: OnlineUsers | None = None
+
+    def compare(self, control: str, variant: str) -> Choice:
+        """Returns the comparison of ``variant`` with ``control``, as the rules of the test say."""
+        sides = self.arms[control], self.arms[variant]
+        if self.rules.delta_method:
+            return choice.former(self.metric, *sides)
+        if self.users is None:
+            return choice.of_aggregates(self.metric, *sides)
+        users, codes = self.users, [self.users.variants.index(name) for name in (control, variant)]
+        pair = pair_values(self.metric, users.totals, users.before, users.variant, *codes)
+        return choice.of_users(self.metric, pair)
+
+    def smallest_lift(self, control: str, variant: str) -> float | None:
+        """Returns the minimum detectable effect, as a share, at 80 % power; None if unknown."""
+        if not self.rules.delta_method:
+            return power.smallest_lift(self.compare(control, variant).shown)
+        base, arm = self.arms[control], self.arms[variant]
+        n, ratio = base.count() + arm.count(), arm.count() / base.count()
+        adjusted = compare.is_adjusted(self.metric, base, arm)
+        return power.detectable(self.metric, base, n, ratio, adjusted=adjusted)
+
+    def users_for(self, control: str, variant: str, effect: float) -> int | None:
+        """Returns how many more users of both variants detect a lift of ``effect`` (a share) at 80 % power.
+
+        0 if there are enough; None if no sample size detects it.
+        """
+        pair = self.arms[control], self.arms[variant]
+        if not self.rules.delta_method:
+            n = pair[0].count() + pair[1].count()
+            return power.users_for(self.compare(control, variant).shown, n, effect)
+        adjusted = compare.is_adjusted(self.metric, *pair)
+        return power.more_users(self.metric, *pair, effect, adjusted=adjusted)
 
 
 def of_users(
@@ -179,12 +220,11 @@ def of_users(
     users = with_totals(users, metrics)
     arms = arms_of(users)
     measurable = [metric for metric in map(resolved, metrics) if metric.is_in(users.totals)]
-    measured = [Measured(metric, arms, rules.planned_users) for metric in measurable]
+    measured = [Measured(metric, arms, rules, users) for metric in measurable]
     control, guessed = health.control_among(sorted(users.variants), control)
     warnings, notices = health.crossovers(users)
-    novelty = health.novelty_warnings(
-        users, [metric for metric in measurable if metric.role == "goal"], control
-    )
+    goals = [metric for metric in measurable if metric.role == "goal"]
+    novelty = health.novelty_warnings(users, goals, control, delta_method=rules.delta_method)
     srm_p, mismatch = health.sample_ratio(users.assigned, rules.split)
     if users.activated is not None and not mismatch:
         srm_p, mismatch = health.of_activated(users.activated, srm_p, rules.split)
@@ -220,7 +260,7 @@ def of_summaries(
     ``metrics`` are custom metrics; they give rows of the same name their role and title, and take the place
     of those proposed for a table without a column of metrics.
     """
-    measured = [Measured(metric, arms, rules.planned_users) for metric, arms in table.measured(metrics)]
+    measured = [Measured(metric, arms, rules) for metric, arms in table.measured(metrics)]
     counts = table.user_counts()
     names = sorted({variant for metric in measured for variant in metric.arms})
     control, guessed = health.control_among(names, control)
@@ -248,12 +288,12 @@ def _results(
     names = sorted({variant for metric in measured for variant in metric.arms})
     variants = (control, *(name for name in names if name != control))
     rows = [
-        (metric, _row(metric, variant, control))
+        _row(metric, variant, control)
         for metric in measured
         for variant in variants
         if variant in metric.arms
     ]
-    judged = _judged(rows, control, correction)
+    judged = _judged(rows, correction)
     return OnlineResults(
         control=control,
         variants=variants,
@@ -268,13 +308,23 @@ def _results(
 # ── one row ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
+class ComparedRow(NamedTuple):
+    """A row that is not judged yet, with its metric, and with its comparison and that of the control; both
+    are None in rows of the control and if there is no control.
+    """
+
+    row: OnlineRow
+    measured: Measured
+    choice: Choice | None = None
+    pair: tuple[Any, Any] | None = None
+
+
+def _row(measured: Measured, variant: str, control: str) -> ComparedRow:
     metric, arm = measured.metric, measured.arms[variant]
-    own, lift, plain = compare.value(metric, arm), compare.Estimate(None), None
-    if control not in measured.arms:
-        lift = compare.Estimate(None, note="the control has no row of this metric")
-    elif variant != control:
-        lift, plain = compare.chosen_lift(metric, measured.arms[control], arm)
+    own, chosen = compare.value(metric, arm), None
+    if variant != control and control in measured.arms:
+        chosen = measured.compare(control, variant)
+    is_lost = variant != control and chosen is None
     counted = not metric.is_summary
     row = OnlineRow(
         metric=metric.name,
@@ -286,31 +336,56 @@ def _row(measured: Measured, variant: str, control: str) -> OnlineRow:
         value=own.value,
         ci_low=own.low,
         ci_high=own.high,
-        lift=lift.value,
-        lift_low=lift.low,
-        lift_high=lift.high,
-        p=lift.p,
-        note=lift.note or own.note,
+        lift=None,
+        lift_low=None,
+        lift_high=None,
+        p=None,
+        note="the control has no row of this metric" if is_lost else own.note,
         role=metric.role,
         direction=metric.direction,
         margin=metric.margin,
         numerator=float(arm.mean(metric.numerator) * arm.count()) if counted else None,
         denominator=float(arm.mean(metric.denominator) * arm.count()) if counted else None,
     )
-    if plain is not None:
-        row = replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
-    return row if row.is_control or lift.p is None else _with_sequence(row, measured, control)
+    if chosen is None:
+        return ComparedRow(row, measured)
+    pair = measured.arms[control], arm
+    row = _with_sequence(_with_comparison(row, chosen), measured, chosen, pair)
+    return ComparedRow(row, measured, chosen, pair)
 
 
-def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRow:
+def _with_comparison(row: OnlineRow, chosen: Choice) -> OnlineRow:
+    """Returns the row with its lift and difference, and their intervals at 95 %."""
+    lift = chosen.shown.lift(compare.CONFIDENCE)
+    difference = chosen.shown.difference(compare.CONFIDENCE)
+    row = replace(
+        row,
+        lift=lift.value,
+        lift_low=lift.low,
+        lift_high=lift.high,
+        p=chosen.shown.p,
+        note=lift.note or chosen.note or row.note,
+        difference=difference.value,
+        difference_low=difference.low,
+        difference_high=difference.high,
+        method=chosen.shown.method,
+    )
+    if chosen.plain is None:
+        return row
+    plain = chosen.plain.lift(compare.CONFIDENCE)
+    return replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
+
+
+def _with_sequence(row: OnlineRow, measured: Measured, chosen: Choice, pair: tuple[Any, Any]) -> OnlineRow:
     """Returns the row with its always-valid interval, or with the reason why there is none yet."""
-    pair = measured.arms[control], measured.arms[row.variant]
-    ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
-    note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS)
+    if row.p is None:
+        return row
+    ratio = compare.log_ratio(measured.metric, *pair, adjusted=chosen.plain is not None)
+    note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS) if row.lift is not None else row.note
     if ratio is None or note:
         return replace(row, sequence_note=note or "it is not available for so few successes")
     low, high = sequential.always_valid_interval(
-        *ratio, pair[0].count() + pair[1].count(), measured.planned_users
+        *ratio, pair[0].count() + pair[1].count(), measured.rules.planned_users
     )
     return replace(row, sequence_low=float(low), sequence_high=float(high))
 
@@ -318,45 +393,67 @@ def _with_sequence(row: OnlineRow, measured: Measured, control: str) -> OnlineRo
 # ── all rows together ────────────────────────────────────────────────────────────────────────
 
 
-def _judged(
-    rows: Sequence[tuple[Measured, OnlineRow]], control: str, correction: Correction
-) -> Iterator[OnlineRow]:
+def _judged(rows: Sequence[ComparedRow], correction: Correction) -> Iterator[OnlineRow]:
     """Yields the rows with their findings.
 
     Goals are corrected as one family, all other metrics are not corrected.
     """
-    goals = [row for _, row in rows if row.role == "goal" and not row.is_control]
+    goals = [compared.row for compared in rows if compared.row.role == "goal" and not compared.row.is_control]
     family = judgement.family([row.p for row in goals], correction)
     levels = {(row.metric, row.variant): pair for row, pair in zip(goals, family, strict=True)}
-    for measured, row in rows:
+    for compared in rows:
+        row = compared.row
         p, level = levels.get((row.metric, row.variant), (row.p, compare.CONFIDENCE))
-        yield row if row.is_control else _worded(measured, row, control, p, level)
+        yield row if row.is_control else _worded(compared, p, level)
 
 
-def _worded(measured: Measured, row: OnlineRow, control: str, p: float | None, level: float) -> OnlineRow:
-    if p is None:
+def _worded(compared: ComparedRow, p: float | None, level: float) -> OnlineRow:
+    row, chosen = compared.row, compared.choice
+    if p is None or chosen is None or compared.pair is None:
         return replace(row, word="not settled")
-    estimate = compare.Estimate(row.lift, row.lift_low, row.lift_high, row.p, row.note)
-    pair = measured.arms[control], measured.arms[row.variant]
-    if level != compare.CONFIDENCE:
-        estimate = compare.lift(measured.metric, *pair, level, adjusted=row.is_adjusted)
-    row = replace(row, p_corrected=p, corrected_low=estimate.low, corrected_high=estimate.high)
-    word = judgement.word(measured.metric, estimate, p)
-    more = _more_users(measured, row, pair, level) if word == "not settled" else None
+    lift, difference = chosen.shown.lift(level), chosen.shown.difference(level)
+    row = replace(
+        row,
+        p_corrected=p,
+        corrected_low=lift.low,
+        corrected_high=lift.high,
+        corrected_difference_low=difference.low,
+        corrected_difference_high=difference.high,
+    )
+    word = judgement.word(compared.measured.metric, lift, p, difference)
+    more = _more_users(compared, row, level) if word == "not settled" else None
     return replace(row, word=word, more_users=more)
 
 
-def _more_users(measured: Measured, row: OnlineRow, pair: tuple[Any, Any], level: float) -> int | None:
+def _more_users(compared: ComparedRow, row: OnlineRow, level: float) -> int | None:
     """Returns how many more users exclude a lift of 0 or, for a guardrail, a loss of the margin.
 
     Returns None if unknown.
     """
-    ratio = compare.log_ratio(measured.metric, *pair, adjusted=row.is_adjusted)
-    if ratio is None:
+    control, variant = compared.pair or (None, None)
+    measured, chosen = compared.measured, compared.choice
+    ratio = _log_ratio(row)
+    if measured.rules.delta_method:
+        adjusted = chosen is not None and chosen.plain is not None
+        ratio = compare.log_ratio(measured.metric, control, variant, adjusted=adjusted)
+    if ratio is None or control is None or variant is None:
         return None
     worse = -1 if row.direction == "up" else 1
     bound = math.log1p(worse * (row.margin or 0.0)) if row.role == "guardrail" else 0.0
-    return power.to_settle(ratio[0] - bound, ratio[1], pair[0].count() + pair[1].count(), level)
+    return power.to_settle(ratio[0] - bound, ratio[1], control.count() + variant.count(), level)
+
+
+def _log_ratio(row: OnlineRow) -> tuple[float, float] | None:
+    """Returns the logarithm of 1 + lift and its standard error, as the row's interval tells it.
+
+    Returns None if there is no interval, or if it reaches −100 %.
+    """
+    from scipy.special import ndtri
+
+    if row.lift is None or row.lift_low is None or row.lift_high is None or not row.lift_low > -1:
+        return None
+    width = math.log1p(row.lift_high) - math.log1p(row.lift_low)
+    return math.log1p(row.lift), width / 2 / float(ndtri((1 + compare.CONFIDENCE) / 2))
 
 
 def validity_notes(rows: Iterable[OnlineRow]) -> list[str]:

@@ -82,7 +82,9 @@ class OnlineEvidence:
         if case.test.kind == "aggregates":
             return SESSIONS
         metric = self.measure(case)
-        rows = novelty_effects(self._online_tests.users(case.test.id), metric, case.test.control)
+        users, control = self._online_tests.users(case.test.id), case.test.control
+        former = self._online_tests.rules(case.test.id).delta_method
+        rows = novelty_effects(users, metric, control, delta_method=former)
         row = next(row for row in rows if row.variant == case.variant)
         early, late, difference, low, high = row.early_lift, row.late_lift, row.difference, row.low, row.high
         if early is None or late is None or difference is None or low is None or high is None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import ComparisonQuery
 from recdash.domain.records import OnlineTest
@@ -27,9 +26,6 @@ from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
 from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.offline_online import OfflineOnlineResult, oriented, sign_of
-
-if TYPE_CHECKING:
-    from recdash.online import OnlineMetric
 
 CUTOFFS = (1, 5, 10, 20, 50, 100)
 """The values of k at which metrics are tried to find the one that ranks the runs best."""
@@ -137,7 +133,6 @@ class OnlineAgreement:
         a separate family (Holm), as the pairs of candidates are offline.
         """
         from recdash.online.analysis import judgement
-        from recdash.online.analysis import lift as compare
 
         control = sides.test.control
         others = [variant for variant in sides.variants if variant != control]
@@ -145,19 +140,14 @@ class OnlineAgreement:
         pairs = list(combinations(others, 2))
         if not pairs:
             return intervals
-        metric, arms = self._of_each_variant(sides)
+        measured, _ = self._online_analysis.measured(sides.test.id, sides.online_metric)
         # the first of a pair acts as the control
-        compared = [(arms[first], arms[second]) for first, second in pairs]
-        lifts = [compare.chosen_lift(metric, *both) for both in compared]
-        levels = [level for _, level in judgement.family([lift.p for lift, _ in lifts], "holm")]
-        for pair, both, level, (_, plain) in zip(pairs, compared, levels, lifts, strict=True):
-            lift = compare.lift(metric, *both, level, adjusted=plain is not None)
+        choices = [measured.compare(first, second) for first, second in pairs]
+        levels = [level for _, level in judgement.family([choice.shown.p for choice in choices], "holm")]
+        for pair, choice, level in zip(pairs, choices, levels, strict=True):
+            lift = choice.shown.lift(level)
             intervals[pair] = oriented(DifferenceInterval(lift.low, lift.high), sides.sign)
         return intervals
-
-    def _of_each_variant(self, sides: OfflineOnlineResult) -> tuple[OnlineMetric, dict[str, Any]]:
-        """Returns the online metric, and the data of each variant by its name."""
-        return self._online_analysis.arms(sides.test.id, sides.online_metric)[:2]
 
     # ── all metrics ──────────────────────────────────────────────────────────────────────────
 

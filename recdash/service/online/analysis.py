@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recdash.online.analysis.analysed_test import AnalysedTest
     from recdash.online.analysis.chance_to_win import Prior, WinChances
     from recdash.online.analysis.novelty_effect import NoveltyEffect
+    from recdash.online.analysis.results import Measured
     from recdash.online.analysis.segments import Reversal
     from recdash.stats import Correction
 
@@ -145,7 +146,8 @@ class OnlineAnalysis:
         """Returns for each variant the early and the late lift of the same users."""
         from recdash.online.analysis.novelty_effect import novelty_effects
 
-        return novelty_effects(*self._question(test_id, metric))
+        former = self._online_tests.rules(test_id).delta_method
+        return novelty_effects(*self._question(test_id, metric), delta_method=former)
 
     def segments(self, test_id: str) -> list[str]:
         """Returns the columns that divide the test's users into segments."""
@@ -191,16 +193,9 @@ class OnlineAnalysis:
         """Returns {variant: minimum detectable effect, as a share} at 80 % power and the current sample size;
         None if unknown.
         """
-        from recdash.online.analysis import lift, power
-
-        definition, arms, control = self.arms(test_id, metric)
-        base = arms.pop(control)
-        smallest = {}
-        for name, arm in arms.items():
-            adjusted = lift.is_adjusted(definition, base, arm)
-            n, ratio = base.count() + arm.count(), arm.count() / base.count()
-            smallest[name] = power.detectable(definition, base, n, ratio, adjusted=adjusted)
-        return smallest
+        measured, control = self.measured(test_id, metric)
+        others = [name for name in measured.arms if name != control]
+        return {name: measured.smallest_lift(control, name) for name in others}
 
     def more_users(self, test_id: str, metric: str, variant: str, effect: float) -> int | None:
         """Returns how many more users control and variant together need to detect a lift of ``effect`` (a
@@ -209,27 +204,24 @@ class OnlineAnalysis:
         0 if the test has enough; None if no sample size detects it. Raises UnknownName for an unknown
         variant.
         """
-        from recdash.online.analysis import lift, power
+        measured, control = self.measured(test_id, metric)
+        if variant not in measured.arms:
+            raise UnknownName("variant", variant, list(measured.arms))
+        return measured.users_for(control, variant, effect)
 
-        chosen, arms, control = self.arms(test_id, metric)
-        if variant not in arms:
-            raise UnknownName("variant", variant, list(arms))
-        adjusted = lift.is_adjusted(chosen, arms[control], arms[variant])
-        return power.more_users(chosen, arms[control], arms[variant], effect, adjusted=adjusted)
+    def measured(self, test_id: str, metric: str) -> tuple[Measured, str]:
+        """Returns the metric with the data of each variant, and the name of the control."""
+        from recdash.online.analysis.results import Measured, arms_of
 
-    def arms(self, test_id: str, metric: str) -> tuple[OnlineMetric, dict[str, Any], str]:
-        """Returns the metric, the data of each variant, and the name of the control."""
-        from recdash.online.analysis.results import arms_of
-
-        test = self._context.store.online_tests.get(test_id)
+        test, rules = self._context.store.online_tests.get(test_id), self._online_tests.rules(test_id)
         if test.kind == "aggregates":
             table = self._online_tests.aggregate_table(test_id)
             measured = {own.name: (own, arms) for own, arms in table.measured(self.own_metrics(test_id))}
             if metric not in measured:
                 raise UnknownName("online metric", metric, list(measured))
-            return (*measured[metric], test.control)
+            return Measured(*measured[metric], rules), test.control
         users, definition, control = self._question(test_id, metric)
-        return definition, dict(arms_of(users)), control
+        return Measured(definition, arms_of(users), rules, users), control
 
 
 def _frame(rows: Sequence[Any], kind: type[Any]) -> pd.DataFrame:

@@ -27,7 +27,7 @@ from recdash.online.analysis.results import of_summaries, of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
 from recdash.online.derived import windows_of, with_totals
 from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
-from recdash.online.rules import RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
+from recdash.online.rules import BEFORE, RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
@@ -231,12 +231,12 @@ class OnlineTests:
         none.
 
         A guessed control does not count: it was not asked for, and links may have given the stored test
-        another one.
+        another one. Nor do rules that tests stored before did not have.
         """
         is_guessed = is_control_guessed(staged.test.notices)
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
-            rules = OnlineRules(**test.rules)
+            rules = replace(OnlineRules.of_stored(test.rules), **BEFORE)
             control = None if is_guessed else test.control
             return test.name, test.upload, dict(test.tables), rules, own_metrics_of(test), control
 
@@ -279,7 +279,7 @@ class OnlineTests:
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
     def rules(self, test_id: str) -> OnlineRules:
-        return OnlineRules(**self._store.online_tests.get(test_id).rules)
+        return OnlineRules.of_stored(self._store.online_tests.get(test_id).rules)
 
     def set_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
         """Changes the counting rules of a test, and counts its logs again.
@@ -291,7 +291,7 @@ class OnlineTests:
         rules.check()
         test = self._store.online_tests.get(test_id)
         fixed = (*RULES_OF_READING, *(RULES_OF_SESSIONS if test.kind == "events" else ()))
-        current = OnlineRules(**test.rules)
+        current = OnlineRules.of_stored(test.rules)
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
         if changed:
             problem = f"the logs of '{test.name}' were read with another value of this rule"
@@ -327,7 +327,7 @@ class OnlineTests:
         """Returns the results of a test, as its rules and metrics say; the test may be changed and not stored
         yet.
         """
-        rules, own = OnlineRules(**test.rules), [OnlineMetric(**facts) for facts in test.metrics]
+        rules, own = OnlineRules.of_stored(test.rules), [OnlineMetric(**facts) for facts in test.metrics]
         if test.kind == "aggregates":
             return of_summaries(self._aggregates(test.upload), test.control, rules, own, correction)
         results = of_users(
@@ -380,7 +380,7 @@ class OnlineTests:
         unknown).
         """
         test = self._store.online_tests.get(test_id)
-        results, rules = self.results_of(test), OnlineRules(**test.rules)
+        results, rules = self.results_of(test), OnlineRules.of_stored(test.rules)
         sample = None if test.kind == "aggregates" else self.sample(test_id)
         plan = None
         if plan_key is not None:
@@ -419,7 +419,7 @@ class OnlineTests:
     ) -> OnlineUsers:
         beside = {"exposures": self._store.artifacts.table(exposures)} if exposures else {}
         table = self._store.artifacts.table(upload)
-        return users_of(table, beside, OnlineRules(**json.loads(rules)), windows)
+        return users_of(table, beside, OnlineRules.of_stored(json.loads(rules)), windows)
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Stores the run that each variant served.

@@ -62,8 +62,7 @@ def show(ab_test: AbTest, metric: str) -> None:
         return
     links.tell_unknown("over", "trend", HOW)
     how = widgets.choice("Trend", "over", HOW, "cumulative")
-    plain = " Lifts are unadjusted (no CUPED)." if ab_test.is_adjusted(metric) else ""
-    st.caption(f"{SUBTITLES[how]}{plain}")
+    st.caption(f"{SUBTITLES[how]}{ab_test.method_of_parts(metric)}")
     rows = cached.ask(state.workspace().online_analysis.over_time, ab_test.test, metric, how)
     series = _series(rows, ab_test.names, ab_test.challengers)
     if not any(is_number(point.lift) for points in series.values() for point in points):

@@ -105,8 +105,7 @@ def _draw(ab_test: AbTest, metric: str, rows: Rows) -> None:
                 labels, dots_of_line, beside, ab_test.marks, theme.palette(), ends, width=width
             )
             widgets.chart(chart, f"ab-segments-{place}", _alt(ab_test, metric, rows, line))
-    plain = " Lifts are unadjusted (no CUPED)."
-    st.caption(f"{_caption(len(largest), rows)}{plain if ab_test.is_adjusted(metric) else ''}")
+    st.caption(f"{_caption(len(largest), rows)}{ab_test.method_of_parts(metric)}")
 
 
 def _largest(rows: Rows) -> list[str]:

@@ -161,7 +161,7 @@ def _adjusted(ab_test: AbTest) -> str:
     rows = [row for row in ab_test.lifted() if row.narrower is not None]
     if not rows:
         return ""
-    shares = [100 * row.narrower for row in rows if row.narrower is not None]
+    shares = [100 * max(row.narrower, 0.0) for row in rows if row.narrower is not None]
     by = span(numbers.fixed(min(shares), 0), numbers.fixed(max(shares), 0))
     titles = listed(list(dict.fromkeys(lowered(row.title) for row in rows)))
     return (

@@ -159,16 +159,19 @@ metrics and variants nor for repeated looks, so the findings and the decision do
         "small",
         "Small tests: when an interval is shown",
         """
-An interval is shown only where its method is valid. The usual method (delta method, Welch's *t*) needs 10
-users per variant and a relative standard error of each mean of at most 30 %. Until then a note says how many
-users are needed.
+*p* and the intervals of the lift and of the absolute difference come from one test, so they never disagree.
+With skewed values (fewer users than 355 times the squared skewness), that is a **permutation test**: it asks
+how often users who are split at random differ as much. It is valid for heavy tails and for uneven splits,
+from 10 users per variant on; below, a note says how many are needed. With more users it is Welch's *t*, with
+Fieller's interval of the lift.
 
-A rate with few successes or few failures uses the score interval of Miettinen and Nurminen and Fisher's
-exact *p* instead: 0 of 20 against 5 of 20 is a loss of 30 to 100 %, *p* = 0.047. A lift is relative to
-control, so a control of zero has none.
+A rate uses the score test and the score interval of Miettinen and Nurminen; with few successes or few
+failures, *p* is Fisher's: 0 of 20 against 5 of 20 is a loss of 30 to 100 %, *p* = 0.047. A lift is relative
+to control, so a control of zero has none; then the absolute difference is judged.
 
-In simulated tests without any effect, each direction is found in at most about 2.5 of 100 tests, for 2 to 200
-users and splits up to 99 to 1 (docs/calibration-online.md).
+Lifts of days and segments, aggregated data, and tests stored by earlier versions use means and variances
+only (delta method). They need 10 users per variant and a relative standard error of each mean of at most
+30 % (docs/calibration-online.md).
 """,
     ),
     Article(
@@ -181,8 +184,9 @@ variants alike before the test, so the lift stays unbiased and its interval gets
 is 30 % narrower is worth twice the users.
 
 CUPED needs sessions before the exposure (or before the *first day of the test*). It is used for each metric
-with pre-test values if it makes the interval narrower; otherwise the lift is unadjusted and a note says so.
-The unadjusted lift is in the tooltip and in the table. Lifts over days and in segments are not adjusted.
+with pre-test values if they explain enough of it to make the interval narrower; otherwise the lift is
+unadjusted and a note says so. The unadjusted lift is in the tooltip and in the table. Lifts over days and in
+segments are not adjusted.
 """,
     ),
     Article(

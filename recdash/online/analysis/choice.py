@@ -1,0 +1,210 @@
+"""Chooses how a variant is compared with the control: by a test that is valid for its users, or by none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from recdash.online import counts, validity
+from recdash.online.analysis import lift
+from recdash.online.analysis.comparison import (
+    LARGE,
+    Comparison,
+    DeltaComparison,
+    NoComparison,
+    RateComparison,
+    SplitComparison,
+    WelchComparison,
+    WithoutLift,
+    users_for_normal,
+)
+from recdash.online.analysis.pair_values import ROUNDED, PairValues, Side
+from recdash.online.counts import Count
+from recdash.online.metrics import OnlineMetric
+
+LEAST_EXPLAINED, EXPLAINED_USERS = 0.01, 10
+"""Pre-test values must explain this share of the variance, and that of this many users."""
+
+
+class Choice(NamedTuple):
+    """The comparison to show and, if that is adjusted for pre-test behaviour (CUPED), the unadjusted one.
+
+    ``note`` says why the lift is not adjusted although it could be.
+    """
+
+    shown: Comparison
+    plain: Comparison | None = None
+    note: str = ""
+
+
+def former(metric: OnlineMetric, control: Any, variant: Any) -> Choice:
+    """Returns the comparison of tests stored before; ``control`` and ``variant`` are aggregates."""
+    estimate, plain = lift.chosen_lift(metric, control, variant)
+    unadjusted = DeltaComparison(metric, control, variant)
+    if plain is None:
+        return Choice(unadjusted, None, estimate.note if lift.NOT_ADJUSTED[:12] in estimate.note else "")
+    return Choice(DeltaComparison(metric, control, variant, adjusted=True), unadjusted)
+
+
+def of_aggregates(metric: OnlineMetric, control: Any, variant: Any) -> Choice:
+    """Returns the comparison of two variants of which only counts, means and variances are known.
+
+    Skewness is unknown. A mean needs many users in relation to its variance, and a far smaller variant has at
+    least the variance of the larger.
+    """
+    base, other = lift.value(metric, control).value, lift.value(metric, variant).value
+    rates = counts.counted(metric, control, variant)
+    if min(control.count(), variant.count()) >= 2 and rates is not None:
+        exact = lift.sparse_rates(metric, control, variant) is not None
+        return Choice(_with_valid_lift(RateComparison(rates[0], rates[1], exact), base, other))
+    undefined = _why_no_lift(base, other)
+    note = lift.why_no_interval(metric, control, variant)
+    few = min(control.count(), variant.count()) < LARGE
+    if (note and (not undefined or few)) or base is None or other is None:
+        return Choice(NoComparison(_change(base, other), _distance(base, other), undefined or note))
+    sides = lift.with_shared_variance(metric, control, variant)
+    plain = _with_valid_lift(WelchComparison(*_sides(metric, *sides)), base, other)
+    if not lift.can_adjust(metric, control, variant):
+        return Choice(plain)
+    adjusted = WelchComparison(*_sides(metric, *sides, adjusted=True))
+    if adjusted.lift(lift.CONFIDENCE).low is None or isinstance(plain, WithoutLift):
+        return Choice(plain, note=lift.NOT_ADJUSTED.format("has no interval"))
+    if adjusted.error >= WelchComparison(*_sides(metric, *sides)).error:
+        return Choice(plain, note=lift.NOT_ADJUSTED.format("would not make the interval narrower"))
+    return Choice(adjusted, plain)
+
+
+def _sides(metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False) -> tuple[Side, Side]:
+    """Returns control and variant from their aggregates; ``adjusted`` for pre-test values (CUPED).
+
+    The coefficient is that of both variants together.
+    """
+    names, arms = (metric.numerator, metric.denominator), (control, variant)
+    rates = [float(arm.mean(names[0]) / arm.mean(names[1])) for arm in arms]
+    variances = [float(arm.ratio_var(*names)) for arm in arms]
+    n = [int(arm.count()) for arm in arms]
+    if adjusted:
+        earlier = lift.before(metric)
+        before = (earlier.numerator, earlier.denominator)
+        shared = [float(arm.ratio_cov(*names, *before)) for arm in arms]
+        own = [float(arm.ratio_var(*before)) for arm in arms]
+        slope = float(np.dot(n, shared) / np.dot(n, own))
+        past = [float(arm.mean(before[0]) / arm.mean(before[1])) for arm in arms]
+        middle = float(np.average(past, weights=n))
+        rates = [rate - slope * (value - middle) for rate, value in zip(rates, past, strict=True)]
+        variances = [
+            variance - 2 * slope * covariance + slope**2 * of_past
+            for variance, covariance, of_past in zip(variances, shared, own, strict=True)
+        ]
+    first, second = (
+        Side(size, rate, variance / size) for size, rate, variance in zip(n, rates, variances, strict=True)
+    )
+    return first, second
+
+
+def of_users(metric: OnlineMetric, pair: PairValues) -> Choice:
+    """Returns the comparison of two variants with data per user.
+
+    It is adjusted for pre-test values if these explain enough of the variance to make the interval narrower.
+    """
+    plain = _unadjusted(metric, pair.plain)
+    if plain.p is None or pair.covariate is None or min(pair.sizes) < validity.ONE_LOOK.users:
+        return Choice(plain)
+    explained = pair.explained()
+    if explained > 1 - ROUNDED:  # nothing is left to compare
+        return Choice(plain)
+    # The choice depends on all users alike: one by the width of the intervals would favour lucky splits.
+    if explained <= max(LEAST_EXPLAINED, EXPLAINED_USERS / len(pair.numerator)):
+        return Choice(plain, note=lift.NOT_ADJUSTED.format("would not make the interval narrower"))
+    adjusted = _valid(pair)
+    if adjusted.lift(lift.CONFIDENCE).low is None and plain.lift(lift.CONFIDENCE).low is not None:
+        return Choice(plain, note=lift.NOT_ADJUSTED.format("has no interval"))
+    return Choice(adjusted, plain)
+
+
+def _unadjusted(metric: OnlineMetric, pair: PairValues) -> Comparison:
+    base, other = pair.values()
+    if math.isnan(base) or math.isnan(other):
+        return NoComparison(None, None, f"there are no {lift.per(metric)}")
+    rates = _rates(metric, pair)
+    if rates and min(pair.sizes) > 1:
+        is_exact = not all(map(_has_many, rates))
+        return _with_valid_lift(RateComparison(*rates, is_exact), base, other)
+    note = _why_not(pair)
+    if note:
+        note = _why_no_lift(base, other) or note
+        return NoComparison(_change(base, other), _distance(base, other), note)
+    return _with_valid_lift(_valid(pair), base, other)
+
+
+def _why_not(pair: PairValues) -> str:
+    """Returns why users cannot be compared; an empty text if they can."""
+    fewest = min(pair.sizes)
+    if fewest < 2:
+        return "a variant with one user has no interval"
+    if not _varies(pair):
+        return "all users are equal, so there is no interval"
+    if fewest >= validity.ONE_LOOK.users:
+        return ""
+    side = "control" if pair.sizes[0] == fewest else "variant"
+    return validity.note(validity.ONE_LOOK.users, fewest, side)
+
+
+def _valid(pair: PairValues) -> SplitComparison | WelchComparison:
+    """Returns the comparison that is valid for these users."""
+    if min(pair.sizes) < users_for_normal(pair):
+        return SplitComparison(pair)
+    return WelchComparison(*pair.sides())
+
+
+def _with_valid_lift(comparison: Comparison, base: float | None, other: float | None) -> Comparison:
+    """Returns the comparison, without its lift if that is not defined for these values."""
+    note = _why_no_lift(base, other)
+    if note and not (isinstance(comparison, RateComparison) and base):
+        return WithoutLift(comparison, _change(base, other), note)
+    return comparison
+
+
+def _why_no_lift(base: float | None, other: float | None) -> str:
+    if base is None or other is None:
+        return ""
+    if not base > 0:
+        return f"the control is {base:g}, and a lift is relative to a control above 0"
+    return "" if other > 0 else f"the variant is {other:g}, so there is no interval"
+
+
+def _change(base: float | None, other: float | None) -> float | None:
+    return other / base - 1 if base is not None and other is not None and base > 0 else None
+
+
+def _distance(base: float | None, other: float | None) -> float | None:
+    return None if base is None or other is None else other - base
+
+
+def _rates(metric: OnlineMetric, pair: PairValues) -> tuple[Count, Count] | None:
+    """Returns the counts of control and variant if each user has 0 or 1, of one; None if not.
+
+    If all users are equal, only a metric whose largest possible value is 1 counts as a rate.
+    """
+    ones = pair.numerator == 1
+    if not (ones | (pair.numerator == 0)).all() or not (pair.denominator == 1).all():
+        return None
+    if metric.high != 1 and ones.all() == ones.any():
+        return None
+    n_control, n_variant = pair.sizes
+    of_variant = int(ones[pair.is_variant].sum())
+    return Count(int(ones.sum()) - of_variant, n_control), Count(of_variant, n_variant)
+
+
+def _has_many(count: Count) -> bool:
+    """Returns True if a rate has successes and failures enough for the score test."""
+    bound = validity.ONE_LOOK
+    error = count.rate * (1 - count.rate) / max(count.n - 1, 1)
+    return bool(count.n >= validity.users_needed(bound, count.n, count.rate, error, 1.0))
+
+
+def _varies(pair: PairValues) -> bool:
+    largest = float(np.abs(pair.numerator).max(initial=0.0))
+    return float(pair.residuals(pair.numerator).std()) > ROUNDED * largest
