@@ -247,7 +247,7 @@ def applying(ab_test: AbTest) -> tuple[str, ...]:
     of_watching = ("threshold_s", "item_cap_s") if is_watched else ()
     of_logs = {"sessions": (), "events": (*of_watching, "zone")}
     start = ("grace_min", "exposures_of") if "exposures" in ab_test.test.tables else ("starts",)
-    others = ("bot_clicks", "bot_sessions", "winsorise", "planned_users", "split")
+    others: tuple[str, ...] = ("bot_clicks", "bot_sessions", "winsorise", "planned_users", "split")
     others += ("activated_by",) if ab_test.rules.activated_by else ()
     return (*of_logs[ab_test.test.kind], *start, *others)
 
