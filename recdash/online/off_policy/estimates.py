@@ -93,13 +93,13 @@ class OffPolicy:
     """Estimates of the mean reward per slot under ``target``, and whether they may be used.
 
     ``observed`` is what the logging policy earned; ``gain`` is the paired difference of ``dr``, the doubly
-    robust estimate, from it. ``dm``, the direct method, is the reward model's prediction alone, whose
-    interval ignores the model's bias. ``clip`` is the cap of the weights in ``clipped``; in ``switch_dr``,
-    rows with a weight above ``switch`` count by the model alone. ``mean_weight`` should be 1; ``ess`` is the
-    effective number of rows, (Σ w)² / Σ w². ``n_users`` is None if the log has no users; ``effective_users``
-    is (Σ W)² / Σ W², where W is a user's Σ w. ``clicks`` is the number of rows with a reward above 0;
-    ``clicks_that_count`` is the number of rows with a reward other than 0 and a weight above 0, which the
-    target might have shown. ``of_clicks``: every reward is 0 or 1.
+    robust estimate, from it. ``dm``, the direct method, is the reward model's prediction alone; it has no
+    interval, since the model's bias is unknown. ``clip`` is the cap of the weights in ``clipped``; in
+    ``switch_dr``, rows with a weight above ``switch`` count by the model alone. ``mean_weight`` should be
+    1; ``ess`` is the effective number of rows, (Σ w)² / Σ w². ``n_users`` is None if the log has no users;
+    ``effective_users`` is (Σ W)² / Σ W², where W is a user's Σ w. ``clicks`` is the number of rows with a
+    reward above 0; ``clicks_that_count`` is the number of rows with a reward other than 0 and a weight
+    above 0, which the target might have shown. ``of_clicks``: every reward is 0 or 1.
     """
 
     target: str
@@ -269,7 +269,7 @@ def off_policy(
         ips=mean(weight * reward, floor),
         snips=_normalised(weight, reward, floor, log.user),
         clipped=mean(np.minimum(weight, cap) * reward, floor),
-        dm=mean(of_target, floor),
+        dm=Estimated(float(of_target.mean())),
         dr=mean(robust, floor),
         switch_dr=mean(of_target + np.where(weight <= threshold, correction, 0.0), floor),
         gain=mean(robust - reward),

@@ -274,7 +274,7 @@ target policy divided by the logged probability: rows that the target would show
   model is wrong, and has less variance than IPS if the model is good. The model here is the mean reward of
   an item at a position, shrunk towards the overall mean as by 100 rows. No row is predicted by a model
   trained on it.
-- The **direct method** is the reward model's prediction alone. Its interval ignores the model's bias.
+- The **direct method** is the reward model's prediction alone. Its bias is unknown, so it has no interval.
 - **Switch-DR** is doubly robust, but relies on the model alone for rows whose weight is above a threshold:
   the one at which squared error and largest possible bias are least, unless one is given.
 

@@ -251,7 +251,7 @@ def _method_notes(result: OffPolicy) -> list[str]:
         "IPS: mean of weight × reward.",
         "SNIPS: IPS normalised by the sum of weights; lower variance.",
         f"Clipped IPS: {clipped}; lower variance, biased downwards.",
-        "Direct method: a reward model's prediction alone; its interval ignores the model's bias.",
+        "Direct method: a reward model's prediction alone; without a CI, as its bias is unknown.",
         "Doubly robust: a reward model's prediction, corrected by its weighted errors.",
         f"Switch-DR: doubly robust; the prediction alone for rows with a weight above {result.switch:,.4g}.",
         f"Standard errors count {result.errors_by}.",
