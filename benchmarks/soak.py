@@ -35,6 +35,8 @@ not a cache that fills.
 N_USERS, N_ITEMS = 200, 50
 SECONDS_KEPT = 10
 SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_READINGS, LOOKS_UNTIL_SETTLED = 5, 8
+"""Memory that has not fallen in so many readings has settled: twice the time between two looks of recdash."""
 SECONDS_UNTIL_ENDED = SECONDS_KEPT + 30
 """recdash looks every 20 s for sessions that were left."""
 GOAL_MB = 10
@@ -102,9 +104,21 @@ class Soak:
         with ThreadPoolExecutor(AT_ONCE) as people:
             list(people.map(self.session, numbers))
         time.sleep(SECONDS_UNTIL_ENDED)
-        return self.memory_mb()
+        return self._settled_mb()
 
-    def memory_mb(self) -> float:
+    def _settled_mb(self) -> float:
+        """Returns the memory once it has not fallen for a while: on a busy machine the server ends sessions
+        later.
+        """
+        least, n_equal = self._memory_mb(), 0
+        while n_equal < LOOKS_UNTIL_SETTLED:
+            time.sleep(SECONDS_BETWEEN_READINGS)
+            memory = self._memory_mb()
+            n_equal = n_equal + 1 if memory >= least else 0
+            least = min(least, memory)
+        return least
+
+    def _memory_mb(self) -> float:
         return resident(self.running.process.pid) / 1e6
 
 
