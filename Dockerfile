@@ -1,6 +1,8 @@
 FROM python:3.13-slim
 
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
+# app.py says why there are two arenas; three threads of Streamlit start before it is loaded.
+ENV MALLOC_ARENA_MAX=2 \
+    PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     RECDASH_ARTIFACTS=/data/artifacts \

@@ -19,8 +19,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # a moment goes back to the system. Other C libraries have no such function, or ignore it.
 # - By default there are up to eight arenas per core. Streamlit runs each page in a new thread, and blocks
 #   that stay in caches leave gaps in every arena. After 80 sessions and 20 uploads the gaps took 15 MB with
-#   this limit, 32 without. Three threads that watch Streamlit's settings have arenas by now, which the limit
-#   cannot take from them; MALLOC_ARENA_MAX, which make sets, holds from the start of the process.
+#   two arenas, 32 without a limit; docs/reliability.md has more figures. Three threads that watch Streamlit's
+#   settings have arenas by now, which the limit cannot take from them; MALLOC_ARENA_MAX, which make,
+#   `recdash serve` and the container set, holds from the start of the process.
 # - By default the size from which a block is mapped on its own grows up to 32 MB, so freed arrays stay as
 #   gaps. Arrow's own allocator keeps what was freed, too. Storing a run of 21 million rows grew a process by
 #   at most 260 MiB without the limit and without Arrow's use of malloc, by 207 with both, for some 2 s more

@@ -37,6 +37,7 @@ def serve(host: str | None, port: int | None) -> None:
     where = ["--server.address", address, "--server.port", str(port or settings().port)]
     command = [sys.executable, "-m", "streamlit", "run", str(app), *where]
     os.chdir(_folder_of_config(app))
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # app.py says why, and would be too late for some threads
     os.execv(sys.executable, command)  # noqa: S606 - our own interpreter, no shell wanted
 
 

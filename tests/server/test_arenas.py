@@ -71,9 +71,17 @@ def n_arenas(mapped: str) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists what is mapped")
-def test_a_server_that_make_starts_has_two_arenas(server: Any) -> None:
+@pytest.mark.parametrize(
+    ("file", "setting"),
+    [
+        ("Makefile", r"^export (MALLOC_ARENA_MAX) = (\d+)$"),
+        ("Dockerfile", r"^ENV (MALLOC_ARENA_MAX)=(\d+)"),
+        ("recdash/cli/serve.py", r'"(MALLOC_ARENA_MAX)", "(\d+)"'),
+    ],
+)
+def test_a_server_has_two_arenas_however_it_is_started(server: Any, file: str, setting: str) -> None:
     """Streamlit has started threads before it loads the app, each with an arena."""
-    given = re.search(r"^export (MALLOC_ARENA_MAX) = (\d+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    given = re.search(setting, (ROOT / file).read_text(), re.MULTILINE)
     assert given is not None
     process = server(settings={given[1]: given[2]}).process
     assert n_arenas(Path(f"/proc/{process.pid}/maps").read_text()) == 2
