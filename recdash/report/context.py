@@ -27,6 +27,7 @@ from recdash.report.document import (
     EQUAL_USERS_WORDING,
     FIRST_FORMAT,
     FORMAT,
+    PLAN_WORDING,
     RISKS_WORDING,
     THRESHOLD_WORDING,
     TIES_WORDING,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from recdash.comparison.sensitivity import WhatIf
     from recdash.decisions import Decision
     from recdash.domain.journal import Entry
+    from recdash.online.analysis.plan_check import PlanCheck
     from recdash.service import Workspace
     from recdash.stats import Correction
 
@@ -335,6 +337,22 @@ class ReportContext:
             return None
         tests = self.workspace.online_tests.all(self.experiment.id, archived=True)
         return next((test for test in tests if test.id == self.question.test), None)
+
+    @cached_property
+    def plan(self) -> PlanCheck | None:
+        """Returns the A/B test compared with its analysis plan as it was at the report's moment; None without
+        one, and in reports of ``PLAN_WORDING`` and older.
+        """
+        if self.test is None or not self.tells_plan:
+            return None
+        return self.workspace.plans.check(self.test.id, self.moment)
+
+    @property
+    def tells_plan(self) -> bool:
+        """Returns whether the report follows the analysis plan; not in reports of ``PLAN_WORDING`` and
+        older.
+        """
+        return self.wording > PLAN_WORDING
 
     def scores(self, *metrics: str) -> pd.DataFrame:
         """Returns the scoreboard of the question's runs at its k: see ``Scores.scoreboard``.

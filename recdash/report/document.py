@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 12
+WORDING = 13
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -118,6 +118,11 @@ TIES_WORDING = 11
 - *What would change it*: each inconclusive answer is open, and one by which more data are to be collected
   changes the recommendation.
 - *Keep the baseline*: significant losses of the best candidate in other metrics are not told.
+"""
+
+PLAN_WORDING = 12
+"""The last wording in which reports do not say what differs from the analysis plan of an A/B test, and the
+decision on a test alone does not follow its plan.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from recdash.report.document import WORDING
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wordings 7 to 11, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 12, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -49,6 +49,9 @@ user.
 @pytest.mark.parametrize(
     ("name", "candidates", "sessions"),
     [
+        ("wording-12", HIDDEN, SESSIONS),
+        ("wording-12-guardrail", SPREAD, OPEN_GUARDRAIL),
+        ("wording-12-ties", TIED, SESSIONS),
         ("wording-11", HIDDEN, SESSIONS),
         ("wording-11-guardrail", SPREAD, OPEN_GUARDRAIL),
         ("wording-11-ties", TIED, SESSIONS),
@@ -83,7 +86,7 @@ UNSERVED = {
 the interval of its loss is wider than the value of popular."""
 
 
-@pytest.mark.parametrize("name", [f"wording-{number}-unserved" for number in (11, 10, 9, 8)])
+@pytest.mark.parametrize("name", [f"wording-{number}-unserved" for number in (12, 11, 10, 9, 8)])
 def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Path, name: str) -> None:
     space, file = opened(tmp_path), OLDER / f"{name}.json"
     with_runs(space, UNSERVED)

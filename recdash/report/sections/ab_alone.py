@@ -30,7 +30,7 @@ from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
 from recdash.report.document import TIES_WORDING, Decided, Lead, Paragraph, Part, Section
 from recdash.report.sections.caveats import notes
-from recdash.report.sections.online import adjusted, all_lifts, broken_split, validity
+from recdash.report.sections.online import adjusted, all_lifts, broken_split, planned, validity
 
 GONE = "What this report is about is not here any more: its A/B test was deleted."
 RULES = (
@@ -57,8 +57,12 @@ def headline_of_test(context: ReportContext) -> str:
 
 
 def _next_steps(context: ReportContext) -> tuple[str, tuple[NextStep, ...]]:
-    former = context.wording <= TIES_WORDING
-    return context.workspace.online_tests.next_steps(_test_of(context).id, former=former, planned=False)
+    return context.workspace.online_tests.next_steps(
+        _test_of(context).id,
+        former=context.wording <= TIES_WORDING,
+        moment=context.moment,
+        planned=context.tells_plan,
+    )
 
 
 def lead_of_test(context: ReportContext) -> Lead:
@@ -143,7 +147,8 @@ def results_of_test(context: ReportContext) -> Section:
     test, source = _test_of(context), context.workspace.online_tests
     results, (headline, _) = source.results(test.id), _next_steps(context)
     frame = source.result_frame(test.id)
-    parts: list[Part] = [*broken_split(test), all_lifts(context, test, frame), *adjusted(context, frame)]
+    parts: list[Part] = [*planned(context), *broken_split(test)]
+    parts += [all_lifts(context, test, frame), *adjusted(context, frame)]
     if results.users:
         parts.append(_split(results, test.rules.get("split") or {}))
     parts += [Paragraph(text) for text in (_checked(context, test, results), _size(context, test, results))]
@@ -180,12 +185,16 @@ def _checked(context: ReportContext, test: OnlineTest, results: OnlineResults) -
 
 def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> str:
     """Returns sentences on dates, planned size and the lift that the test can detect."""
-    sample, planned = _sample(context, test), test.rules.get("planned_users")
+    sample, planned_users = _sample(context, test), test.rules.get("planned_users")
+    if context.plan is not None:
+        planned_users = context.plan.plan.users or planned_users
     said = ["No dates were uploaded."]
     if sample is not None and sample.dates:
         said = [f"{sample.dates}, {many(sample.days, 'day')}."]
     said.append(
-        f"Planned sample size: {numbers.users(planned)}." if planned else "No planned sample size is given."
+        f"Planned sample size: {numbers.users(planned_users)}."
+        if planned_users
+        else "No planned sample size is given."
     )
     goal = next((row for row in results.rows if row.role == "goal"), None)
     if sample is not None and goal is not None and len(results.variants) > 1:

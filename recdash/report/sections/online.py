@@ -126,7 +126,7 @@ def online(context: ReportContext) -> Section | None:
         f"{test.name}, {long_day(test.created)}: {context.query.where} offline, {small(title)} online. "
         f"A run keeps its position and colour on both sides. Filled bars: the CI excludes zero.{apart}"
     )
-    parts: list[Part] = [*broken_split(test), *_figures(context, sides)]
+    parts: list[Part] = [*planned(context), *broken_split(test), *_figures(context, sides)]
     parts += [Paragraph(text) for text in _sentences(context, sides)]
     if context.wording > THRESHOLD_WORDING:
         parts += _other_disagreements(context, sides)
@@ -378,6 +378,17 @@ def _disagreeing_others(context: ReportContext, sides: OfflineOnlineResults) -> 
     former = context.wording <= TIES_WORDING
     disagreeing = source.disagreeing_metrics(sides.test.id, query.metric, query.k, former=former)
     return [small(title) for metric, title in disagreeing.items() if metric != sides.metric]
+
+
+def planned(context: ReportContext) -> list[Paragraph]:
+    """Returns who planned the A/B test and when, and what differs from the plan; empty without a plan, and in
+    reports of older wordings.
+    """
+    check = context.plan
+    if check is None:
+        return []
+    deviations = [Paragraph(deviation.text, "worse") for deviation in check.deviations]
+    return [Paragraph(check.sentence), *deviations]
 
 
 def broken_split(test: OnlineTest) -> list[Paragraph]:
