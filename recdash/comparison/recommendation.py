@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from recdash.comparison import relative
 from recdash.comparison.candidate_case import (
@@ -46,8 +46,12 @@ from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, 
 from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.errors import Problem
 from recdash.formatting import numbers
+from recdash.formatting.result_table import frame
 from recdash.formatting.wording import capital, listed, loss_of, many, named_number
 from recdash.metrics.naming import metric_title
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Action = Literal["ship", "keep", "test", "collect data", "not comparable"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -127,6 +131,13 @@ class Recommendation:
 
     def case_of(self, run: str) -> CandidateCase | None:
         return next((case for case in self.cases if case.pair.candidate == run), None)
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per judged candidate, the best offline first; see
+        ``CandidateCase.as_dict``.
+        """
+        rows = [case.as_dict() for case in self.cases]
+        return frame(rows, tuple(rows[0]) if rows else ())
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values; the run is given by its name."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash.comparison.evidence import VerdictEvidence
 from recdash.comparison.verdict_state import State, state_of
+from recdash.formatting.result_table import frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 from recdash.comparison.wording import RichText, plain, sentences_of
 
 
@@ -31,6 +35,11 @@ class OfflineVerdict:
     @property
     def name(self) -> str | None:
         return self.evidence.comparison.names[self.run] if self.run else None
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with one row: state, run and text."""
+        facts = self.as_dict()
+        return frame([facts], tuple(facts))
 
     def as_dict(self) -> dict[str, Any]:
         return {"state": self.state, "run": self.name, "text": self.text}

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recdash.domain.hits import Hits
 from recdash.domain.kinds import Floats
 from recdash.evaluation import evaluate
+from recdash.formatting.result_table import of_values
 from recdash.metrics import Definition, RelevantHits, define, parse, sample_of
 from recdash.metrics.formulas import (
     GradedNdcg,
@@ -28,6 +30,9 @@ from recdash.metrics.populations import OverPopulation
 from recdash.metrics.ranking import Ndcg, RankingMetric
 from recdash.metrics.sample import ItemExpectedness
 from recdash.metrics.spec import split
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PLACES = 5
 """Length of the list in the built-in example."""
@@ -72,6 +77,10 @@ class Worked:
     value: float
     pooled: bool = False
     parts: tuple[Worked, ...] = ()
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per position of the list; see ``ExamplePlace``."""
+        return of_values("Positions", ExamplePlace, self.places).table()
 
     @property
     def total(self) -> float | None:

@@ -25,6 +25,7 @@ from recdash.evaluation.request import CountingRules, read_question
 from recdash.evaluation.scoring import Scoring, padding_notices, score_run, short_list_notices
 from recdash.evaluation.uploads import can_be_read_again, read_uploads
 from recdash.formatting.numbers import share
+from recdash.formatting.result_table import frame
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.ingest.actions import Action, action_of, level_of
@@ -32,6 +33,8 @@ from recdash.ingest.notice_rules import NOTICE_RULES, read_codes, refused_by, wa
 from recdash.ingest.rejects import Reject
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from recdash.ingest import Limits
     from recdash.ingest.inspected import InspectedFile
     from recdash.ingest.looks import Look
@@ -45,6 +48,9 @@ METRICS = "ndcg"
 """The metric with which lists are counted: its curve names the cutoffs of short lists."""
 SHOWN_IDS = 3
 TOGETHER = "Files that are inspected together are compared, as they are when added."
+
+
+PROBLEM_COLUMNS = ("level", "code", "place", "found", "fix", "count", "example", "done", "otherwise")
 
 
 @dataclass(frozen=True)
@@ -72,10 +78,17 @@ class Inspection:
         """Returns accept, accept with mapping, accept with warning, or reject."""
         return action_of(self.problems, self.notices, self.mapping, by_format=self.format.startswith("JSON"))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Returns the inspection as plain values for JSON."""
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per problem and notice of the file."""
+        return frame(({"file": self.file, **row} for row in self._rows()), ("file", *PROBLEM_COLUMNS))
+
+    def _rows(self) -> list[dict[str, Any]]:
         levels = [(problem, "problem") for problem in self.problems]
         levels += [(notice, level_of(notice, self.mapping)) for notice in self.notices]
+        return [_as_dict(problem, level) for problem, level in levels]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the inspection as plain values for JSON."""
         return {
             "file": self.file,
             "kind": self.kind,
@@ -84,7 +97,7 @@ class Inspection:
             "rows": self.rows,
             "format": self.format,
             "mapping": dict(self.mapping),
-            "problems": [_as_dict(problem, level) for problem, level in levels],
+            "problems": self._rows(),
             "rejected_rows": self.n_rejects,
         }
 

@@ -50,6 +50,13 @@ class ResultTable:
         return "\n".join([f"{self.title}:", *first_lines(lines), *filter(None, [self.note])])
 
 
+def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:
+    """Returns rows as a data frame with these columns, also without a row."""
+    import pandas as pd
+
+    return pd.DataFrame(list(rows), columns=list(columns))
+
+
 def of_values(title: str, kind: type[Any], values: Iterable[Any], note: str = "") -> ResultTable:
     """Returns the table of values of a dataclass: a column for each of its fields."""
     names = tuple(field.name for field in fields(kind))

@@ -8,11 +8,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.formatting.result_table import frame
 from recdash.formatting.wording import listed, many
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 POWER, ALPHA = 0.8, 0.05
 WEEK = 7
@@ -266,6 +270,19 @@ class PlanHistory:
     @property
     def current(self) -> PlanVersion:
         return self.versions[-1]
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per version: when, by whom and why, and the fields of the plan."""
+        rows = [
+            {
+                "created": version.created,
+                "author": version.author,
+                "reason": version.reason,
+                **version.plan.as_dict(),
+            }
+            for version in self.versions
+        ]
+        return frame(rows, tuple(rows[0]))
 
     def until(self, moment: datetime) -> PlanHistory | None:
         """Returns the plan as it was at that moment; None if it was made later."""

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from recdash.formatting import numbers
+from recdash.formatting.result_table import frame, of_values
 from recdash.stats.concordance import Tau, best, tau
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNDECIDED = "undecided"
 DISAGREE = ("won offline, lost online", "lost offline, won online")
@@ -48,6 +52,9 @@ class DifferenceInterval(NamedTuple):
 
     low: float | None = None
     high: float | None = None
+
+
+PAIR_COLUMNS = ("first", "second", "offline_low", "offline_high", "online_low", "online_high", "outcome")
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,22 @@ class Agreement:
         if self.reason:
             return [f"Agreement cannot be judged: {self.reason}."]
         return [_pairs_in_words(self), *([_tau_in_words(self.tau)] if self.tau else [])]
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per pair of runs: both differences with their intervals, and the
+        outcome.
+        """
+        rows = (
+            dict(
+                zip(
+                    PAIR_COLUMNS,
+                    (pair.first, pair.second, *pair.offline, *pair.online, pair.outcome),
+                    strict=True,
+                )
+            )
+            for pair in self.pairs
+        )
+        return frame(rows, PAIR_COLUMNS)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the agreement as a dict of JSON-ready values."""
@@ -238,6 +261,10 @@ class BestMetric:
     winners: tuple[str, ...]
     reason: str
     left_out: tuple[str, ...] = ()
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per offline metric: its k, label and τ."""
+        return of_values("Offline metrics", Prediction, self.predictions).table()
 
     def as_dict(self) -> dict[str, Any]:
         return {

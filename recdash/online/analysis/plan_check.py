@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash.formatting import numbers
+from recdash.formatting.result_table import of_values
 from recdash.formatting.wording import capital, day, lowered, many
 from recdash.online import times
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.plan import TITLES, AnalysisPlan, PlanHistory, PlanVersion
 from recdash.online.rules import OnlineRules
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOLERANCE = 1e-6
 """By how much planned and used shares may differ."""
@@ -90,6 +94,10 @@ class PlanCheck:
         return (
             f"{made}; {'one thing differs' if n == 1 else f'{numbers.count(n)} things differ'} from the plan."
         )
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per difference from the plan."""
+        return of_values("Differences from the plan", Deviation, self.deviations).table()
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values: which look it is, and what differs from the plan."""

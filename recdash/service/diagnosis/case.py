@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recdash.comparison import ComparisonQuery
 from recdash.diagnosis import CheckAnswer
 from recdash.domain.records import OnlineTest
+from recdash.formatting.result_table import frame
 from recdash.metrics.naming import metric_title
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUESTIONS = {
     "won offline, lost online": "Why did {run} win offline and lose online?",
@@ -67,6 +71,14 @@ class Explanation:
     @property
     def question(self) -> str:
         return QUESTIONS[self.quadrant].format(run=self.run)
+
+    def table(self) -> pd.DataFrame:
+        """Returns a frame with a row per check: its verdict, numbers, sentence, and the data that it
+        lacks.
+        """
+        columns = ("check", "verdict", "statistic", "sentence", "needs", "strength")
+        rows = ({name: getattr(answer, name) for name in columns} for answer in self.answers)
+        return frame(rows, columns)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the explanation as JSON-ready values."""
