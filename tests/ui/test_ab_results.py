@@ -725,6 +725,7 @@ def test_a_test_says_what_differs_from_its_plan(shown: Open, made_once: MadeOnce
     assert "Users changed from 900 users" in page
     assert "It looks good." in page
     assert "The data have fewer users than planned: 400 of 900" in page
+    assert "44 % of the planned 900 users per comparison" in page
 
 
 def test_a_test_without_a_plan_shows_none(shown: Open, won_and_lost: OnlineTest) -> None:

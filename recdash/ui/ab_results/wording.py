@@ -54,7 +54,7 @@ def _users(ab_test: AbTest) -> list[str]:
     if not counts:
         return []
     users = many(sum(counts.values()), "user")
-    planned = ab_test.rules.planned_users
+    planned = (ab_test.plan.plan.users if ab_test.plan else None) or ab_test.rules.planned_users
     if not planned:
         return [f"{users}, no planned sample size"]
     pairs = [counts.get(ab_test.control, 0) + counts.get(name, 0) for name in ab_test.challengers]
