@@ -19,7 +19,7 @@ from recdash.domain.access import Person
 from recdash.errors import EvidenceDamaged, InputError, NotFound
 from recdash.formatting.wording import day
 from recdash.metrics import naming
-from recdash.report.document import WORDING, Document, Lead
+from recdash.report.document import TIES_WORDING, WORDING, Document, Lead
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.formats.registry import FORMS
@@ -81,9 +81,9 @@ def written(made: Made, tmp_path: Path) -> Callable[[str], Path]:
 
 
 def in_older_words(space: Workspace, question: Question, file: Path, old: str, new: str) -> Path:
-    """A report of the wording before, with one text changed."""
-    document = Reports(space).content(question, author="ann", wording=WORDING - 1)
-    values = json.loads(FORMS["json"].write(document)) | {"wording": WORDING - 1}
+    """A report of wording 11, with one text changed."""
+    document = Reports(space).content(question, author="ann", wording=TIES_WORDING)
+    values = json.loads(FORMS["json"].write(document)) | {"wording": TIES_WORDING}
     file.write_text(json.dumps(values, ensure_ascii=False), "utf-8")
     return altered(file, old, new)
 
