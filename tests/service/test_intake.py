@@ -493,7 +493,7 @@ def test_the_control_that_links_show_is_counted_before_the_transaction(
 
         def storing(store: Store, stage: Callable[[], Any], rows: Callable[[Any], Any]) -> Any:
             staged = stage()
-            for counting in ("results_of", "of_users", "users_of"):
+            for counting in ("counted_test", "of_users", "users_of"):
                 patch.setattr(tests, counting, refuse)
             with store.transaction():
                 return rows(staged)
