@@ -272,7 +272,7 @@ class PlanHistory:
         return self.versions[-1]
 
     def table(self) -> pd.DataFrame:
-        """Returns a frame with a row per version: when, by whom and why, and the fields of the plan."""
+        """Returns a frame with a row per version: time, author and reason, and the fields of the plan."""
         rows = [
             {
                 "created": version.created,
