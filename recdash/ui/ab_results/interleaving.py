@@ -66,13 +66,11 @@ def gather(view: View) -> list[InterleavingTest]:
 
 
 def show(view: View, tests: Sequence[InterleavingTest]) -> None:
-    """Draws a block for each interleaving test, set apart from the A/B test; nothing without one."""
+    """Draws a block for each interleaving test; nothing without one."""
     for number, test in enumerate(tests):
         st.html('<hr class="rd-rule">')
         widgets.section(finding(test), subtitle(test), links.explained(view, *GUIDE))
         _show(test, number)
-    if tests:
-        st.html('<hr class="rd-rule">')
 
 
 def show_alone(view: View, tests: Sequence[InterleavingTest]) -> None:
