@@ -232,6 +232,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "share-beyond-one": NoticeRule("The metric is compared as it is.", "Rename the metric."),
     # an interleaving test
     "several-users": NoticeRule("The requests are left out.", "Give each request an id of its own."),
+    "contradictory-slots": NoticeRule("The items are left out.", "Write each item once per request."),
     "duplicate-slots": NoticeRule("The row with the best rank counts.", "Write each item once per request."),
     "shared-ranks": NoticeRule("All rows count.", "Write each rank once per request."),
     "click-without-team": NoticeRule("Neither ranking is credited.", _map("team=NAME")),

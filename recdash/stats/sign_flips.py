@@ -40,7 +40,10 @@ def ratio_interval(
     """Returns the interval of Σ ``numerators`` / Σ ``denominators`` over units, by inversion of ``p_value``.
 
     Both are [n]; no numerator is larger than its denominator, which is above 0, so that the ratio is between
-    −1 and 1. Returns None if so few units differ from 0 that no ratio is rejected.
+    −1 and 1. An end is −1 or 1 if no ratio on its side of the estimate is rejected. If all units have the
+    ratio 1, the other end is the ratio 1 − 2q at which (1 − q)ⁿ = 1 − level: that is the mid-p of seeing no
+    unit with the ratio −1, if each has it with probability q. Returns None if so few units differ from 0 that
+    no ratio at all is rejected.
     """
     pairs = np.column_stack([numerators, denominators]).astype(np.float64)
     distinct, counts = np.unique(pairs, axis=0, return_counts=True)
@@ -51,18 +54,22 @@ def ratio_interval(
         residuals = numerator - ratio * denominator
         return _p_of(np.abs(residuals), times, abs(float(times @ residuals))) - (1 - level)
 
-    low, high = (_end(excess, estimate, outermost) for outermost in (-1.0, 1.0))
-    return None if low is None or high is None else (low, high)
+    if excess(-1.0) >= 0 and excess(1.0) >= 0:
+        return None
+    if abs(estimate) == 1:
+        inner = estimate * (2 * (1 - level) ** (1 / len(numerators)) - 1)
+        return min(inner, estimate), max(inner, estimate)
+    return _end(excess, estimate, -1.0), _end(excess, estimate, 1.0)
 
 
-def _end(excess: Callable[[float], float], estimate: float, outermost: float) -> float | None:
-    """Returns the ratio between the estimate and ``outermost`` at which ``excess`` becomes negative."""
+def _end(excess: Callable[[float], float], estimate: float, outermost: float) -> float:
+    """Returns the ratio between the estimate and ``outermost`` at which ``excess`` becomes negative;
+    ``outermost`` if it does not.
+    """
     from scipy.optimize import brentq
 
-    if estimate == outermost:
-        return outermost
     if excess(outermost) >= 0:
-        return None
+        return outermost
     return float(brentq(excess, estimate, outermost, xtol=1e-10))
 
 
@@ -116,4 +123,6 @@ def _tilt(sizes: Floats, counts: Floats, total: float) -> float:
 
 def _log_cosh(values: Floats) -> Floats:
     size = np.abs(values)
-    return size + np.log1p(np.exp(-2 * size)) - math.log(2)
+    # exact near 0, where the other form rounds x²/2 to the precision of log 2
+    near = np.log1p(2 * np.sinh(np.minimum(size, 1.0) / 2) ** 2)
+    return np.where(size < 1, near, size + np.log1p(np.exp(-2 * size)) - math.log(2))

@@ -37,8 +37,8 @@ OF_AN_AB_TEST = {
 }  # fmt: skip
 """Codes of notices that counting an A/B test gives: tests/online/test_refused_notices.py."""
 OF_AN_INTERLEAVING_TEST = {
-    "click-outside-rankings", "click-without-team", "duplicate-slots", "several-users", "shared-ranks",
-    "uneven-first-picks", "uneven-team-slots",
+    "click-outside-rankings", "click-without-team", "contradictory-slots", "duplicate-slots",
+    "several-users", "shared-ranks", "uneven-first-picks", "uneven-team-slots",
 }  # fmt: skip
 """Codes of notices that counting an interleaving test gives: tests/online/test_interleaving.py."""
 OF_A_PLAN = {"columns-by-values", "ids-swapped"}

@@ -124,6 +124,39 @@ def test_a_repeated_item_counts_once_and_a_repeated_rank_says_nothing_of_who_cam
     assert notice(requests, "shared-ranks").count == 1
 
 
+@pytest.mark.parametrize("names", ["request_id user_id rank item_id team", "request_id user_id item_id team"])
+def test_an_item_of_both_teams_in_one_request_is_left_out_in_any_order(names: str) -> None:
+    frame = slots(
+        ("r1", "u1", 1, "a", "als", 1),
+        ("r1", "u1", 1, "a", "popular", 1),
+        ("r1", "u1", 2, "b", "als", 1),
+        ("r1", "u1", 3, "c", "popular", 0),
+    )[[*names.split(), "clicked"]]
+    for rows in (frame, frame.iloc[::-1]):
+        requests = credits_of(rows, "popular")
+        assert (requests.credit_a.tolist(), requests.credit_b.tolist()) == ([0], [1])
+        assert notice(requests, "contradictory-slots").count == 1
+
+
+def test_given_credits_of_a_request_of_two_users_are_left_out() -> None:
+    names = "request_id user_id team credit"
+    frame = slots(
+        ("r1", "u1", "als", 1), ("r1", "u2", "popular", 2), ("r2", "u1", "als", 3), names=names
+    )  # fmt: skip
+    for rows in (frame, frame.iloc[::-1]):
+        requests = credits_of(rows, "popular")
+        assert (requests.credit_a.tolist(), requests.credit_b.tolist()) == ([0], [3])
+        assert notice(requests, "several-users").count == 1
+
+
+def test_given_credits_without_a_team_are_noticed() -> None:
+    names = "request_id user_id team credit"
+    frame = slots(("r1", "u1", "als", 1), ("r1", "u1", "popular", 2), ("r2", "u1", "", 3), names=names)
+    requests = credits_of(frame)
+    assert notice(requests, "click-without-team").count == 1
+    assert str(notice(requests, "click-without-team")).startswith("column 'team': 1 credit on items without")
+
+
 def test_a_request_of_two_users_is_left_out() -> None:
     requests = credits_of(
         slots(
@@ -213,6 +246,15 @@ def test_sorting_the_table_changes_no_digit(seed: int) -> None:
     expected = recdash.interleaving(frame, control="popular").as_dict()
     shuffled = frame.sample(frac=1, random_state=seed)
     assert recdash.interleaving(shuffled, control="popular").as_dict() == expected
+
+
+def test_users_who_nearly_all_prefer_one_ranking_get_a_verdict() -> None:
+    n = 100
+    frame = pd.DataFrame({"request_id": range(n), "user_id": range(n), "credit_a": 0, "credit_b": 1})
+    frame.loc[0, ["credit_a", "credit_b"]] = 1, 0
+    results = recdash.interleaving(frame)
+    assert results.finding == "better"
+    assert (results.preference.share, results.preference.high) == (0.99, 1.0)
 
 
 def test_few_users_get_no_verdict_but_a_reason() -> None:

@@ -57,11 +57,36 @@ def test_the_interval_excludes_zero_exactly_if_p_is_below_five_percent(seed: int
         assert p_value(differences - end * totals) == pytest.approx(0.05, abs=1e-6)
 
 
-def test_the_interval_ends_at_the_largest_possible_ratio() -> None:
-    ends = ratio_interval(np.full(12, 2.0), np.full(12, 2.0))
+def test_units_that_all_have_the_largest_ratio_leave_an_interval() -> None:
+    # (1 − q)¹² = 0.05, so q = 0.2209: with more, 12 units without the other sign are too unlikely
+    assert ratio_interval(np.full(12, 2.0), np.full(12, 2.0)) == pytest.approx((0.5582, 1.0), abs=1e-4)
+    assert ratio_interval(np.full(12, -2.0), np.full(12, 2.0)) == pytest.approx((-1.0, -0.5582), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", range(3, 8))
+def test_units_of_one_sign_exclude_zero_exactly_if_p_is_below_five_percent(n: int) -> None:
+    ends = ratio_interval(np.ones(n), np.ones(n))
+    assert (p_value(np.ones(n)) < 0.05) == (ends is not None and ends[0] > 0)
+
+
+def test_an_end_that_is_not_rejected_is_the_largest_ratio() -> None:
+    # Of 100 units, 3 differ from the ratio 1: the p-value of that is 2⁻³, so 1 is in the interval.
+    numerators = np.repeat([5.0, 0.0], [97, 3])
+    ends = ratio_interval(numerators, np.full(100, 5.0))
     assert ends is not None
+    assert 0 < ends[0] < 0.97
     assert ends[1] == 1.0
-    assert 0 < ends[0] < 1
+
+
+def test_p_values_near_one_keep_their_digits_with_many_units() -> None:
+    # Σ = 4 of a million units of size 1 and as many of size 2: z = 4 / √5,000,000 = 0.00179, whose two
+    # tails are 1 − 2 · 0.00179 / √(2π) = 0.99857
+    sizes = np.repeat([1.0, 2.0], 1_000_000)
+    signs = np.tile([1.0, -1.0], 1_000_000)
+    values = sizes * signs
+    values[1], values[3] = 1.0, 1.0
+    assert values.sum() == 4
+    assert p_value(values) == pytest.approx(0.99857, abs=1e-5)
 
 
 def test_too_few_units_reject_no_ratio() -> None:

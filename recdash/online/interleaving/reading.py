@@ -53,6 +53,38 @@ def requests_of(table: pa.Table, control: str | None = None) -> RequestCredits:
     return replace(requests, notices=(*requests.notices, *notices))
 
 
+def _one_user_each(table: pa.Table, notices: list[Problem]) -> pa.Table:
+    """Returns the table without requests of several users, and appends what is left out to ``notices``.
+
+    Raises InputError if nothing is left.
+    """
+    import pyarrow as pa
+
+    request, n_requests = _codes(table["request_id"])
+    user, _ = _codes(table["unit_id"])
+    lowest = np.full(n_requests, np.iinfo(np.int64).max)
+    highest = np.full(n_requests, -1)
+    np.minimum.at(lowest, request, user)
+    np.maximum.at(highest, request, user)
+    bad = lowest != highest
+    if not bad.any():
+        return table
+    count = int(bad.sum())
+    example = _example(table, bad[request])
+    notices.append(
+        Problem(
+            "several-users",
+            "column 'request_id'",
+            f"{numbers.counted(count, 'request')} of several users, such as '{example}'; left out",
+            "Give each request an id of its own.",
+            count,
+        )
+    )
+    if bad.all():
+        raise InputError(notices)
+    return table.filter(pa.array(~bad[request]))
+
+
 # ── rows per slot ────────────────────────────────────────────────────────────────────────────
 
 
@@ -65,7 +97,7 @@ class _Slots:
 
     def __init__(self, table: pa.Table) -> None:
         self.notices: list[Problem] = []
-        table = self._one_user_each(table)
+        table = _one_user_each(table, self.notices)
         table = self._once(table)
         self.table = table
         self.request, self.n_requests = _codes(table["request_id"])
@@ -73,34 +105,6 @@ class _Slots:
         self.rank = _numbers(table, "rank")
         self.clicked = _numbers(table, "clicked") > 0
         self._note_ranks()
-
-    def _one_user_each(self, table: pa.Table) -> pa.Table:
-        """Returns the table without requests of several users, which are noticed."""
-        import pyarrow as pa
-
-        request, n_requests = _codes(table["request_id"])
-        user, _ = _codes(table["unit_id"])
-        lowest = np.full(n_requests, np.iinfo(np.int64).max)
-        highest = np.full(n_requests, -1)
-        np.minimum.at(lowest, request, user)
-        np.maximum.at(highest, request, user)
-        bad = lowest != highest
-        if bad.any():
-            count = int(bad.sum())
-            example = _example(table, bad[request])
-            self.notices.append(
-                Problem(
-                    "several-users",
-                    "column 'request_id'",
-                    f"{numbers.counted(count, 'request')} of several users, such as '{example}'; left out",
-                    "Give each request an id of its own.",
-                    count,
-                )
-            )
-            table = table.filter(pa.array(~bad[request]))
-        if not table.num_rows:
-            raise InputError(self.notices)
-        return table
 
     def _once(self, table: pa.Table) -> pa.Table:
         """Returns the table with one row per request and item, clicked if any of its rows is."""
@@ -114,16 +118,22 @@ class _Slots:
         order = np.lexsort((rank, item, request))
         key = request[order] * (n_items + 1) + item[order]
         new = np.r_[True, key[1:] != key[:-1]]
-        has_item = item[order] >= 0
-        keep = new | ~has_item
-        count = int((~keep).sum())
-        if not count:
+        keep = new | (item[order] < 0)
+        if keep.all():
             return table
-        clicked = _numbers(table, "clicked")[order]
+        table = table.take(pa.array(order))
         group = np.cumsum(keep) - 1
+        unclear = self._unclear(table, rank[order], np.flatnonzero(keep), group)
+        if unclear.any():
+            table = table.filter(pa.array(~unclear))
+            if not table.num_rows:
+                raise InputError(self.notices)
+            return self._once(table)
+        count = int((~keep).sum())
+        clicked = _numbers(table, "clicked")
         any_click = np.zeros(int(group[-1]) + 1)
         np.maximum.at(any_click, group, clicked)
-        example = _example(table.take(pa.array(order)), ~keep)
+        example = _example(table, ~keep)
         self.notices.append(
             Problem(
                 "duplicate-slots",
@@ -134,9 +144,36 @@ class _Slots:
                 count,
             )
         )
-        kept = table.take(pa.array(order[keep]))
+        kept = table.filter(pa.array(keep))
         place = kept.column_names.index("clicked")
         return kept.set_column(place, "clicked", pa.array(any_click))
+
+    def _unclear(self, table: pa.Table, rank: Floats, start: Ints, group: Ints) -> Mask:
+        """Returns [n] True for the rows of an item that has several teams, or ranks in a ranking, at its best
+        rank in one request; they are noticed.
+
+        ``rank`` and ``group`` [n] are the rank and the item of each row, ``start`` the first row of each
+        item, which has its best rank.
+        """
+        first = start[group]
+        differs = np.zeros(len(group), dtype=bool)
+        for name in {"team", "rank_a", "rank_b"} & set(table.column_names):
+            code, _ = _codes(table[name])
+            differs |= (code != code[first]) & (rank == rank[first])
+        unclear: Mask = np.isin(group, group[differs])
+        if unclear.any():
+            count, example = len(np.unique(group[differs])), _example(table, unclear)
+            self.notices.append(
+                Problem(
+                    "contradictory-slots",
+                    "table",
+                    f"{numbers.counted(count, 'item')} with different teams or ranks in one request, such as "
+                    f"in '{example}'; left out",
+                    "Write each item once per request.",
+                    count,
+                )
+            )
+        return unclear
 
     def _note_ranks(self) -> None:
         known = ~np.isnan(self.rank)
@@ -184,18 +221,7 @@ def _of_teams(table: pa.Table) -> RequestCredits:
     side = _sides(slots.table["team"], teams)
     lost = (side == 0) & slots.clicked
     if lost.any():
-        count = int(lost.sum())
-        example = _example(slots.table, lost)
-        slots.notices.append(
-            Problem(
-                "click-without-team",
-                "column 'team'",
-                f"{numbers.counted(count, 'click')} on items without a team, such as in request '{example}'; "
-                "credited to neither",
-                "Items at the same place of both rankings have no team.",
-                count,
-            )
-        )
+        slots.notices.append(_without_team(slots.table, lost, "click"))
     difference = np.bincount(slots.request, side, slots.n_requests)
     return RequestCredits(
         teams[0],
@@ -207,6 +233,19 @@ def _of_teams(table: pa.Table) -> RequestCredits:
         first=slots.first(side) if "rank" in table.column_names else np.zeros(slots.n_requests, np.int64),
         surplus=np.sign(difference).astype(np.int64),
         notices=tuple(slots.notices),
+    )
+
+
+def _without_team(table: pa.Table, lost: Mask, what: str) -> Problem:
+    """Returns the notice that clicks or credits, the marked rows, are of no team."""
+    count, example = int(lost.sum()), _example(table, lost)
+    return Problem(
+        "click-without-team",
+        "column 'team'",
+        f"{numbers.counted(count, what)} on items without a team, such as in request '{example}'; "
+        "credited to neither",
+        "Items at the same place of both rankings have no team.",
+        count,
     )
 
 
@@ -277,15 +316,20 @@ def _of_given_credits(table: pa.Table) -> RequestCredits:
 
 def _of_team_credits(table: pa.Table) -> RequestCredits:
     teams = _team_names(table)
+    notices: list[Problem] = []
+    table = _one_user_each(table, notices)
     request, n_requests = _codes(table["request_id"])
     side = _sides(table["team"], teams)
     key = request * 3 + side + 1
     repeated = (np.bincount(key, minlength=n_requests * 3)[key] > 1) & (side != 0)
     _refuse_repeated(table, repeated, "one row per request and team")
     credit = np.nan_to_num(_numbers(table, "credit"))
+    lost = (side == 0) & (credit > 0)
+    if lost.any():
+        notices.append(_without_team(table, lost, "credit"))
     a, b = (np.bincount(request, credit * (side == of), n_requests).astype(np.float64) for of in (-1, 1))
     user = _first_by(request, _codes(table["unit_id"])[0], n_requests)
-    return RequestCredits(teams[0], teams[1], "credits", user, a, b)
+    return RequestCredits(teams[0], teams[1], "credits", user, a, b, notices=tuple(notices))
 
 
 def _refuse_repeated(table: pa.Table, repeated: Mask, expected: str) -> None:
