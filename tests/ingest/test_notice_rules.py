@@ -21,9 +21,11 @@ INGEST = Path(ingest.__file__).parent
 OF_CLOCKS = {"repeated-hour", "skipped-hour"}
 """Codes of notices about local times, which an inspection, that has no time zone, does not give."""
 OF_COUNTING = {
-    "all-bots", "all-crossed", "bad-margin", "bad-rule", "bad-split", "duplicate-row", "impossible-rate",
-    "no-events", "no-margin", "no-metric", "no-name", "no-ratio", "no-recommendations", "no-sessions",
-    "no-test", "nobody", "nobody-counted", "repeated-event-ids", "too-many-variants", "unknown-total",
+    "all-bots", "all-crossed", "bad-margin", "bad-prior", "bad-rule", "bad-split", "duplicate-row",
+    "impossible-moments", "impossible-rate", "missing-time", "needs-users", "no-events", "no-margin",
+    "no-metric", "no-name", "no-ratio", "no-recommendations", "no-sessions", "no-test", "nobody",
+    "nobody-counted", "repeated-event-ids", "too-many-variants", "total-rows", "unknown-moments",
+    "unknown-total",
 }  # fmt: skip
 """Codes of problems of an A/B test, which refuse it anyway."""
 OF_AN_AB_TEST = {
@@ -45,10 +47,10 @@ OF_A_PLAN = {"columns-by-values", "ids-swapped"}
 """Codes of notices that several files together give: tests/service/test_intake.py."""
 FAMILIES = {code for code in NOTICE_RULES if code.startswith(("missing-", "without-"))}
 REFUSING = {
-    "ambiguous-rows", "ambiguous-wide", "bad-columns", "bad-encoding", "bad-json", "bad-pairs", "bad-range",
-    "bad-source", "bad-table", "bad-text", "bad-type", "binary", "changed-file", "descending-ranks",
-    "duplicate-column", "empty-file", "header-or-data", "incomplete-rows", "list-cells", "list-or-item",
-    "long-line", "long-value", "many-candidates", "missing-column", "mixed-types", "negative",
+    "ambiguous-rows", "ambiguous-wide", "bad-columns", "bad-encoding", "bad-json", "bad-number", "bad-pairs",
+    "bad-range", "bad-source", "bad-table", "bad-text", "bad-type", "binary", "changed-file",
+    "descending-ranks", "duplicate-column", "empty-file", "header-or-data", "incomplete-rows", "list-cells",
+    "list-or-item", "long-line", "long-value", "many-candidates", "missing-column", "mixed-types", "negative",
     "no-attributes", "no-file", "no-rows", "nul", "packed-twice", "parquet-bomb", "parts-differ",
     "ragged-row", "read-too-large", "read-too-long", "reader-died", "repeated-key", "score-is-rank",
     "sparse-sheet", "too-large", "truncated-gzip", "two-delimiters",
