@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from interleaved_tables import team_draft
 
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
@@ -140,6 +141,17 @@ def test_a_plan_without_a_name_is_for_the_tests_after_it(space: Workspace, shop:
     clock.wait()
     june = add_test(space, shop, "June")
     assert [space.plans.of_test(test.id) for test in (before, march, june)] == [None, spring, summer]
+
+
+def test_an_interleaving_test_is_no_look_at_the_plan(space: Workspace, shop: str, clock: Clock) -> None:
+    space.plans.add(shop, PLAN)
+    clock.wait()
+    space.interleaving.add(shop, "interleaved", team_draft())
+    clock.wait()
+    check = space.plans.check(add_test(space, shop).id)
+    assert check is not None
+    assert check.look == 1
+    assert "looks" not in {deviation.code for deviation in check.deviations}
 
 
 def test_a_plan_with_a_name_is_for_the_uploads_of_its_test(space: Workspace, shop: str, clock: Clock) -> None:

@@ -95,9 +95,15 @@ def plan_of_test(store: Store, test: OnlineTest, moment: datetime | None = None)
     if history is None:
         return None
     tests = store.online_tests.of_experiment(test.experiment, archived=True)
-    own = [other for other in tests if (plan := plan_for(other, plans)) is not None and plan.id == history.id]
+    own = [
+        other for other in tests if not other.is_interleaved and _id_of(plan_for(other, plans)) == history.id
+    ]
     earlier = [other.created for other in own if other.created < test.created]
     return PlanOfTest(history, len(earlier) + 1, min([*earlier, test.created]))
+
+
+def _id_of(plan: PlanHistory | None) -> str | None:
+    return None if plan is None else plan.id
 
 
 def history_of(store: Store, test: OnlineTest, key: PlanKey) -> PlanOfTest:
