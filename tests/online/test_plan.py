@@ -289,6 +289,11 @@ def test_nothing_significant_at_the_planned_end_is_inconclusive() -> None:
         )
 
 
+def test_a_planned_duration_ends_no_test_whose_days_are_unknown(test: AnalysedTest) -> None:
+    (step,) = next_steps(test, OnlineRules(), None, replace(PLAN, users=None))
+    assert step.action == "check the plan"
+
+
 def test_the_planned_primary_metric_comes_first() -> None:
     rng = np.random.default_rng(1)
     table = pd.DataFrame(

@@ -131,6 +131,7 @@ def _step(
     plan: AnalysisPlan | None,
 ) -> NextStep:
     days_left = _days_left(plan, sample)
+    has_planned_end = bool(rules.planned_users) or _knows_duration(plan, sample)
     controls = [row for row in results.rows if row.is_control and row.metric == lift.metric]
     n = lift.n_users + sum(row.n_users for row in controls)
     missing = max((rules.planned_users or 0) - n, 0)
@@ -144,8 +145,7 @@ def _step(
         if not lost and results.health.srm_p is None:
             unchecked = f"{reason} The split of users cannot be checked."
             return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
-        is_planned = bool(rules.planned_users) or (plan is not None and plan.days is not None)
-        if not lost and not is_planned and not any(map(is_always_valid, won)):
+        if not lost and not has_planned_end and not any(map(is_always_valid, won)):
             return NextStep(lift.variant, "check the plan", _unplanned(won, guardrails), _deciding(lift, won))
         return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
     if is_early:
@@ -158,7 +158,7 @@ def _step(
             f"{begin}. {_planned_end(rules.planned_users if missing else None, plan if days_left else None)}"
         )
         return NextStep(lift.variant, "keep running", reason, lift, missing or None, days)
-    if rules.planned_users or (plan is not None and plan.days):
+    if has_planned_end:
         end = "sample size" if rules.planned_users else "duration"
         reason = f"No significant lift at the planned {end}.{_guardrails(rows)}"
         return NextStep(lift.variant, "inconclusive", reason, lift)
@@ -167,9 +167,14 @@ def _step(
 
 def _days_left(plan: AnalysisPlan | None, sample: SampleSummary | None) -> int:
     """Returns how many days are left of the planned duration; 0 if it is over, unknown or not planned."""
-    if plan is None or plan.days is None or sample is None or not sample.days:
+    if plan is None or sample is None or not _knows_duration(plan, sample):
         return 0
-    return max(plan.days - sample.days, 0)
+    return max((plan.days or 0) - sample.days, 0)
+
+
+def _knows_duration(plan: AnalysisPlan | None, sample: SampleSummary | None) -> bool:
+    """Returns True if a duration is planned, and the days of the data are known."""
+    return plan is not None and plan.days is not None and sample is not None and sample.days > 0
 
 
 def _planned_end(users: int | None, plan: AnalysisPlan | None) -> str:
