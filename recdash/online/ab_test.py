@@ -12,6 +12,7 @@ from recdash.domain.kinds import OnlineKind, TableKind
 from recdash.engines.allocator import release_freed_memory
 from recdash.errors import InputError, Problem, UnknownName, all_or_problems
 from recdash.evaluation.column_choice import ColumnsGiven, mappings_of, read_column_choice
+from recdash.ingest.moment_columns import EARLIER
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online import proposals
 from recdash.online.analysis.aggregate_tables import aggregate_table
@@ -294,7 +295,7 @@ def counted_test(
         of_library = [m for m in library if m.fits(table.totals) and not metrics]
         proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
         available = [metric for metric, _ in table.measured(metrics or proposed)]
-        own = choices.applied(metrics or proposed, available, table.totals)
+        own = choices.applied(metrics or proposed, available, [*table.totals, *table.columns_before])
         source = ResultSource(None, own, rules, table)
         return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))
     if users is None:
@@ -307,7 +308,11 @@ def counted_test(
     if not metrics and not proposed and "sessions" not in users.totals:
         raise InputError(NO_METRIC)
     standard = [metric for metric in KNOWN if metric.is_in(users.totals)]
-    own = choices.applied(metrics or proposed, standard, {*users.totals, *users.before})
+    own = choices.applied(
+        metrics or proposed,
+        standard,
+        {*users.totals, *users.before, *(f"{EARLIER}{name}" for name in users.before)},
+    )
     users = with_totals(users, own)
     source = ResultSource(users, with_standard_metrics(own), rules)
     return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
+from recdash.ingest.moment_columns import EARLIER
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import Days, OnlineUsers
 
@@ -134,6 +135,8 @@ def _with_covariate(users: OnlineUsers, metric: OnlineMetric) -> OnlineUsers:
     """Returns the users with the metric's covariate as its total before the test."""
     own, name = resolved(metric), metric.covariate or ""
     values = users.before.get(name, users.totals.get(name))
+    if values is None:
+        values = users.before.get(name.removeprefix(EARLIER))
     if values is None:
         return users
     before = {**users.before, own.numerator: values}

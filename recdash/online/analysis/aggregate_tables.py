@@ -78,6 +78,10 @@ class SummaryTable:
     def totals(self) -> list[str]:
         return []
 
+    @property
+    def columns_before(self) -> list[str]:
+        return []
+
 
 @dataclass(frozen=True)
 class MomentTable:
@@ -192,10 +196,18 @@ class MomentTable:
             return []
         return [name for name in self.shared.means if not name.startswith(BEFORE)]
 
+    @property
+    def columns_before(self) -> list[str]:
+        """Returns the columns of totals before the test, such as ``pre_revenue``."""
+        means = () if self.shared is None else self.shared.means
+        return [f"{EARLIER}{name.removeprefix(BEFORE)}" for name in means if name.startswith(BEFORE)]
+
 
 def _with_covariate(groups: GroupedMoments, metric: OnlineMetric) -> GroupedMoments:
     """Returns the moments with the metric's covariate as its total before the test; unchanged without one."""
     source = metric.covariate
+    if source is not None and source not in groups.means:
+        source = f"{BEFORE}{source.removeprefix(EARLIER)}"
     if source is None or source not in groups.means:
         return groups
     name = f"{BEFORE}{metric.numerator}"

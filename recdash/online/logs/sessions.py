@@ -13,6 +13,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
+from recdash.ingest.moment_columns import EARLIER
 from recdash.online.activation import activated
 from recdash.online.derived import with_totals_of_exposure
 from recdash.online.logs import bots
@@ -27,8 +28,6 @@ from recdash.sorting import first_of_equals, order_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BEFORE_TEST = "pre_"
-"""Prefix of a column's name that marks a total of the time before the test."""
 REPEATS = "repeat a session of the same user"
 RAISE_LIMIT = "Raise the limit, or turn the rule off."
 
@@ -112,7 +111,7 @@ def _columns_before_test(totals: dict[str, Floats]) -> dict[str, Floats]:
 
     The total from ``pre_revenue`` is called ``revenue``.
     """
-    pairs = [(name, name.removeprefix(BEFORE_TEST)) for name in totals if name.startswith(BEFORE_TEST)]
+    pairs = [(name, name.removeprefix(EARLIER)) for name in totals if name.startswith(EARLIER)]
     return {name: totals.pop(column) for column, name in pairs if name in totals}
 
 

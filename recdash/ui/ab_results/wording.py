@@ -9,11 +9,11 @@ from recdash.charts.mark_html import glyph
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html
 from recdash.formatting.wording import cut_inside, listed, lowered, many, span
+from recdash.ingest.moment_columns import EARLIER
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis import next_step
 from recdash.online.analysis.lift import per
 from recdash.online.analysis.results import validity_notes
-from recdash.online.logs.sessions import BEFORE_TEST
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import corrections
@@ -178,7 +178,7 @@ def _covariates(ab_test: AbTest, rows: Sequence[OnlineRow]) -> str:
     """
     if ab_test.sample is not None and ab_test.sample.has_sessions:
         return "the users' sessions before the test"
-    return listed(list(dict.fromkeys(BEFORE_TEST + ab_test.metrics[row.metric].numerator for row in rows)))
+    return listed(list(dict.fromkeys(EARLIER + ab_test.metrics[row.metric].numerator for row in rows)))
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────
