@@ -10,8 +10,10 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.attributes import MOST_LABELS, numbers_if_all
-from recdash.ingest.moment_columns import MAIN, moment_columns, parsed
-from recdash.ingest.values import Findings, in_rows, is_missing, is_text
+from recdash.ingest.columns import DAY
+from recdash.ingest.moment_columns import MAIN, ROW_NUMBERS, is_product, moment_columns, parsed
+from recdash.ingest.timestamps import read_moments
+from recdash.ingest.values import ColumnCheck, Findings, in_rows, is_missing, is_text
 
 MOST_COUNTED: Mapping[str, float] = {
     "n": 1e12, "trials": 1e12, "successes": 1e12, "mean": 1e12, "variance": 1e24,
@@ -29,10 +31,10 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
     as ``revenue_sum`` are renamed (``moment_columns``). Columns of text, and of days, are kept if several
     rows have the same variant and metric; the rows are then those of segments or days.
     """
-    table = _with_moments(table, findings)
+    table, written = _with_moments(table, findings)
     table = _with_groups(table, findings)
-    _refuse_negative(table, ("n", "variance", "successes", "trials"))
-    _refuse_impossible(table)
+    _refuse_negative(table, written)
+    _refuse_impossible(table, written)
     complete = [_have_all(table, names) for names in _sets(table)]
     usable = reduce(pc.or_, complete)
     n_incomplete = table.num_rows - (pc.sum(usable).as_py() or 0)
@@ -66,17 +68,22 @@ def _wide(table: pa.Table) -> list[str]:
     return [moment.names[0] for column in table.column_names if (moment := parsed(column)) is not None]
 
 
-def _with_moments(table: pa.Table, findings: Findings) -> pa.Table:
-    """Returns the table with its columns of sums, means and variances of totals renamed, as numbers.
+def _with_moments(table: pa.Table, findings: Findings) -> tuple[pa.Table, Mapping[str, str]]:
+    """Returns the table with its columns of sums, means and variances of totals renamed, as numbers, and how
+    each of them is written in the file.
 
     In a table without a column metric, columns of numbers that say neither are removed with a notice.
     """
     has_metrics = "metric" in table.column_names
     free = [name for name in table.column_names if name not in OWN]
+    written: dict[str, str] = {}
     if not has_metrics and {"mean", "variance"} & {*table.column_names}:
         names = [name for name in ("mean", "variance") if name in table.column_names]
         table = table.rename_columns([f"{MAIN}_{n}" if n in names else n for n in table.column_names])
         free += [f"{MAIN}_{name}" for name in names]
+        own_names = {f"{MAIN}_{name}": name for name in names}
+    else:
+        own_names = {}
     for column, moment in moment_columns(free, of_one_metric=has_metrics).items():
         values = numbers_if_all(table[column])
         if is_text(values.type):
@@ -84,16 +91,43 @@ def _with_moments(table: pa.Table, findings: Findings) -> pa.Table:
             raise UploadError(Problem("bad-number", f"column '{column}'", finding, fix))
         index = table.column_names.index(column)
         table = table.set_column(index, str(moment), values.cast(pa.float64(), safe=False))
-    return table if has_metrics else _without_other_numbers(table, findings)
+        written[str(moment)] = own_names.get(column, column)
+    if not has_metrics:
+        _note_unused(table, written, findings)
+        table = _without_other_numbers(table, findings)
+    return table, written
+
+
+def _note_unused(table: pa.Table, written: Mapping[str, str], findings: Findings) -> None:
+    """Adds a notice for each column of a total that is no metric: it has gaps, or its squares are lacking."""
+    moments = {column: moment for column in written if (moment := parsed(column)) is not None}
+    varied = {moment.names[0] for moment in moments.values() if moment.is_second}
+    for column, moment in moments.items():
+        name = moment.names[0]
+        gaps = pc.sum(pc.invert(pc.is_finite(pc.fill_null(table[column], float("nan"))))).as_py() or 0
+        if gaps:
+            finding, fix = "column ignored: no number in {rows}", "Fill in all rows."
+            findings.notice("column-left-out", f"column '{written[column]}'", finding, fix, gaps)
+        elif len(set(moment.names)) == 1 and name not in varied:
+            _note_unvaried(written[column], name, findings)
+
+
+def _note_unvaried(column: str, total: str, findings: Findings) -> None:
+    finding = "column ignored: no column says how much it varies between users"
+    fix = f"Add {total}_sum_squares, the sum over users of its square."
+    findings.notice("column-left-out", f"column '{column}'", finding, fix, 1)
 
 
 def _without_other_numbers(table: pa.Table, findings: Findings) -> pa.Table:
     for name in [name for name in table.column_names if name not in OWN and parsed(name) is None]:
         values = numbers_if_all(table[name])
         if pa.types.is_floating(values.type) or (pa.types.is_integer(values.type) and not _is_code(values)):
-            finding = "column ignored: no column says how much it varies between users"
-            fix = f"Add {name}_sum_squares, the sum over users of its square."
-            findings.notice("column-left-out", f"column '{name}'", finding, fix, 1)
+            if is_product(name):
+                finding = "column ignored: no column has the squares of both totals"
+                fix = "Add the sum over users of the square of each, such as revenue_sum_squares."
+                findings.notice("column-left-out", f"column '{name}'", finding, fix, 1)
+            elif not ROW_NUMBERS.fullmatch(name.strip().lower()):
+                _note_unvaried(name, name, findings)
             table = table.remove_column(table.column_names.index(name))
     return table
 
@@ -111,14 +145,11 @@ def _with_groups(table: pa.Table, findings: Findings) -> pa.Table:
     others = [name for name in table.column_names if name not in OWN and parsed(name) is None]
     has_groups = len(table.select(keys).group_by(keys).aggregate([])) < table.num_rows
     if "day" in table.column_names:
-        days = _days(table["day"])
         place = table.column_names.index("day")
-        if not has_groups:
-            table = table.remove_column(place)
-        elif days is not None:
-            table = table.set_column(place, "day", days)
+        if has_groups:
+            table = table.set_column(place, "day", _days(table["day"], findings))
         else:
-            others.append("day")
+            table = table.remove_column(place)
     for name in others:
         place, labels = table.column_names.index(name), _labels(table[name])
         if not has_groups or len(labels.unique()) > MOST_LABELS:
@@ -136,40 +167,43 @@ def _labels(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(is_missing(words), None, words)
 
 
-def _days(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Returns the days of a column; None if some value is no day."""
-    try:
-        if is_text(column.type):
-            words = _labels(column)
-            try:
-                return words.cast(pa.date32())
-            except pa.ArrowInvalid:
-                return words.cast(pa.timestamp("us")).cast(pa.date32())
-        if pa.types.is_temporal(column.type):
-            return column.cast(pa.date32(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        pass
-    return None
+def _days(column: pa.ChunkedArray, findings: Findings) -> pa.ChunkedArray:
+    """Returns the days of a column, which may be written as 20261102. Raises UploadError for other values."""
+    values = numbers_if_all(column).combine_chunks()
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        values = values.cast(pa.int64(), safe=False).cast(pa.string())
+        values = pc.replace_substring_regex(values, r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3")
+        # other numbers would be read as seconds since 1970
+        values = pc.if_else(
+            pc.match_substring(values, "-"), values, pc.binary_join_element_wise("no. ", values, "")
+        )
+    check = ColumnCheck(DAY, "day", findings, lambda row: f"row {row + 1}", zone="UTC")
+    moments = read_moments(values, check)
+    if findings.problems:
+        raise UploadError(findings.problems)
+    return pa.chunked_array([moments.cast(pa.date32(), safe=False)])
 
 
-def _refuse_impossible(table: pa.Table) -> None:
+def _refuse_impossible(table: pa.Table, written: Mapping[str, str]) -> None:
     """Raises UploadError for counts that are not whole numbers, and for infinite or too large numbers."""
     most = {**MOST_COUNTED, **{name: MOST_SUMMED for name in table.column_names if parsed(name) is not None}}
     problems = []
     for name in [name for name in most if name in table.column_names]:
-        size = pc.abs(table[name])
+        size, column = pc.abs(table[name]), written.get(name, name)
         large = pc.greater(size, most[name])
         broken = pc.and_not(pc.less(pc.floor(size), size), large)
-        problems += _first_of(large, table, name, "too-large", "is larger than any test can have")
+        problems += _first_of(large, table, name, column, "too-large", "is larger than any test can have")
         if name in ("n", "trials"):
             problems += _first_of(
-                broken, table, name, "not-whole", "is not a whole number of users or trials"
+                broken, table, name, column, "not-whole", "is not a whole number of users or trials"
             )
     if problems:
         raise UploadError(problems)
 
 
-def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says: str) -> list[Problem]:
+def _first_of(
+    bad: pa.ChunkedArray, table: pa.Table, name: str, column: str, code: str, says: str
+) -> list[Problem]:
     """Returns the problem of the rows marked by ``bad``, with value, metric and variant of the first one.
 
     The result is empty if no row is marked.
@@ -180,7 +214,7 @@ def _first_of(bad: pa.ChunkedArray, table: pa.Table, name: str, code: str, says:
     of = f"'{rows['metric'][0]}' of " if "metric" in rows.column_names else ""
     where = f"{of}'{rows['variant'][0]}'"
     finding = f"'{rows[name][0].as_py():.12g}' {says} ({where}), in {in_rows(rows.num_rows)}"
-    return [Problem(code, f"column '{name}'", finding, "Correct it, or leave the row out.", rows.num_rows)]
+    return [Problem(code, f"column '{column}'", finding, "Correct it, or leave the row out.", rows.num_rows)]
 
 
 def _note_contradictions(table: pa.Table, findings: Findings) -> None:
@@ -203,12 +237,19 @@ def _have_all(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
     return reduce(pc.and_, (pc.is_finite(pc.fill_null(table[name], float("nan"))) for name in names))
 
 
-def _refuse_negative(table: pa.Table, names: Sequence[str]) -> None:
-    problems, fix = [], "Counts and times start at 0."
-    for name in names:
+def _refuse_negative(table: pa.Table, written: Mapping[str, str]) -> None:
+    """Raises UploadError for counts, variances and standard deviations below 0."""
+    spreads = [name for name in written if name.startswith(("var(", "std("))]
+    problems = []
+    for name in ("n", "variance", "successes", "trials", *spreads):
+        is_spread = name in ("variance", *spreads)
+        fix = (
+            "A variance or standard deviation is at least 0." if is_spread else "Counts and times start at 0."
+        )
         count = pc.sum(pc.less(table[name], 0)).as_py() if name in table.column_names else 0
         if count:
             finding = f"negative in {in_rows(count)}"
-            problems.append(Problem("negative", f"column '{name}'", finding, fix, count))
+            column = written.get(name, name)
+            problems.append(Problem("negative", f"column '{column}'", finding, fix, count))
     if problems:
         raise UploadError(problems)

@@ -55,6 +55,8 @@ ALIASES: Mapping[str, str] = {
 BEFORE_TEST = ("pre_", "covariate_", "before_", "baseline_")
 """Beginnings of names of totals before the test, with which lifts are adjusted (CUPED)."""
 EARLIER = "pre_"
+ROW_NUMBERS = re.compile(r"__index_level_\d+__|unnamed:? ?\d*")
+"""Names of columns of row numbers, as pandas writes them."""
 
 
 def parsed(column: str) -> MomentColumn | None:
@@ -91,6 +93,11 @@ def moment_columns(columns: Sequence[str], *, of_one_metric: bool = False) -> di
         if moment is not None and moment not in known.values():
             known[column] = moment
     return known
+
+
+def is_product(column: str) -> bool:
+    """Returns True if a name says that the column has products of two totals, or their covariance."""
+    return any(kind in PAIRS for kind, _ in _readings(_words_of(column)))
 
 
 def _of_one_metric(name: str) -> str:

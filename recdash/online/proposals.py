@@ -10,13 +10,12 @@ from typing import NamedTuple
 from recdash.domain.kinds import Floats
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import capital, listed
+from recdash.ingest.moment_columns import ROW_NUMBERS
 from recdash.online.metrics import METRICS, Direction, MetricRole, OnlineMetric
 from recdash.online.users import OnlineUsers
 
 NO_AMOUNT = re.compile(r"(^|[ _])(id|ids|at|ts|date|timestamp|year|zip|zip_code|postcode|index|row)$")
 """Names of columns of numbers that identify or date something, so that they cannot be added up."""
-INDEX = re.compile(r"__index_level_\d+__|unnamed:? ?\d*")
-"""Names of columns of row numbers, as pandas writes them."""
 LESS_IS_BETTER = re.compile(
     r"refund|return(s|ed)?($|[ _]rate)|complain|error|crash|latency|load[ _]?time|timeout|bounce|unsubscri"
     r"|uninstall|churn|cancel|cost(s|$|[ _])|skip(?!per)|abandon|dislike"
@@ -214,7 +213,7 @@ def _kind(metric: OnlineMetric) -> str:
 
 def _is_result(name: str) -> bool:
     plain = name.strip().casefold()
-    return not (INDEX.fullmatch(plain) or NO_AMOUNT.search(plain) or BEFORE_TEST.search(plain))
+    return not (ROW_NUMBERS.fullmatch(plain) or NO_AMOUNT.search(plain) or BEFORE_TEST.search(plain))
 
 
 def _per_user(title: str) -> str:

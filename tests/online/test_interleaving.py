@@ -403,3 +403,25 @@ def test_a_z_value_has_the_sign_of_its_effect() -> None:
     assert power.z_of(0.05, 0.1) == pytest.approx(1.959964)
     assert power.z_of(0.05, -0.1) == pytest.approx(-1.959964)
     assert power.z_of(1.0, 0.1) == pytest.approx(0.0)
+
+
+# ── credits as people write them ─────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("names", ["request_id user_id credit_a credit_b", "request_id user_id team credit"])
+def test_an_empty_credit_is_refused_rather_than_read_as_0(names: str) -> None:
+    first = ("r1", "u1", 1, 0) if "credit_a" in names else ("r1", "u1", "a", 1)
+    second = ("r2", "u2", 1, None) if "credit_a" in names else ("r2", "u2", "b", None)
+    with pytest.raises(InputError, match="empty in 1 row, such as 'r2'") as error:
+        recdash.interleaving(slots(first, second, names=names))
+    assert codes(error.value.problems) == ["missing-credit"]
+
+
+def test_a_request_of_two_users_is_left_out_of_team_credits_whatever_the_order() -> None:
+    rows = [
+        ("r1", "u1", "a", 1), ("r1", "u2", "b", 0), ("r2", "u1", "a", 0), ("r2", "u1", "b", 1),
+    ]  # fmt: skip
+    for order in (rows, rows[::-1]):
+        requests = credits_of(slots(*order, names="request_id user_id team credit"))
+        assert requests.credit_b.tolist() == [1]
+        assert notice(requests, "several-users").count == 1

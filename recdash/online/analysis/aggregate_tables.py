@@ -11,6 +11,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, NotFound, Problem
+from recdash.formatting import numbers
 from recdash.formatting.wording import listed
 from recdash.ingest.moment_columns import DENOMINATOR, EARLIER, MAIN, parsed
 from recdash.online import proposals
@@ -348,7 +349,7 @@ class _Rows:
         means = {**{name: total / users for name, total in sums.items()}, **means}
         spreads = {
             **moments.centred(n, {name: n * mean for name, mean in means.items()}, products),
-            **spreads,
+            **{pair: spread for pair, spread in spreads.items() if {*pair} <= {*means}},
         }
         variants, code = np.unique(self._variant[rows].astype(str), return_inverse=True)
         groups = GroupedMoments(
@@ -394,7 +395,7 @@ class _Rows:
         problems = []
         if count:
             fix = "Keep one row per variant, metric, day and segment."
-            message = f"{count:,} rows repeat an earlier one of the same variant"
+            message = f"{numbers.counted(count, 'row')} of a variant that an earlier row has"
             problems.append(Problem("duplicate-row", "aggregates", message, fix, count))
         for name, values in self._segments.items():
             words = {str(value).strip().casefold() for value in values.tolist() if value is not None}
@@ -403,8 +404,75 @@ class _Rows:
                 fix = "Remove these rows: their users would count twice."
                 message = f"'{named[0]}' names rows of all users, beside rows of segments"
                 problems.append(Problem("total-rows", f"column '{name}'", message, fix))
+            elif (label := self._label_of_all(name)) is not None:
+                fix = "Remove these rows: their users would count twice."
+                message = (
+                    f"the rows of {label} add up to those of the other segments, so they are of all users"
+                )
+                problems.append(Problem("total-rows", f"column '{name}'", message, fix))
         if problems:
             raise InputError(problems)
+
+    def _label_of_all(self, name: str) -> str | None:
+        """Returns how the rows of all users are labelled in a column of segments; None without such rows.
+
+        A label is of all users if in every group of the other columns, or of every variant and metric, its
+        numbers are the sums of those of the other labels. Two labels alone may be equal by chance.
+        """
+        labels, label = np.unique(
+            [_shown(value) for value in self._segments[name].tolist()], return_inverse=True
+        )
+        if len(labels) < 2:
+            return None
+        own = [self._variant, *([] if self._metric is None else [self._metric])]
+        further = [values for other, values in self._segments.items() if other != name]
+        further += [] if self._day is None else [self._day]
+        for parts in (own, [*own, *further]):
+            group = _group_codes(parts)
+            for code in self._labels_of_all(group, label, len(labels)):
+                if labels[code] == NO_LABEL or len(labels) > 2:
+                    return str(labels[code])
+        return None
+
+    def _labels_of_all(self, group: Ints, label: Ints, n_labels: int) -> list[int]:
+        """Returns the codes of the labels whose numbers are half of the sum over their groups."""
+        cell = group * n_labels + label
+        cells, of_row = np.unique(cell, return_inverse=True)
+        own_group, own_label = cells // n_labels, cells % n_labels
+        is_alone = np.bincount(own_group)[own_group] < 2
+        is_all = ~is_alone
+        for column in self._summed():
+            total = np.bincount(of_row, column)
+            of_group = np.bincount(own_group, total)[own_group]
+            is_all &= np.isclose(2 * total, of_group, rtol=1e-9, atol=1e-9)
+        return [
+            code
+            for code in range(n_labels)
+            if is_all[own_label == code].any() and (is_all | is_alone)[own_label == code].all()
+        ]
+
+    def _summed(self) -> list[Floats]:
+        """Returns the columns of counts and sums without gaps, of which n comes first."""
+        return [
+            values
+            for name, values in self._columns.items()
+            if name in ("n", "trials", "successes") or ((m := parsed(name)) is not None and m.kind == "sum")
+            if not np.isnan(values).any()
+        ]
+
+
+NO_LABEL = "an empty cell"
+
+
+def _shown(value: Any) -> str:
+    return NO_LABEL if value is None else f"'{value}'"
+
+
+def _group_codes(parts: Sequence[Any]) -> Ints:
+    """Returns [rows] the code of each row's combination of values."""
+    codes: dict[tuple[Any, ...], int] = {}
+    rows = zip(*(part.tolist() for part in parts), strict=True)
+    return np.array([codes.setdefault(row, len(codes)) for row in rows], dtype=np.int64)
 
 
 def _day_numbers(table: pa.Table) -> Ints | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,43 +66,85 @@ def of_aggregates(metric: OnlineMetric, control: Any, variant: Any) -> Choice:
     if (note and (not undefined or few)) or base is None or other is None:
         return Choice(NoComparison(_change(base, other), _distance(base, other), undefined or note))
     sides = lift.with_shared_variance(metric, control, variant)
-    plain = _with_valid_lift(WelchComparison(*_sides(metric, *sides)), base, other)
+    plain = _with_valid_lift(WelchComparison(*_sides(metric, sides)), base, other)
     if not lift.can_adjust(metric, control, variant):
         return Choice(plain)
-    adjusted = WelchComparison(*_sides(metric, *sides, adjusted=True))
+    adjusted = WelchComparison(*_adjusted_sides(metric, (control, variant), sides))
     if adjusted.lift(lift.CONFIDENCE).low is None or isinstance(plain, WithoutLift):
         return Choice(plain, note=lift.NOT_ADJUSTED.format("has no interval"))
-    if adjusted.error >= WelchComparison(*_sides(metric, *sides)).error:
+    if _explains_little(_explained(metric, (control, variant)), control.count() + variant.count()):
         return Choice(plain, note=lift.NOT_ADJUSTED.format("would not make the interval narrower"))
     return Choice(adjusted, plain)
 
 
-def _sides(metric: OnlineMetric, control: Any, variant: Any, *, adjusted: bool = False) -> tuple[Side, Side]:
-    """Returns control and variant from their aggregates; ``adjusted`` for pre-test values (CUPED).
-
-    The coefficient is that of both variants together.
-    """
-    names, arms = (metric.numerator, metric.denominator), (control, variant)
-    rates = [float(arm.mean(names[0]) / arm.mean(names[1])) for arm in arms]
-    variances = [float(arm.ratio_var(*names)) for arm in arms]
-    n = [int(arm.count()) for arm in arms]
-    if adjusted:
-        earlier = lift.before(metric)
-        before = (earlier.numerator, earlier.denominator)
-        shared = [float(arm.ratio_cov(*names, *before)) for arm in arms]
-        own = [float(arm.ratio_var(*before)) for arm in arms]
-        slope = float(np.dot(n, shared) / np.dot(n, own))
-        past = [float(arm.mean(before[0]) / arm.mean(before[1])) for arm in arms]
-        middle = float(np.average(past, weights=n))
-        rates = [rate - slope * (value - middle) for rate, value in zip(rates, past, strict=True)]
-        variances = [
-            variance - 2 * slope * covariance + slope**2 * of_past
-            for variance, covariance, of_past in zip(variances, shared, own, strict=True)
-        ]
-    first, second = (
-        Side(size, rate, variance / size) for size, rate, variance in zip(n, rates, variances, strict=True)
+def _sides(metric: OnlineMetric, arms: Sequence[Any]) -> tuple[Side, Side]:
+    """Returns control and variant from their aggregates."""
+    names = (metric.numerator, metric.denominator)
+    control, variant = (
+        Side(
+            int(arm.count()),
+            float(arm.mean(names[0]) / arm.mean(names[1])),
+            float(arm.ratio_var(*names)) / int(arm.count()),
+        )
+        for arm in arms
     )
-    return first, second
+    return control, variant
+
+
+def _adjusted_sides(metric: OnlineMetric, arms: Sequence[Any], spread: Sequence[Any]) -> tuple[Side, Side]:
+    """Returns control and variant from their aggregates, adjusted for pre-test values (CUPED) as
+    ``PairValues.sides`` does with those of users: the coefficient is that of both variants together.
+
+    ``spread`` are the aggregates from which the standard errors are computed.
+    """
+    above = _above(metric, arms)
+    past = _above(lift.before(metric), arms)
+    slope = _product(arms, above, past) / _product(arms, past, past)
+    rest = {name: -slope * weight for name, weight in past.items()}
+    sides = []
+    for arm, own in zip(arms, spread, strict=True):
+        n, below = int(arm.count()), float(arm.mean(metric.denominator))
+        value = _mean(arm, {**rest, metric.numerator: 1.0}) / below
+        weights = {metric.numerator: 1.0, metric.denominator: -value}
+        variance = sum(
+            first * second * _covariance(own, one, other)
+            for one, first in [*rest.items(), *weights.items()]
+            for other, second in [*rest.items(), *weights.items()]
+        )
+        sides.append(Side(n, value, variance / n / below**2))
+    return sides[0], sides[1]
+
+
+Weights = dict[str | None, float]
+"""Total → its factor in a sum of totals of a user; None is the total that is 1 for each user."""
+
+
+def _above(metric: OnlineMetric, arms: Sequence[Any]) -> Weights:
+    """Returns what a user's numerator is above the metric of all users."""
+    sums = [
+        sum(arm.count() * arm.mean(name) for arm in arms) for name in (metric.numerator, metric.denominator)
+    ]
+    return {metric.numerator: 1.0, metric.denominator: -float(sums[0] / sums[1])}
+
+
+def _product(arms: Sequence[Any], first: Weights, second: Weights) -> float:
+    """Returns the sum over the users of all arms of the product of two sums of totals."""
+    return sum(
+        (arm.count() - 1)
+        * sum(a * b * _covariance(arm, x, y) for x, a in first.items() for y, b in second.items())
+        + arm.count() * _mean(arm, first) * _mean(arm, second)
+        for arm in arms
+    )
+
+
+def _mean(arm: Any, weights: Weights) -> float:
+    return sum(weight * float(arm.mean(name)) for name, weight in weights.items())
+
+
+def _covariance(arm: Any, first: str | None, second: str | None) -> float:
+    if first is None or second is None:
+        return 0.0
+    return float(arm.var(first) if first == second else arm.cov(first, second))
 
 
 def of_users(metric: OnlineMetric, pair: PairValues) -> Choice:
@@ -115,13 +158,29 @@ def of_users(metric: OnlineMetric, pair: PairValues) -> Choice:
     explained = pair.explained()
     if explained > 1 - ROUNDED:  # nothing is left to compare
         return Choice(plain)
-    # The choice depends on all users alike: one by the width of the intervals would favour lucky splits.
-    if explained <= max(LEAST_EXPLAINED, EXPLAINED_USERS / len(pair.numerator)):
+    if _explains_little(explained, len(pair.numerator)):
         return Choice(plain, note=lift.NOT_ADJUSTED.format("would not make the interval narrower"))
     adjusted = _valid(pair)
     if adjusted.lift(lift.CONFIDENCE).low is None and plain.lift(lift.CONFIDENCE).low is not None:
         return Choice(plain, note=lift.NOT_ADJUSTED.format("has no interval"))
     return Choice(adjusted, plain)
+
+
+def _explains_little(explained: float, n: int) -> bool:
+    """Returns True if pre-test values explain too small a share of the variance of ``n`` users to adjust for.
+
+    The choice depends on all users alike: one by the width of the intervals would favour lucky splits.
+    """
+    return explained <= max(LEAST_EXPLAINED, EXPLAINED_USERS / n)
+
+
+def _explained(metric: OnlineMetric, arms: Sequence[Any]) -> float:
+    """Returns the share of the variance that pre-test values explain, as ``PairValues.explained`` does."""
+    above, past = _above(metric, arms), _above(lift.before(metric), arms)
+    squares = _product(arms, above, above)
+    if not squares > 0:
+        return 0.0
+    return _product(arms, above, past) ** 2 / _product(arms, past, past) / squares
 
 
 def _unadjusted(metric: OnlineMetric, pair: PairValues) -> Comparison:

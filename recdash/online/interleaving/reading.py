@@ -305,16 +305,18 @@ def _team_names(table: pa.Table) -> tuple[str, str]:
 
 
 def _of_given_credits(table: pa.Table) -> RequestCredits:
+    _refuse_empty(table, ("credit_a", "credit_b"))
     request, n_requests = _codes(table["request_id"])
     repeated = np.bincount(request, minlength=n_requests)[request] > 1
     _refuse_repeated(table, repeated, "one row per request")
     user, _ = _codes(table["unit_id"])
-    credits_ = [np.nan_to_num(_numbers(table, name)) for name in ("credit_a", "credit_b")]
+    credits_ = [_numbers(table, name) for name in ("credit_a", "credit_b")]
     order = np.argsort(request)
     return RequestCredits(A, B, "credits", user[order], credits_[0][order], credits_[1][order])
 
 
 def _of_team_credits(table: pa.Table) -> RequestCredits:
+    _refuse_empty(table, ("credit",))
     teams = _team_names(table)
     notices: list[Problem] = []
     table = _one_user_each(table, notices)
@@ -323,13 +325,27 @@ def _of_team_credits(table: pa.Table) -> RequestCredits:
     key = request * 3 + side + 1
     repeated = (np.bincount(key, minlength=n_requests * 3)[key] > 1) & (side != 0)
     _refuse_repeated(table, repeated, "one row per request and team")
-    credit = np.nan_to_num(_numbers(table, "credit"))
+    credit = _numbers(table, "credit")
     lost = (side == 0) & (credit > 0)
     if lost.any():
         notices.append(_without_team(table, lost, "credit"))
     a, b = (np.bincount(request, credit * (side == of), n_requests).astype(np.float64) for of in (-1, 1))
     user = _first_by(request, _codes(table["unit_id"])[0], n_requests)
     return RequestCredits(teams[0], teams[1], "credits", user, a, b, notices=tuple(notices))
+
+
+def _refuse_empty(table: pa.Table, names: Sequence[str]) -> None:
+    """Raises InputError for empty cells of credits, which may mean no credit or an unknown one."""
+    problems = []
+    for name in names:
+        empty = np.isnan(_numbers(table, name))
+        if empty.any():
+            count = int(empty.sum())
+            finding = f"empty in {numbers.counted(count, 'row')}, such as '{_example(table, empty)}'"
+            fix = "Write 0 where a ranking earned no credit, and leave out requests without a log."
+            problems.append(Problem("missing-credit", f"column '{name}'", finding, fix, count))
+    if problems:
+        raise InputError(problems)
 
 
 def _refuse_repeated(table: pa.Table, repeated: Mask, expected: str) -> None:
