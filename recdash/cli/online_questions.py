@@ -83,7 +83,8 @@ class Questions:
         """Returns {name: table} of what is asked for."""
         made: dict[str, ResultTable] = {}
         if self.segments is not None:
-            made["segments"] = results.segments(self.segments or None, self.metric)
+            attribute = None if self.segments in (ALL, "all") else self.segments
+            made["segments"] = results.segments(attribute, self.metric)
         if self.days is not None:
             made["days"] = results.days(self.metric, self.days)  # type: ignore[arg-type]
         if self.power is not None:

@@ -50,6 +50,11 @@ def test_one_attribute_and_metric_can_be_chosen(run: Recdash, logs: AnalysedTest
     same(printed, logs.segments("country", "engagement_rate").table())
 
 
+def test_all_attributes_can_be_named_as_the_help_says(run: Recdash, logs: AnalysedTest) -> None:
+    printed = as_json(run, "online", "--sessions", FILE, "--segments", "all")["segments"]
+    same(printed, logs.segments().table())
+
+
 def test_csv_is_one_table(run: Recdash, logs: AnalysedTest) -> None:
     printed = run("online", "--sessions", FILE, "--days", "--format", "csv").stdout
     same(pd.read_csv(io.StringIO(printed)).to_dict("records"), logs.days().table())  # type: ignore[arg-type]
