@@ -139,3 +139,13 @@ def test_a_column_before_the_test_is_a_covariate_by_the_name_it_has_in_the_file(
     np.testing.assert_allclose(first, second, rtol=1e-9)
     is_revenue = (own["metric"] == "revenue") & (own["variant"] == "new")
     np.testing.assert_allclose(of_sums.table()["lift"][is_revenue], own["lift"][is_revenue], rtol=1e-9)
+
+
+def test_segments_come_in_the_same_order_whatever_the_order_of_the_file() -> None:
+    rows = users().drop(columns=["day", "pre_revenue"])
+    tables = [
+        recdash.ab_test(sessions=rows.sample(frac=1, random_state=seed)).segments().table()
+        for seed in range(3)
+    ]
+    for table in tables:
+        pd.testing.assert_frame_equal(table, tables[0], rtol=1e-12)

@@ -102,7 +102,10 @@ class AnalysedTest(OnlineResults):
             for chosen in self.source.chosen(metric)
             for users in (self.source.users_for(chosen, "segments"),)
             for name in _chosen("segment", attribute, sorted(users.segments))
-            for row in segments.by_segment(users, chosen, self.control, name)
+            for row in sorted(
+                segments.by_segment(users, chosen, self.control, name),
+                key=lambda row: (row.variant, row.segment),  # the order of the file must not matter
+            )
         )
         columns = ("metric", "attribute", *_names(segments.SegmentLift))
         return ResultTable("Lifts by segment", columns, tuple(rows), SEGMENT_NOTE)
