@@ -107,9 +107,9 @@ def _adjusted_sides(metric: OnlineMetric, arms: Sequence[Any], spread: Sequence[
         value = _mean(arm, {**rest, metric.numerator: 1.0}) / below
         weights = {metric.numerator: 1.0, metric.denominator: -value}
         variance = sum(
-            first * second * _covariance(own, one, other)
-            for one, first in [*rest.items(), *weights.items()]
-            for other, second in [*rest.items(), *weights.items()]
+            factor * other_factor * _covariance(own, name, other_name)
+            for name, factor in [*rest.items(), *weights.items()]
+            for other_name, other_factor in [*rest.items(), *weights.items()]
         )
         sides.append(Side(n, value, variance / n / below**2))
     return sides[0], sides[1]
