@@ -83,7 +83,9 @@ class Soak:
         page.turn_to("upload")
         page.give(files(name, chance))
         page.press("Evaluate 2 candidates")
-        self.workspace.experiments.delete(self._stored(name).id, name)
+        added = self._stored(name)
+        page.run()  # the page then says that it is stored, and lets go of the files
+        self.workspace.experiments.delete(added.id, name)
         self.n_uploads += 1
 
     def _stored(self, name: str) -> Experiment:

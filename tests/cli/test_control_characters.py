@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import settings_of
 from decision_worlds import films, sessions
+from interleaved_tables import team_draft
 
 import recdash
 import recdash.cli
@@ -94,6 +95,8 @@ def _write_files(folder: Path) -> None:
     users.to_csv(folder / "users.csv", index=False)
     variants = {f"{HIDDEN}old": 80, f"{HIDDEN}new": 140}
     sessions(variants).to_csv(folder / "sessions.csv", index=False)
+    drafted = team_draft(25, 4)
+    drafted.assign(team=IN_FILES + drafted["team"]).to_csv(folder / "interleaved.csv", index=False)
     log = pd.DataFrame({"item_id": items, "click": 1, "propensity_score": 0.5, f"dev{IN_FILES}": "a"})
     log.to_csv(folder / "log.csv", index=False)
 
@@ -144,6 +147,15 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
         for source in (("--sessions", "sessions.csv", "--control", f"{HIDDEN}old"), FILMS)
         for form in ("text", "json")
     ],
+    ("interleave",): [("interleaved.csv", "--format", form) for form in ("text", "json")],
+    ("plan",): [
+        (f"{HOSTILE}films", "--test", HOSTILE, "--primary", "videos_per_user", "--effect", "5%",
+         "--mean", "3", "--std-dev", "4", "--reason", HOSTILE),
+        (f"{HOSTILE}films", "--format", "json"),
+    ],
+    ("metrics", "add"): [(f"clicks_{RED}=clicks",)],
+    ("metrics", "list"): [(), ("--format", "json")],
+    ("metrics", "remove"): [("taps",)],
     ("agree",): [(*FILMS, "--metric", "ndcg@3", "--format", form) for form in ("text", "json")],
     ("ope",): [("--log", "log.csv", "--format", form) for form in ("text", "json")],
     ("why",): [(*FILMS, "--metric", "ndcg@3", "--format", form) for form in ("text", "json")],
@@ -223,6 +235,9 @@ def test_a_command_that_works_writes_no_control_character(
         ("purge",),
         ("inspect",),
         ("limits",),
+        ("metrics", "add"),
+        ("metrics", "list"),
+        ("metrics", "remove"),
         ("review", "comment"),
     }
     assert r"\u" in message or words in names_nothing
@@ -232,6 +247,8 @@ def prepared(call: tuple[str, ...], world: Callable[..., Result]) -> tuple[str, 
     """The call, with the link to revoke and the report to reproduce made."""
     if "made.json" in call:
         assert world("report", *FILMS, "--metric", "ndcg@3", "-o", "made.json").exit_code == 0
+    if "taps" in call:
+        assert world("metrics", "add", "taps=clicks").exit_code == 0
     if "LINK" in call:
         (link, *_) = json.loads(world("links", *FILMS, "--format", "json").stdout)
         return (link["id"],)

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 import pytest
+from interleaved_tables import team_draft
 from terminal import Recdash
 
 from recdash.cli import main
 from recdash.domain.access import ROLES, AccessRole, Person
+from recdash.online.metrics import OnlineMetric
 from recdash.report.reports import Reports
 from recdash.service import Workspace, context, workspace
 from recdash.service.access import maintenance
@@ -31,6 +33,11 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "evaluate": ("viewer", ("--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")),
     "compare": ("viewer", (*OF_FILMS, "--baseline", "pop", "--metric", "ndcg@2")),
     "online": ("viewer", OF_FILMS),
+    "interleave": ("viewer", OF_FILMS),
+    "metrics list": ("editor", ()),
+    "metrics add": ("editor", ("taps=clicks",)),
+    "metrics remove": ("editor", ("plain",)),
+    "plan": ("viewer", ("films",)),
     "agree": ("viewer", (*OF_FILMS, "--metric", "ndcg@2")),
     "why": ("viewer", (*OF_FILMS, "--metric", "ndcg@2")),
     "ope": ("viewer", ("--log", "bandit.csv", "--target", "uniform")),
@@ -87,7 +94,7 @@ def test_every_command_says_who_may_use_it() -> None:
 
 @pytest.fixture(scope="module")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with an experiment, its runs, a test, a review, a report and a share link."""
+    """A store with an experiment, its runs, two tests, a metric, a review, a report and a share link."""
     home = tmp_path_factory.mktemp("furnished")
     for name, content in FILES.items():
         (home / name).write_text(content)
@@ -99,6 +106,9 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     links = {"A": runs["pop"], "B": runs["als"]}
     space.online_tests.add(films.id, "March", {"sessions": home / "sessions.csv"}, control="A", links=links)
+    teams = team_draft(25, 4).replace({"team": {"popular": "A", "als": "B"}})
+    space.interleaving.add(films.id, "April", teams, control="A", links=links)
+    space.metric_library.add(OnlineMetric("plain", "Plain", "per user", "", "clicks", role="other"))
     space.reviews.propose(films.id, runs["als"])
     question = Reports(space).question(
         films.id, space.queries.of(films.id, [runs["als"]], runs["pop"], "ndcg", 2)
