@@ -83,9 +83,10 @@ class Counts:
     reason: str = ""
 
 
-def situations() -> Iterator[Situation]:
+def situations(largest: int = SIZES[-1]) -> Iterator[Situation]:
+    """Yields the situations of at most ``largest`` users."""
     for arms in ARMS:
-        for users in SIZES:
+        for users in (size for size in SIZES if size <= largest):
             for split in SPLITS:
                 for earlier in (False, True):
                     yield Situation(users, split, arms, earlier)
@@ -214,7 +215,8 @@ the test is known. Shares are those of all comparisons with the control that are
 *Called*: p is below .05. *Misses*: the 95 % interval of the lift, and of the absolute difference, excludes 0.
 *Disagree*: p says otherwise than an interval. *Any called*: some variant differs after Holm's correction.
 *Always-valid*: the interval for many looks excludes 0 at one of ten looks. *Power*: the lift that is stated
-as detectable is called. *SRM*: false alarms of the check of the split.
+as detectable is called. *SRM*: false alarms of the check of the split. The option `--largest` leaves out
+larger tests, which take hours together.
 
 {table}
 """
@@ -280,6 +282,7 @@ def _plain(counts: Counts) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_small_tests", description=__doc__)
     parser.add_argument("--tries", type=int, default=1_000, help="tries of each situation (1,000)")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="the most users of a test")
     parser.add_argument("--processes", type=int, default=2, help="processes (2)")
     parser.add_argument("--cache", type=Path, help="a folder that keeps what was counted")
     parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
@@ -287,7 +290,7 @@ def main() -> None:
     if asked.cache:
         asked.cache.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(asked.processes) as pool:
-        rows = list(pool.map(partial(_row, asked.tries, asked.cache), situations()))
+        rows = list(pool.map(partial(_row, asked.tries, asked.cache), situations(asked.largest)))
     page = asked.output.read_text(encoding="utf-8") if asked.output.exists() else ""
     asked.output.write_text(with_section(page, TEXT.format(table=table(rows))), encoding="utf-8")
 

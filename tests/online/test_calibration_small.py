@@ -1,0 +1,58 @@
+"""The table of small and lopsided A/B tests without any effect, in docs/calibration.md."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from benchmarks.calibration_small_tests import BEGIN, COLUMNS, END, Situation, simulate, with_section
+
+PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
+
+
+def rows() -> list[dict[str, str]]:
+    section = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")][2:]
+    return [
+        dict(zip(COLUMNS, (cell.strip() for cell in line.strip("|").split("|")), strict=True))
+        for line in lines
+    ]
+
+
+def test_no_row_of_the_page_is_outside_its_limits() -> None:
+    """.04 to .06, and two standard errors of the tries; a withheld answer has its reason."""
+    answered = [row for row in rows() if not row["called"].startswith("withheld: ")]
+    assert len(answered) >= 10
+    for row in answered:
+        error = 2 * math.sqrt(0.05 * 0.95 / int(row["tries"].replace(",", "")))
+        for name in ("called", "misses (lift)", "misses (difference)"):
+            assert 0.04 - error <= float(row[name]) <= 0.06 + error, (name, row)
+        assert float(row["any called"]) <= 0.06 + error, row
+        assert float(row["disagree"]) < 0.002, row
+        assert row["always-valid"] == "–" or float(row["always-valid"]) <= 0.06, row
+        assert float(row["SRM"]) <= 0.002 + 2 * math.sqrt(0.001 / 4_000), row
+
+
+def test_withheld_answers_are_those_of_too_few_users() -> None:
+    for row in rows():
+        if row["called"].startswith("withheld: "):
+            assert row["users"] == "30"
+            assert "a valid interval needs about 10 users" in row["called"]
+
+
+def test_a_simulation_is_repeatable_and_its_p_agrees_with_its_intervals() -> None:
+    situation = Situation(200, "90/10", 2, earlier=True)
+    counts = simulate(situation, 10)
+    assert counts == simulate(situation, 10)
+    assert (counts.tries, counts.compared, counts.withheld, counts.disagree) == (10, 10, 0, 0)
+
+
+@pytest.mark.parametrize("page", ["# Page\n", f"# Page\n\n{BEGIN}\nold\n{END}\nmore\n"])
+def test_the_section_takes_the_place_of_the_former_one(page: str) -> None:
+    text = with_section(page, "new\n")
+    assert text.count(BEGIN) == text.count(END) == 1
+    assert "new\n" in text
+    assert "old" not in text
+    assert ("more" in text) == ("more" in page)
