@@ -20,6 +20,7 @@ from recdash.online.analysis.analysed_test import AnalysedTest
 from recdash.online.analysis.chance_to_win import (
     FLAT,
     INFORMED,
+    SKEWED,
     Effect,
     Prior,
     chance_text,
@@ -295,3 +296,14 @@ def test_unknown_names_are_refused() -> None:
         test.chance_to_win(effect="both")  # type: ignore[arg-type]
     with pytest.raises(UnknownName):
         test.chance_to_win().of("revenue", "other")
+
+
+def test_skewed_values_of_few_users_have_no_chance() -> None:
+    chance = np.random.default_rng(3)
+    values = np.exp(2 * chance.standard_normal(240)) * (chance.random(240) < 0.5)
+    frame = pd.DataFrame({"user_id": range(240), "variant": ["control", "new"] * 120, "watch": values})
+    test = recdash.ab_test(sessions=frame)
+    (row,) = [row for row in test.rows if not row.is_control]
+    assert row.method == "permutation"
+    (chances,) = test.chance_to_win().rows
+    assert (chances.chance, chances.note) == (None, SKEWED)

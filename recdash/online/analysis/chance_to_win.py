@@ -17,7 +17,9 @@ from recdash.formatting import numbers
 from recdash.formatting.result_table import ResultTable
 from recdash.online import counts
 from recdash.online.analysis import lift as compare
+from recdash.online.analysis.comparison import SplitComparison
 from recdash.online.metrics import OnlineMetric
+from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 Effect = Literal["relative", "absolute"]
 EFFECTS: tuple[Effect, ...] = ("relative", "absolute")
 FEW_EVENTS = "too few successes or failures for a normal posterior"
+SKEWED = "too few users for a normal posterior of values so skewed"
+MOST_OFF = 0.15
+"""Largest distance between the ends of the lift's interval and of the normal one, as a share of the width."""
 SRM_BROKEN = "sample ratio mismatch: no metric is judged"
 FIX_PRIOR = (
     "Write flat, or mean and standard deviation of the lift: 0,0.3 is 0 % with a standard deviation of 30 %."
@@ -266,8 +271,21 @@ def _why_withheld(metric: OnlineMetric, row: OnlineRow, sides: Sequence[Any]) ->
     """
     if row.lift_low is None or None in sides:
         return row.note or "the lift has no interval"
+    if row.method == SplitComparison.method and not _is_nearly_normal(metric, row, sides):
+        return SKEWED
     ratio = compare.log_ratio(metric, *sides, adjusted=row.is_adjusted)
     return FEW_EVENTS if ratio is None else ""
+
+
+def _is_nearly_normal(metric: OnlineMetric, row: OnlineRow, sides: Sequence[Any]) -> bool:
+    """Returns True if both ends of the lift's interval are about those of a normal distribution, so that a
+    posterior does not contradict the lift.
+    """
+    assert row.lift_low is not None  # noqa: S101
+    assert row.lift_high is not None  # noqa: S101
+    effect, error = effect_of(metric, sides, is_adjusted=row.is_adjusted)
+    off = max(abs(row.lift_low - effect + NORMAL_95 * error), abs(row.lift_high - effect - NORMAL_95 * error))
+    return off <= MOST_OFF * (row.lift_high - row.lift_low)
 
 
 def effect_of(
