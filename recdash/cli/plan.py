@@ -12,7 +12,7 @@ import click
 from recdash.cli.options import form_option, open_workspace, tell
 from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
-from recdash.errors import InputError, NotFound, Problem
+from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting import numbers
 from recdash.formatting.wording import small
 
@@ -68,8 +68,9 @@ def plan(
 ) -> None:
     """Plan an A/B test before it has data: primary metric, guardrails, sample size and duration.
 
-    Without options, shows the plans of the experiment and what differs in its tests. Each later change needs
-    a --reason and is kept. Without EXPERIMENT, computes the sample size and stores nothing.
+    Without options, shows the plans of the experiment and what differs in its tests; with --test alone, that
+    plan. Each later change needs a --reason and is kept. Without EXPERIMENT, computes the sample size and
+    stores nothing.
     """
     if experiment is None:
         _compute(form, options)
@@ -77,12 +78,15 @@ def plan(
     from recdash.online.plan import AnalysisPlan
 
     workspace = open_workspace()
-    has_changes = new or test is not None or any(value not in (None, ()) for value in options.values())
+    has_changes = new or any(value not in (None, ()) for value in options.values())
     wanted = _changed(AnalysisPlan(""), test, options) if has_changes else None
     stored = _experiment(workspace, experiment, wanted)
     if has_changes:
         _store(workspace, stored, test, reason, options, is_new=new)
-    facts = [_facts(workspace, stored, history) for history in workspace.plans.all(stored.id)]
+    shown = workspace.plans.all(stored.id)
+    if test is not None and not has_changes:
+        shown = [_known(shown, test)]
+    facts = [_facts(workspace, stored, history) for history in shown]
     if form == "json":
         say_json({"experiment": stored.name, "plans": facts})
     else:
@@ -156,6 +160,14 @@ def _named(plans: Sequence[PlanHistory], test: str | None) -> PlanHistory | None
     return next((plan for plan in plans if plan.current.plan.test.casefold() == test.casefold()), None)
 
 
+def _known(plans: Sequence[PlanHistory], test: str) -> PlanHistory:
+    """Returns the plan of the test. Raises NotFound without one."""
+    plan = _named(plans, test)
+    if plan is None:
+        raise NotFound(f"There is no plan of an A/B test '{test}'.")
+    return plan
+
+
 def _changed(plan: AnalysisPlan, test: str | None, options: Mapping[str, Any]) -> AnalysisPlan:
     """Returns the plan with the given options."""
     from recdash.online.plan_texts import guardrail_of, share_of, split_of
@@ -171,6 +183,8 @@ def _changed(plan: AnalysisPlan, test: str | None, options: Mapping[str, Any]) -
         **plan.guardrails,
         **dict(guardrail_of("--guardrail", text) for text in options["guardrails"]),
     }
+    if unknown := sorted(set(options["removed"]) - set(guardrails)):
+        raise UnknownName("guardrail", unknown[0], [*guardrails])
     given["guardrails"] = {
         name: margin for name, margin in guardrails.items() if name not in options["removed"]
     }

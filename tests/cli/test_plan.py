@@ -93,6 +93,7 @@ def test_a_stored_test_says_whether_it_is_as_planned(run: Recdash) -> None:
         (["plan", "Shop", "--primary", "orders", "--guardrail", "visits"], "METRIC=MARGIN"),
         (["plan", "Shop", "--primary", "orders", "--split", "a"], "control=2,new=1"),
         (["plan", "Shop", "--primary", "orders", "--power", "20%"], "power"),
+        (["plan", "Shop", "--primary", "orders", "--no-guardrail", "visits"], "visits"),
     ],
 )
 def test_what_cannot_be_planned_is_an_error(run: Recdash, options: list[str], message: str) -> None:
@@ -100,3 +101,14 @@ def test_what_cannot_be_planned_is_an_error(run: Recdash, options: list[str], me
     assert result.exit_code == 2
     assert message in result.stderr
     assert as_json(run, "list")["experiments"] == []
+
+
+def test_one_plan_can_be_shown(run: Recdash) -> None:
+    assert run(*PLAN, "--test", "March").exit_code == 0
+    assert run(*PLAN, "--test", "April", "--new").exit_code == 0
+    assert len(as_json(run, "plan", "Shop")["plans"]) == 2
+    (plan,) = as_json(run, "plan", "Shop", "--test", "march")["plans"]
+    assert plan["plan"]["test"] == "March"
+    unknown = run("plan", "Shop", "--test", "May")
+    assert unknown.exit_code == 2
+    assert "no plan of an A/B test 'May'" in unknown.stderr
