@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.calibration_page import PAGE, write_section
 from recdash.domain.kinds import Floats, Ints
 from recdash.online.analysis import lift as delta
 from recdash.online.analysis import power, sequential
@@ -26,8 +27,7 @@ from recdash.online.metrics import OnlineMetric
 from recdash.online.validity import MANY_LOOKS
 from recdash.stats import holm
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "calibration.md"
-BEGIN, END = "<!-- small A/B tests -->", "<!-- end of small A/B tests -->"
+TITLE = "Small and lopsided A/B tests"
 METRIC = OnlineMetric("watch_min", "Watch time", "min", "", "watch_min")
 LEVEL, LOOKS, SRM_TRIES = 0.05, 10, 4_000
 SIZES, SPLITS, ARMS = (30, 200, 2_000, 10_000), {"50/50": 0.5, "90/10": 0.9}, (2, 4)
@@ -205,8 +205,6 @@ def split_alarms(situation: Situation, tries: int = SRM_TRIES) -> float:
 # ── the page ─────────────────────────────────────────────────────────────────────────────────
 
 TEXT = """\
-## Small and lopsided A/B tests
-
 Written by `python -m benchmarks.calibration_small_tests` (seeded). All variants are equal: watch time per
 user is lognormal (standard deviation of the logarithm 1.28), and 0 for 40 % of users. *Split* is that of
 control and one variant; of four variants, all but the control have the same share. *CUPED*: the time before
@@ -252,14 +250,6 @@ def page_row(situation: Situation, counts: Counts, alarms: float) -> str:
     return f"| {situation.title} | {' | '.join(cells)} |"
 
 
-def with_section(page: str, section: str) -> str:
-    """Returns the page with the section in the place of the former one, or at its end."""
-    text = f"{BEGIN}\n{section}{END}\n"
-    before, begin, rest = page.partition(f"{BEGIN}\n")
-    after = rest.partition(f"{END}\n")[2]
-    return f"{before}{text}{after}" if begin else f"{page.rstrip()}\n\n{text}"
-
-
 def _row(tries: int, cache: Path | None, situation: Situation) -> str:
     """Returns the row of a situation; ``cache`` is a folder in which counts are kept."""
     name = (
@@ -291,8 +281,7 @@ def main() -> None:
         asked.cache.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(asked.processes) as pool:
         rows = list(pool.map(partial(_row, asked.tries, asked.cache), situations(asked.largest)))
-    page = asked.output.read_text(encoding="utf-8") if asked.output.exists() else ""
-    asked.output.write_text(with_section(page, TEXT.format(table=table(rows))), encoding="utf-8")
+    write_section(TITLE, TEXT.format(table=table(rows)), asked.output)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def activated(users: OnlineUsers, total: str) -> OnlineUsers:
         empty = users.variants[int(np.argmin(counts))]
         message = f"no user of '{empty}' has any '{total}'"
         raise InputError(
-            Problem("nobody-activated", "rule 'activated_by'", message, "Choose another column.")
+            Problem("no-activated-users", "rule 'activated_by'", message, "Choose another column.")
         )
     others = dict(zip(users.variants, (users.n[name] for name in users.variants), strict=True))
     left_out = {name: others[name] - int(count) for name, count in zip(users.variants, counts, strict=True)}

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
-import pytest
-
-from benchmarks.calibration_small_tests import BEGIN, COLUMNS, END, Situation, simulate, with_section
-
-PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
+from benchmarks.calibration_page import PAGE, section
+from benchmarks.calibration_small_tests import COLUMNS, TITLE, Situation, simulate
 
 
 def rows() -> list[dict[str, str]]:
-    section = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    lines = [line for line in section.splitlines() if line.startswith("| ")][2:]
+    text = section(PAGE.read_text(encoding="utf-8"), TITLE)
+    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
     return [
         dict(zip(COLUMNS, (cell.strip() for cell in line.strip("|").split("|")), strict=True))
         for line in lines
@@ -47,12 +43,3 @@ def test_a_simulation_is_repeatable_and_its_p_agrees_with_its_intervals() -> Non
     counts = simulate(situation, 10)
     assert counts == simulate(situation, 10)
     assert (counts.tries, counts.compared, counts.withheld, counts.disagree) == (10, 10, 0, 0)
-
-
-@pytest.mark.parametrize("page", ["# Page\n", f"# Page\n\n{BEGIN}\nold\n{END}\nmore\n"])
-def test_the_section_takes_the_place_of_the_former_one(page: str) -> None:
-    text = with_section(page, "new\n")
-    assert text.count(BEGIN) == text.count(END) == 1
-    assert "new\n" in text
-    assert "old" not in text
-    assert ("more" in text) == ("more" in page)
