@@ -18,6 +18,7 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.formatting import numbers
 from recdash.stats import NORMAL_95
+from recdash.stats.clustered import clustered_error
 
 ROUNDS = 50
 """Rounds in which slope and τ are fitted in turn; they rarely need ten."""
@@ -254,13 +255,8 @@ def _of_tests(squares: Floats, scores: Floats, test: Ints) -> tuple[float, float
     """Returns the slope's cluster-robust standard error and its degrees of freedom.
 
     ``squares`` are w x² and ``scores`` w x (y − b x) of the points, ``test`` is the index of each point's
-    test. For a test with the share L of Σ w x² and the contribution s to the slope, the variance is Σ s² / (1
-    − L). The degrees of freedom are Satterthwaite's (Bell & McCaffrey 2002; Pustejovsky & Tipton 2018,
-    "CR2").
+    test.
     """
     share = np.bincount(test, squares) / squares.sum()
     part = np.bincount(test, scores) / squares.sum()
-    root = share / np.sqrt(1 - share)
-    spread = np.diag(share / (1 - share)) - np.outer(root, root)
-    degrees = float(np.trace(spread) ** 2 / (spread**2).sum())
-    return math.sqrt(float((part**2 / (1 - share)).sum())), degrees
+    return clustered_error(share, part)

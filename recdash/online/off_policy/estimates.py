@@ -23,6 +23,7 @@ from recdash.formatting.wording import capital
 from recdash.online.off_policy import reward_model
 from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
+from recdash.stats.clustered import clustered_error
 from recdash.stats.skewed import with_skewness
 
 if TYPE_CHECKING:
@@ -358,20 +359,16 @@ def _of_rows(value: float, scores: Floats, total: float, floor: float) -> Estima
 def _of_users(value: float, scores: Floats, amount: Floats, floor: float) -> Estimated:
     """Returns the value with an interval that holds for few, unequal users and rare rewards.
 
-    ``scores`` and ``amount`` are sums over each user's rows. A user with the share L of the amounts pulls the
-    estimate towards their own rows, so that the variance is Σ score² / (1 − L), and t has Satterthwaite's
-    degrees of freedom (Bell & McCaffrey 2002, "CR2"). Hall's cubic corrects t for skewness.
+    ``scores`` and ``amount`` are sums over each user's rows. Hall's cubic corrects t for skewness.
     """
     from scipy.special import stdtrit
 
     share = amount / amount.sum()
     if len(scores) < 2 or share.max() >= 1:
         return Estimated(value)
-    error = math.sqrt(float((scores**2 / (1 - share)).sum())) / float(amount.sum())
+    error, degrees = clustered_error(share, scores / amount.sum())
     if error <= ALIKE * max(1.0, abs(value)):
         return Estimated(value, error)
-    own, root = share / (1 - share), share**2 / (1 - share)
-    degrees = 1 / float(own @ own - 2 * own @ root + root.sum() ** 2)
     t = float(stdtrit(degrees, 0.975))
     skewness = float((scores**3).sum()) / float(scores @ scores) ** 1.5
     below, above = (abs(with_skewness(sign * t, skewness)) * error for sign in (1, -1))
