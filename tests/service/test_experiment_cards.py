@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from app_pages import TRUTH, USERS, lists, store
+from standing_clock import StandingClock
 
 from recdash.comparison import ComparisonQuery
 from recdash.domain.access import Person
@@ -22,26 +23,13 @@ from recdash.store.connections import sqlite_driver
 MORNING = datetime(2026, 10, 9, 8, tzinfo=UTC)
 
 
-class Clock:
-    """Stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = MORNING
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def move(self, **by: float) -> None:
-        self.now += timedelta(**by)
+@pytest.fixture
+def clock() -> StandingClock:
+    return StandingClock(MORNING)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def space(tmp_path: Path, clock: Clock) -> Workspace:
+def space(tmp_path: Path, clock: StandingClock) -> Workspace:
     opened = open_store(f"sqlite:///{tmp_path / 'r.db'}", tmp_path / "artifacts")
     return Workspace(opened, person=Person("ann", "admin"), clock=clock)
 
@@ -217,12 +205,12 @@ def test_no_more_candidates_than_a_page_draws_are_compared(space: Workspace) -> 
 
 
 def test_what_was_done_is_told_the_newest_first_with_its_author(
-    space: Workspace, films: dict[str, str], clock: Clock
+    space: Workspace, films: dict[str, str], clock: StandingClock
 ) -> None:
-    clock.move(days=1)
+    clock.wait(days=1)
     bob = space.seen_by(Person("bob", "editor"))
     review = bob.reviews.propose(films["films"], films["best"], text="It leads everywhere.")
-    clock.move(days=1)
+    clock.wait(days=1)
     bob.decisions.decide(films["films"], "needs A/B", about=review.id, text="Four weeks on the home row.")
     (card,) = space.overview.cards()
     assert [str(one) for one in card.history] == [
@@ -239,14 +227,14 @@ def test_what_was_done_is_told_the_newest_first_with_its_author(
 
 
 def test_changes_of_baseline_note_and_name_are_told(
-    space: Workspace, films: dict[str, str], clock: Clock
+    space: Workspace, films: dict[str, str], clock: StandingClock
 ) -> None:
     for change in (
         lambda: space.experiments.set_baseline(films["films"], films["good"]),
         lambda: space.experiments.set_note(films["films"], "split of September"),
         lambda: space.experiments.rename(films["films"], "movies"),
     ):
-        clock.move(hours=1)
+        clock.wait(hours=1)
         change()
     told = [str(one) for one in space.overview.card(films["films"]).history[:3]]
     assert [words.removeprefix("ann ") for words in told] == [
@@ -255,7 +243,7 @@ def test_changes_of_baseline_note_and_name_are_told(
 
 
 def test_what_is_archived_restored_renamed_or_deleted_is_told(
-    space: Workspace, films: dict[str, str], clock: Clock
+    space: Workspace, films: dict[str, str], clock: StandingClock
 ) -> None:
     for change in (
         lambda: space.runs.archive(films["good"]),
@@ -265,7 +253,7 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
         lambda: space.runs.delete(films["poor"], "poor"),
         lambda: space.experiments.archive(films["films"]),
     ):
-        clock.move(hours=1)
+        clock.wait(hours=1)
         change()
     card = space.overview.card(films["films"])
     assert [str(one).removeprefix("ann ") for one in card.history] == [
@@ -276,19 +264,21 @@ def test_what_is_archived_restored_renamed_or_deleted_is_told(
     assert [run.name for run in card.own_runs] == ["best"]
 
 
-def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: Clock) -> None:
+def test_many_runs_of_one_day_are_one_line(space: Workspace, clock: StandingClock) -> None:
     made = store(space, {f"run {number}": lists(1, USERS[number:]) for number in range(5)})
-    clock.move(days=1)
+    clock.wait(days=1)
     space.runs.add(made["films"], lists(2), name="late")
     told = [one.what for one in space.overview.card(made["films"]).history]
     assert told[:2] == ["added the run late", "added five runs: run 0, run 1, run 2 and two more"]
 
 
-def test_what_changed_last_stands_first(space: Workspace, films: dict[str, str], clock: Clock) -> None:
-    clock.move(hours=1)
+def test_what_changed_last_stands_first(
+    space: Workspace, films: dict[str, str], clock: StandingClock
+) -> None:
+    clock.wait(hours=1)
     space.experiments.create("songs", TRUTH, depth=3)
     assert [card.experiment.name for card in space.overview.cards()] == ["songs", "films"]
-    clock.move(hours=1)
+    clock.wait(hours=1)
     space.runs.add(films["films"], lists(3), name="third")
     assert [card.experiment.name for card in space.overview.cards()] == ["films", "songs"]
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from interleaved_tables import team_draft
+from standing_clock import StandingClock
 
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
@@ -25,26 +26,13 @@ BEGIN = datetime(2026, 3, 1, 9, tzinfo=UTC)
 PLAN = AnalysisPlan("orders", effect=0.1, users=400)
 
 
-class Clock:
-    """The time, which only a test changes."""
-
-    def __init__(self) -> None:
-        self.now = BEGIN
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def wait(self, days: float = 1) -> None:
-        self.now += timedelta(days=days)
+@pytest.fixture
+def clock() -> StandingClock:
+    return StandingClock(BEGIN)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def space(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
+def space(tmp_path: Path, clock: StandingClock) -> Iterator[Workspace]:
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
     yield Workspace(store, person=Person("ann", "editor"), clock=clock)
     store.close()
@@ -68,9 +56,11 @@ def add_test(space: Workspace, shop: str, name: str = "checkout", seed: int = 3)
     return space.online_tests.add(shop, name, {"sessions": table})
 
 
-def test_every_change_is_kept_with_time_person_and_reason(space: Workspace, shop: str, clock: Clock) -> None:
+def test_every_change_is_kept_with_time_person_and_reason(
+    space: Workspace, shop: str, clock: StandingClock
+) -> None:
     first = space.plans.add(shop, PLAN)
-    clock.wait()
+    clock.wait(days=1)
     later = replace(PLAN, users=800)
     changed = space.seen_by(Person("bob", "editor")).plans.change(shop, first.id, later, "Too few users.")
     (stored,) = space.plans.all(shop)
@@ -130,35 +120,41 @@ def test_a_form_that_is_sent_twice_plans_once(space: Workspace, shop: str) -> No
 # ── which plan is for a test ─────────────────────────────────────────────────────────────────
 
 
-def test_a_plan_without_a_name_is_for_the_tests_after_it(space: Workspace, shop: str, clock: Clock) -> None:
+def test_a_plan_without_a_name_is_for_the_tests_after_it(
+    space: Workspace, shop: str, clock: StandingClock
+) -> None:
     before = add_test(space, shop, "January")
-    clock.wait()
+    clock.wait(days=1)
     spring = space.plans.add(shop, PLAN)
-    clock.wait()
+    clock.wait(days=1)
     march = add_test(space, shop, "March")
-    clock.wait()
+    clock.wait(days=1)
     summer = space.plans.add(shop, PLAN)
-    clock.wait()
+    clock.wait(days=1)
     june = add_test(space, shop, "June")
     assert [space.plans.of_test(test.id) for test in (before, march, june)] == [None, spring, summer]
 
 
-def test_an_interleaving_test_is_no_look_at_the_plan(space: Workspace, shop: str, clock: Clock) -> None:
+def test_an_interleaving_test_is_no_look_at_the_plan(
+    space: Workspace, shop: str, clock: StandingClock
+) -> None:
     space.plans.add(shop, PLAN)
-    clock.wait()
+    clock.wait(days=1)
     space.interleaving.add(shop, "interleaved", team_draft())
-    clock.wait()
+    clock.wait(days=1)
     check = space.plans.check(add_test(space, shop).id)
     assert check is not None
     assert check.look == 1
     assert "looks" not in {deviation.code for deviation in check.deviations}
 
 
-def test_a_plan_with_a_name_is_for_the_uploads_of_its_test(space: Workspace, shop: str, clock: Clock) -> None:
+def test_a_plan_with_a_name_is_for_the_uploads_of_its_test(
+    space: Workspace, shop: str, clock: StandingClock
+) -> None:
     plan = space.plans.add(shop, replace(PLAN, test="March"))
     tests = []
     for name in ("march", "March week 2", "Marching"):
-        clock.wait()
+        clock.wait(days=1)
         tests.append(add_test(space, shop, name))
     assert [space.plans.of_test(test.id) for test in tests] == [plan, plan, None]
     checks = [space.plans.check(test.id) for test in tests[:2]]
@@ -167,11 +163,11 @@ def test_a_plan_with_a_name_is_for_the_uploads_of_its_test(space: Workspace, sho
     assert [deviation.code for deviation in checks[1].deviations] == ["looks"]
 
 
-def test_what_was_planned_after_the_data_is_told(space: Workspace, shop: str, clock: Clock) -> None:
+def test_what_was_planned_after_the_data_is_told(space: Workspace, shop: str, clock: StandingClock) -> None:
     plan = space.plans.add(shop, PLAN)
-    clock.wait()
+    clock.wait(days=1)
     test = add_test(space, shop)
-    clock.wait()
+    clock.wait(days=1)
     space.plans.change(shop, plan.id, replace(PLAN, users=300), "We stop.")
     check = space.plans.check(test.id)
     assert check is not None
@@ -190,25 +186,25 @@ def test_a_test_without_a_plan_has_no_check(space: Workspace, shop: str) -> None
 # ── decisions ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_decision_follows_the_plan(space: Workspace, shop: str, clock: Clock) -> None:
+def test_the_decision_follows_the_plan(space: Workspace, shop: str, clock: StandingClock) -> None:
     test = add_test(space, shop, "unplanned", seed=11)
     unplanned, _ = space.online_tests.next_steps(test.id)
-    clock.wait()
+    clock.wait(days=1)
     space.plans.add(shop, replace(PLAN, users=400))
-    clock.wait()
+    clock.wait(days=1)
     planned = add_test(space, shop, "planned", seed=11)
     assert unplanned == "Ship new if this size was planned"
     assert space.online_tests.next_steps(planned.id)[0] == "Ship new"
     assert space.online_tests.next_steps(planned.id, planned=False)[0] == unplanned
 
 
-def test_a_larger_plan_keeps_the_test_running(space: Workspace, shop: str, clock: Clock) -> None:
+def test_a_larger_plan_keeps_the_test_running(space: Workspace, shop: str, clock: StandingClock) -> None:
     plan = space.plans.add(shop, replace(PLAN, users=4000))
-    clock.wait()
+    clock.wait(days=1)
     test = add_test(space, shop, seed=11)
     _, (step,) = space.online_tests.next_steps(test.id)
     assert (step.action, step.more_users) == ("keep running", 3600)
-    clock.wait()
+    clock.wait(days=1)
     space.plans.change(shop, plan.id, replace(PLAN, users=400), "It looks good.")
     _, (again,) = space.online_tests.next_steps(test.id)
     assert again.action == "keep running"  # the size was changed when the test had data

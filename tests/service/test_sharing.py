@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from standing_clock import StandingClock
 
 from recdash.domain.access import Person
 from recdash.domain.journal import LinkUse, Report
@@ -23,21 +24,13 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TRUTH = pd.DataFrame({"user_id": ["u"], "item_id": ["a"]})
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock() -> StandingClock:
+    return StandingClock(NOON)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def space(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
+def space(tmp_path: Path, clock: StandingClock) -> Iterator[Workspace]:
     store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
     yield Workspace(store, person=Person("ann", "editor"), clock=clock)
     store.close()
@@ -65,7 +58,7 @@ def test_a_link_opens_its_experiment_for_reading(space: Workspace, films: str) -
         guest.experiments.set_note(films, "mine now")
 
 
-def test_a_link_is_over_when_its_days_are(space: Workspace, films: str, clock: Clock) -> None:
+def test_a_link_is_over_when_its_days_are(space: Workspace, films: str, clock: StandingClock) -> None:
     token = space.sharing.share(films, days=2).token
     clock.now = NOON + timedelta(days=2) - timedelta(seconds=1)
     assert space.sharing.shared(token).expires == NOON + timedelta(days=2)
@@ -73,7 +66,9 @@ def test_a_link_is_over_when_its_days_are(space: Workspace, films: str, clock: C
     assert why_dead(space, token) == "expired"
 
 
-def test_a_revoked_link_is_dead_at_once_and_stays_so(space: Workspace, films: str, clock: Clock) -> None:
+def test_a_revoked_link_is_dead_at_once_and_stays_so(
+    space: Workspace, films: str, clock: StandingClock
+) -> None:
     made = space.sharing.share(films)
     clock.now = NOON + timedelta(hours=1)
     assert space.sharing.revoke(made.link.id).revoked == clock.now
@@ -159,7 +154,7 @@ def tampered(tokens: list[str], n: int, rng: random.Random) -> Iterator[str]:
 
 
 def test_the_use_of_a_link_is_stored_when_it_is_opened_and_then_once_an_hour(
-    space: Workspace, films: str, clock: Clock
+    space: Workspace, films: str, clock: StandingClock
 ) -> None:
     link = space.sharing.share(films, numbers_only=True).link
     assert (link.numbers_only, link.guest.numbers_only, space.sharing.uses(films)) == (True, True, {})
