@@ -15,8 +15,8 @@ FAMILIES = {
     "autolink": "www.evil.example a@evil.example",
     "formula": '=HYPERLINK("//evil.example/f")',
 }
-"""What a name is made of, by family; its first nine characters stay where a chart cuts a name."""
-KEPT = 9
+"""What a name is made of, by family; its first eight characters stay where a chart cuts a name."""
+KEPT = 8
 FORMULAS = [
     '\ufeff=HYPERLINK("http://evil.example/f")', "  +1+1", "-1+1", "@SUM(1)", "＝1+1", "＋1", "－1",
     "＠SUM(1)", "\t=1+1", "\u200b=1+1", "\u00a0=1+1",
