@@ -23,6 +23,8 @@ PURGED_EXPERIMENTS = "experiments"
 """The name of the ids of the experiments from which a user was removed, in the details of that event."""
 SCORE_AGAIN = "score run again"
 """The action of the event that a run's numbers and replicates were replaced."""
+DEFINE_METRIC, REMOVE_METRIC = "define metric", "remove metric"
+"""The actions of events about a metric of the library, which is their target."""
 LONGEST = 200
 """The number of characters to which a logged text is cut."""
 SEALS = "seals"
@@ -91,6 +93,11 @@ def _is_hash(event: AuditEvent, before: str, key: AuditKey | None) -> bool:
 def sealed(*rows: tuple[Kind, Any]) -> dict[str, str | None]:
     """Returns the seals of rows, as a line of the log records them."""
     return {f"{kind.word} {row.id}": seal_of(kind, row) for kind, row in rows}
+
+
+def metric_key(name: str) -> str:
+    """Returns the name of the seal of a metric of the library."""
+    return f"library metric {name}"
 
 
 def curves_key(run_id: str) -> str:

@@ -26,6 +26,7 @@ from recdash.store.tables import (
     RUN,
     CurveRow,
     Kind,
+    LibraryMetricRow,
     columns_of,
     curve_of,
     is_intact,
@@ -105,6 +106,9 @@ def replay(session: Session, log: Sequence[AuditEvent], key: AuditKey | None) ->
         session.expunge_all()
     comparison.add_missing()
     comparison.add_curves(_stored_curves(session))
+    comparison.add_library(
+        log, session.scalars(select(LibraryMetricRow).order_by(LibraryMetricRow.name)).all()
+    )
     return comparison
 
 
@@ -313,6 +317,47 @@ class Comparison:
                 row, expected = f"curves of {shown}", f"the curves that {_by(line)} stored"
                 name = f"curves of run {run_id}"
                 self.mismatches.append(Mismatch("curve", row, actual, expected, name, now.is_damaged))
+
+    def add_library(self, log: Sequence[AuditEvent], rows: Sequence[LibraryMetricRow]) -> None:
+        """Notes the metrics of the library that are not what was defined, are missing, or were never
+        defined.
+        """
+        defined: dict[str, AuditEvent] = {}
+        for line in log:
+            if line.action == audit.DEFINE_METRIC:
+                defined[line.target] = line
+            elif line.action == audit.REMOVE_METRIC:
+                defined.pop(line.target, None)
+        for row in rows:
+            own = defined.pop(row.name, None)
+            if own is None:
+                actual = "no line of the audit log says that it was defined"
+                self._note_metric(row.name, actual, f"a metric with a line '{audit.DEFINE_METRIC}'")
+            elif not _is_as_defined(row, own):
+                self._note_metric(
+                    row.name, "its definition is not what was written", f"as {_by(own)} wrote it"
+                )
+        for name, line in defined.items():
+            expected = f"the definition that {_by(line)} stored; no line says that it was removed"
+            self._note_metric(name, "no row has this name", expected)
+
+    def _note_metric(self, name: str, actual: str, expected: str) -> None:
+        table, shown = str(LibraryMetricRow.__tablename__), f"metric '{name}' of the library"
+        self.mismatches.append(Mismatch(table, shown, actual, expected, audit.metric_key(name)))
+
+
+def _is_as_defined(row: LibraryMetricRow, line: AuditEvent) -> bool:
+    """Returns whether a metric of the library is what a line says, by its seal or, of an older release, by
+    its facts.
+    """
+    seals = line.details.get(audit.SEALS)
+    if isinstance(seals, Mapping):
+        return bool(seals.get(audit.metric_key(row.name)) == seal(columns_of(row)))
+    try:
+        facts = json.loads(row.facts)
+    except (TypeError, ValueError):
+        return False
+    return bool(audit.shortened(facts) == line.details.get("facts"))
 
 
 def _record(kind: Kind, row: Any) -> str:

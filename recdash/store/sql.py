@@ -26,6 +26,7 @@ from recdash.store import audit
 from recdash.store.artifacts import Artifacts
 from recdash.store.audit_key import begin_again, key_of
 from recdash.store.backup import BackupSummary, RestoreSummary, write_backup
+from recdash.store.checksums import seal
 from recdash.store.connections import DatabaseUrl, connect, translating_errors
 from recdash.store.damage import Damage
 from recdash.store.file_watch import FileWatch
@@ -56,6 +57,7 @@ from recdash.store.tables import (
     ReportRow,
     SavedViewRow,
     ShareLinkRow,
+    columns_of,
     is_intact,
 )
 from recdash.store.transactions import Transactions
@@ -294,15 +296,16 @@ class SqlMetricLibrary:
 
     def put(self, name: str, facts: Mapping[str, Any]) -> None:
         with self._transactions.write() as session:
-            session.merge(LibraryMetricRow(name=name, facts=json.dumps(dict(facts))))
-            self._transactions.note(session, "define metric", name, facts=dict(facts))
+            row = session.merge(LibraryMetricRow(name=name, facts=json.dumps(dict(facts))))
+            seals = {audit.metric_key(name): seal(columns_of(row))}
+            self._transactions.note(session, audit.DEFINE_METRIC, name, seals, facts=dict(facts))
 
     def remove(self, name: str) -> None:
         with self._transactions.write() as session:
             row = session.get(LibraryMetricRow, name)
             if row is not None:
                 session.delete(row)
-                self._transactions.note(session, "remove metric", name)
+                self._transactions.note(session, audit.REMOVE_METRIC, name)
 
 
 class SqlSavedViews(DeletableRows[SavedView]):

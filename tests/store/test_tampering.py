@@ -49,6 +49,10 @@ def folder(tmp_path: Path) -> Path:
     store.share_links.add(ShareLink("l", home.id, NOON, "ann", NOON))
     store.share_links.update("l", revoked=NOON)
     store.saved_views.add(SavedView("v", home.id, "mine", NOON, "ann", "leaderboard"))
+    for numerator in ("orders", "revenue"):
+        store.metric_library.put("price", {"name": "price", "numerator": numerator, "cap": 9.5})
+    store.metric_library.put("left out", {"name": "left out"})
+    store.metric_library.remove("left out")
     store.runs.add(a_run(home, "gone"), [a_curve()])
     gone = run_named(store, home.id, "gone")
     store.online_tests.add(a_test(store, home, "April", links={"B": gone}))
@@ -196,6 +200,17 @@ TAMPERINGS = {
     "rewrite a report": (
         statement("UPDATE report SET author = 'eve'"), "report", "report 'Spring' of 'Films'", "content",
     ),
+    "change a metric of the library": (
+        statement("UPDATE library_metric SET facts = replace(facts, 'revenue', 'orders')"), "library_metric",
+        "metric 'price' of the library", "not what was written",
+    ),
+    "delete a metric of the library": (
+        statement("DELETE FROM library_metric"), "library_metric", "metric 'price' of the library", "no row",
+    ),
+    "insert a metric into the library": (
+        statement("INSERT INTO library_metric SELECT 'left out', facts FROM library_metric"),
+        "library_metric", "metric 'left out' of the library", "no line",
+    ),
 }  # fmt: skip
 
 
@@ -217,6 +232,21 @@ def test_tampering_is_named_with_its_place(folder: Path, database: sqlite3.Conne
         (mismatch.table, mismatch.row) == (table, row) and found in mismatch.found and mismatch.expected
         for mismatch in mismatches
     ), mismatches
+
+
+def test_a_metric_of_the_library_without_a_seal_is_compared_with_what_its_line_says(tmp_path: Path) -> None:
+    store = open_store(url(tmp_path))
+    store.metric_library.put("price", {"name": "price", "numerator": "revenue", "cap": 9.5})
+    store.close()
+    engine = create_engine(url(tmp_path))
+    with_older_log(engine)
+    engine.dispose()
+    assert not [mismatch for mismatch in audited(tmp_path) if mismatch.table == "library_metric"]
+    with sqlite3.connect(tmp_path / "recdash.db") as database:
+        database.execute("UPDATE library_metric SET facts = replace(facts, '9.5', '9')")
+    database.close()
+    rows = [mismatch.row for mismatch in audited(tmp_path) if mismatch.table == "library_metric"]
+    assert rows == ["metric 'price' of the library"]
 
 
 def test_a_row_of_a_file_that_nothing_needs_is_named(folder: Path, database: sqlite3.Connection) -> None:
