@@ -11,7 +11,14 @@ from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
 from recdash.ingest.attributes import MOST_LABELS, numbers_if_all
 from recdash.ingest.columns import DAY
-from recdash.ingest.moment_columns import MAIN, ROW_NUMBERS, is_product, moment_columns, parsed
+from recdash.ingest.moment_columns import (
+    MAIN,
+    ROW_NUMBERS,
+    is_deviation,
+    is_product,
+    moment_columns,
+    parsed,
+)
 from recdash.ingest.timestamps import read_moments
 from recdash.ingest.values import ColumnCheck, Findings, in_rows, is_missing, is_text
 
@@ -78,10 +85,10 @@ def _with_moments(table: pa.Table, findings: Findings) -> tuple[pa.Table, Mappin
     free = [name for name in table.column_names if name not in OWN]
     written: dict[str, str] = {}
     if not has_metrics and {"mean", "variance"} & {*table.column_names}:
-        names = [name for name in ("mean", "variance") if name in table.column_names]
-        table = table.rename_columns([f"{MAIN}_{n}" if n in names else n for n in table.column_names])
-        free += [f"{MAIN}_{name}" for name in names]
-        own_names = {f"{MAIN}_{name}": name for name in names}
+        bare = [name for name in table.column_names if name in ("mean", "variance") or is_deviation(name)]
+        table = table.rename_columns([f"{MAIN}_{n}" if n in bare else n for n in table.column_names])
+        free = [name for name in free if name not in bare] + [f"{MAIN}_{name}" for name in bare]
+        own_names = {f"{MAIN}_{name}": name for name in bare}
     else:
         own_names = {}
     for column, moment in moment_columns(free, of_one_metric=has_metrics).items():

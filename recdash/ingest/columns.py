@@ -956,7 +956,7 @@ def _missing(
 
 def _has_moments(columns: Sequence[str], mapping: Mapping[str, str]) -> bool:
     """Returns True if the columns of an aggregated table give the moments of some metric."""
-    from recdash.ingest.moment_columns import moment_columns
+    from recdash.ingest.moment_columns import is_deviation, moment_columns
 
     roles = {*mapping}
     if "successes" in roles and roles & {"trials", "n"}:
@@ -965,7 +965,9 @@ def _has_moments(columns: Sequence[str], mapping: Mapping[str, str]) -> bool:
         return True
     free = [column for column in columns if column not in mapping.values()]
     moments = moment_columns(free, of_one_metric="metric" in roles).values()
-    return "n" in roles and any(moment.is_second for moment in moments)
+    is_varied = any(moment.is_second for moment in moments)
+    is_varied = is_varied or ("mean" in roles and any(map(is_deviation, free)))
+    return "n" in roles and is_varied
 
 
 def _notices(

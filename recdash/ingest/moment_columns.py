@@ -95,6 +95,11 @@ def moment_columns(columns: Sequence[str], *, of_one_metric: bool = False) -> di
     return known
 
 
+def is_deviation(column: str) -> bool:
+    """Returns True if a name says only that the column has standard deviations."""
+    return _words_of(column) in WORDS["std"].split()
+
+
 def is_product(column: str) -> bool:
     """Returns True if a name says that the column has products of two totals, or their covariance."""
     return any(kind in PAIRS for kind, _ in _readings(_words_of(column)))

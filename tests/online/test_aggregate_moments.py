@@ -416,3 +416,20 @@ def test_successes_may_be_of_users() -> None:
 def test_trials_of_a_metric_that_some_variants_lack_are_checked_too() -> None:
     text = "variant,metric,successes,trials\nA,bought,100,1000\nB,bought,160,1300\nC,other,5,100\n"
     assert recdash.ab_test(aggregates=text.encode()).health.blocked
+
+
+@pytest.mark.parametrize("name", ["std", "SD", "standard deviation", "std_dev"])
+def test_mean_and_standard_deviation_of_a_single_metric_are_read(name: str) -> None:
+    """A table of n, mean and standard deviation gives what one of n, mean and variance gives."""
+    rows = [("control", 400, 10.0, 3.0), ("new", 410, 10.6, 3.2)]
+    by_deviation = f"variant,n,mean,{name}\n" + "".join(f"{v},{n},{m},{s}\n" for v, n, m, s in rows)
+    by_variance = "variant,n,mean,variance\n" + "".join(f"{v},{n},{m},{s * s}\n" for v, n, m, s in rows)
+    own, other = (recdash.ab_test(aggregates=text.encode()).rows for text in (by_deviation, by_variance))
+    (lift,) = [row for row in own if row.variant == "new"]
+    assert lift.lift == pytest.approx(0.06)
+    assert lift.lift_low is not None
+    facts = [(row.variant, row.value, row.lift_low, row.lift_high, row.p) for row in own]
+    assert facts == [
+        tuple(pytest.approx(value) if isinstance(value, float) else value for value in line)
+        for line in [(row.variant, row.value, row.lift_low, row.lift_high, row.p) for row in other]
+    ]
