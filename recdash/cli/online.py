@@ -74,6 +74,13 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
     help="Seconds of watching from which a view counts.",
 )
 @click.option("--item-cap", type=float, help="Cap on the seconds of one item that count in a session.")
+@click.option(
+    "--clock-difference",
+    type=float,
+    default=0,
+    show_default=True,
+    help="Minutes by which the clocks of exposures and of events without sessions may differ.",
+)
 @click.option("--zone", help="Time zone of timestamps without one, such as Europe/Berlin (default: UTC).")
 @click.option("--exposures-of", help="The experiment_id to read if the exposures contain several.")
 @click.option("--starts", help="First day of the test; earlier sessions are pre-test data.")
@@ -100,7 +107,8 @@ HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p
     "own_metrics",
     multiple=True,
     help="A metric, as NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN], also with :cap=500 (per user) "
-    "or :within=24 (hours after exposure), or NAME=retention:day=7; repeatable.",
+    "or :within=24 (hours after exposure), or NAME=retention:day=7, or NAME=COLUMN:quantile=0.95 (over the "
+    "rows); repeatable.",
 )
 @click.option("--goals", help="The metrics that are goals, as NAME,NAME; others are then for information.")
 @click.option("--primary", help="The goal by which the test is decided first.")
@@ -223,6 +231,7 @@ def _rules(
     item_cap: float | None,
     bot_clicks: int,
     bot_sessions: int,
+    clock_difference: float,
     split: str | None,
     **same: Any,
 ) -> OnlineRules:
@@ -233,6 +242,7 @@ def _rules(
         item_cap_s=item_cap,
         bot_clicks=bot_clicks or None,
         bot_sessions=bot_sessions or None,
+        clock_min=clock_difference,
         split=_shares(split) if split else {},
         **same,
     )
@@ -251,7 +261,9 @@ def _shares(text: str) -> dict[str, float]:
 
 
 def _choices(goals: str | None, primary: str | None, covariates: Sequence[str]) -> MetricChoices:
-    """Returns what is chosen about the metrics. Raises InputError for bad covariates."""
+    """Returns what is chosen about the metrics. Raises InputError for options without a name, and for bad
+    covariates.
+    """
     from recdash.online.proposals import MetricChoices
 
     pairs = [text.partition("=") for text in covariates]
@@ -260,6 +272,18 @@ def _choices(goals: str | None, primary: str | None, covariates: Sequence[str]) 
         raise InputError(Problem("bad-covariate", "--covariate", f"'{', '.join(covariates)}'", fix))
     _refuse_twice("--covariate", [name.strip() for name, _, _ in pairs])
     names = tuple(name.strip() for name in (goals or "").split(",") if name.strip())
+    problems = [
+        Problem("no-name", option, "it names no metric", f"Name {what}, or leave the option out.")
+        for option, text, what in (
+            ("--goals", goals if not names else None, "the goals, such as revenue,orders"),
+            ("--primary", primary if not (primary or "").strip() else None, "a metric, such as revenue"),
+        )
+        if text is not None
+    ]
+    if problems:
+        raise InputError(problems)
+    _refuse_twice("--goals", names)
+    primary = primary.strip() if primary else None
     return MetricChoices(names, primary, {name.strip(): column.strip() for name, _, column in pairs})
 
 
@@ -282,11 +306,11 @@ def metric_of(text: str) -> OnlineMetric:
         fix = "Write NAME=NUMERATOR/DENOMINATOR, such as plays_per_session=plays/sessions."
         raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
     fix = "The formula can be followed by up or down, goal or guardrail, a margin such as 0.02, cap=500, "
-    fix += "within=24 (hours), day=7 or covariate=COLUMN."
+    fix += "within=24 (hours), day=7, quantile=0.95 or covariate=COLUMN."
     known = ("up", "down", "goal", "guardrail")
     derived = dict(word.split("=", 1) for word in words if "=" in word)
     margins = [_number(word, "--metric", fix) for word in words if word not in known and "=" not in word]
-    if unknown := sorted({*derived} - {"cap", "within", "day", "covariate"}):
+    if unknown := sorted({*derived} - {"cap", "within", "day", "quantile", "covariate"}):
         raise InputError(Problem("bad-metric", "--metric", f"'{unknown[0]}=' in '{text}'", fix))
     amounts = {
         name: _number(value, "--metric", fix) for name, value in derived.items() if name != "covariate"
@@ -308,6 +332,7 @@ def metric_of(text: str) -> OnlineMetric:
         cap=amounts.get("cap"),
         within_hours=amounts.get("within"),
         retention_day=int(amounts["day"]) if "day" in amounts else None,
+        quantile=amounts.get("quantile"),
     )
 
 
@@ -332,6 +357,7 @@ def as_dict(results: OnlineResults) -> dict[str, Any]:
         "users": dict(results.users),
         "health": {
             "srm_p": health.srm_p,
+            **({} if health.activated_srm_p is None else {"activated_srm_p": health.activated_srm_p}),
             "crossover": health.crossover,
             "blocked": health.blocked,
             "warnings": [f"{warning.code}: {warning}" for warning in health.warnings],
@@ -400,6 +426,8 @@ def _lines(results: OnlineResults) -> Iterator[str]:
         split = numbers.p_equals(health.srm_p)
         split += f" {health.unchecked}" if health.unchecked else ""
     yield f"Split of users: {split}. Multiple exposures, excluded: {health.crossover:,}."
+    if health.activated_srm_p is not None:
+        yield f"Split of activated users: {numbers.p_equals(health.activated_srm_p)}."
     for part in results.removed:
         counts = ", ".join(f"{name} {count:,}" for name, count in part.by_variant.items())
         yield f"Excluded, {part.unit} that {part.what}: {part.count:,} ({counts})."

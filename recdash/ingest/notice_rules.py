@@ -181,6 +181,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "never-exposed": NoticeRule(NOT_COUNTED, "Add these users to the exposures."),
     "other-variant": NoticeRule("The variant of the exposures counts.", CORRECT_LOGS),
     "variant-without-users": NoticeRule("The variant has no results.", f"{CORRECT_LOGS} {BOT_FILTER}"),
+    "no-control-row": NoticeRule("The metric has no lift.", "Add the row, or choose another control."),
     "single-variant": NoticeRule("There is no lift.", "Give the rows of another variant."),
     "guessed-control": NoticeRule("The first variant by name is the control.", OTHER_CONTROL),
     "sample-ratio-mismatch": NoticeRule(

@@ -19,10 +19,10 @@ from recdash.online.analysis.aggregate_tables import aggregate_table
 from recdash.online.analysis.analysed_test import AnalysedTest, ResultSource, with_source
 from recdash.online.analysis.moments import is_aggregates, table_of
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
-from recdash.online.derived import resolved, windows_of, with_totals
+from recdash.online.derived import NO_NEEDS, Needs, needs_of, resolved, with_totals
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
-from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
+from recdash.online.proposals import NO_CHOICE, MetricChoices
 from recdash.online.rules import RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.stats import CORRECTIONS, Correction
@@ -185,7 +185,7 @@ def _ignored(kind: OnlineKind, rules: OnlineRules, *, has_exposures: bool) -> It
     applies = {"split", "planned_users", "delta_method"}
     if kind != "aggregates":
         applies |= {"bot_clicks", "bot_sessions", "winsorise", "zone", "activated_by"}
-        applies |= {"grace_min", "exposures_of"} if has_exposures else {"starts"}
+        applies |= {"grace_min", "clock_min", "exposures_of"} if has_exposures else {"starts"}
     if kind == "events":
         applies.update(RULES_OF_SESSIONS)
     for name, value in rules.as_dict().items():
@@ -231,14 +231,13 @@ def users_of(
     table: pa.Table,
     further: Mapping[str, pa.Table],
     rules: OnlineRules = USUAL,
-    windows: Sequence[float] = (),
+    needs: Needs = NO_NEEDS,
 ) -> OnlineUsers:
     """Returns the test's users, one row per user, from its sessions.
 
-    ``windows`` are hours after the exposure within which totals are counted, too. Raises InputError if they
-    contain no test.
+    ``needs`` are what metrics need besides totals. Raises InputError if the tables contain no test.
     """
-    users = per_user(table, rules, further.get("exposures"), windows)
+    users = per_user(table, rules, further.get("exposures"), needs)
     release_freed_memory()
     return users
 
@@ -276,31 +275,30 @@ def counted_test(
     rules: OnlineRules = USUAL,
     metrics: Sequence[OnlineMetric] = (),
     choices: MetricChoices = NO_CHOICE,
-    purposes: Mapping[str, MetricPurpose] | None = None,
     *,
     users: OnlineUsers | None = None,
     library: Sequence[OnlineMetric] = (),
 ) -> CountedTest:
     """Returns the users, or the sums over users, of a test's tables, with its metrics.
 
-    ``users`` are the test's users if they are counted already. ``purposes`` are those of proposed metrics
-    that were chosen otherwise. Without ``metrics``, those of the ``library`` that the tables allow are added
-    to the proposed ones. Raises InputError if there is no metric, and for metrics and choices that the tables
-    do not allow.
+    ``users`` are the test's users if they are counted already. Without ``metrics``, those of the ``library``
+    that the choices name and the tables allow are added to the proposed ones. Raises InputError if there is
+    no metric, and for metrics and choices that the tables do not allow.
     """
     covariates = choices.covariates.values()
+    library = choices.of_library(library)
     if logs.kind == "aggregates":
         table = aggregate_table(logs.table)
-        proposed = () if metrics else table.proposed(purposes, covariates)
-        of_library = [m for m in library if m.fits(table.totals) and not metrics]
+        proposed = () if metrics else table.proposed(covariates)
+        of_library = [metric for metric in library if table.allows(metric) and not metrics]
         proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
         available = [metric for metric, _ in table.measured(metrics or proposed)]
         own = choices.applied(metrics or proposed, available, [*table.totals, *table.columns_before])
         source = ResultSource(None, own, rules, table)
         return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))
     if users is None:
-        users = users_of(logs.table, logs.further_tables, rules, windows_of([*metrics, *library]))
-    proposed = () if metrics else proposals.propose(users, purposes, covariates)
+        users = users_of(logs.table, logs.further_tables, rules, needs_of([*metrics, *library]))
+    proposed = () if metrics else proposals.propose(users, covariates)
     of_library = [m for m in library if m.fits(users.totals) and not metrics]
     proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
     for metric in metrics:
@@ -333,12 +331,12 @@ def results_of(
     *,
     correction: Correction = "holm",
     users: OnlineUsers | None = None,
-    purposes: Mapping[str, MetricPurpose] | None = None,
+    choices: MetricChoices = NO_CHOICE,
 ) -> OnlineResults:
     """Returns the results of a test's tables, which were just read or come from the store: see
     ``counted_test``.
     """
-    counted = counted_test(logs, rules, metrics, purposes=purposes, users=users)
+    counted = counted_test(logs, rules, metrics, choices, users=users)
     return counted.results(control, correction)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from recdash.domain.kinds import Mask
 from recdash.errors import InputError, Problem
-from recdash.online.users import Days, OnlineUsers, Removed, Segment
+from recdash.online.users import Days, OnlineUsers, Removed, RowValues, Segment
 
 RULE = "not-activated"
 
@@ -56,6 +56,10 @@ def _some(users: OnlineUsers, keep: Mask) -> OnlineUsers:
         exposed=users.exposed[keep],
         days=Days(place[users.days.unit[rows]], users.days.day[rows], per_day),
         before={name: values[keep] for name, values in users.before.items()},
+        values={
+            name: RowValues(place[given.user[keep[given.user]]], given.value[keep[given.user]])
+            for name, given in users.values.items()
+        },
         segments={
             name: Segment(segment.labels, segment.label[keep]) for name, segment in users.segments.items()
         },

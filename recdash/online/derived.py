@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,24 @@ def resolved(metric: OnlineMetric) -> OnlineMetric:
 def windows_of(metrics: Sequence[OnlineMetric]) -> tuple[float, ...]:
     """Returns the hours after the exposure for which totals are needed."""
     return tuple(sorted({m.within_hours for m in metrics if m.within_hours is not None}))
+
+
+class Needs(NamedTuple):
+    """What metrics need besides totals: those within ``windows`` hours of the exposure, and the single values
+    of ``columns``.
+    """
+
+    windows: tuple[float, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+NO_NEEDS = Needs()
+
+
+def needs_of(metrics: Sequence[OnlineMetric]) -> Needs:
+    """Returns what these metrics need besides totals."""
+    columns = {metric.numerator for metric in metrics if metric.quantile is not None}
+    return Needs(windows_of(metrics), tuple(sorted(columns)))
 
 
 def in_window(name: str, hours: float) -> str:

@@ -28,6 +28,9 @@ class OnlineMetric:
     user. ``within_hours``: what counts is within so many hours of the user's exposure. ``retention_day``: the
     numerator is 1 for users who did anything on that day after their exposure (day 0). ``covariate``: the
     column by which the lift is adjusted (CUPED), known before the exposure.
+
+    ``quantile``: the metric is not a sum but this quantile (.95) of the column ``numerator`` over the rows of
+    the table that have a value, such as sessions.
     """
 
     name: str
@@ -46,6 +49,7 @@ class OnlineMetric:
     cap: float | None = None
     within_hours: float | None = None
     retention_day: int | None = None
+    quantile: float | None = None
 
     @property
     def is_derived(self) -> bool:
@@ -54,10 +58,18 @@ class OnlineMetric:
         return any(value is not None for value in chosen)
 
     @property
+    def needs_users(self) -> bool:
+        """Returns True if sums over users are not enough for the metric."""
+        chosen = (self.cap, self.within_hours, self.retention_day, self.quantile)
+        return any(value is not None for value in chosen)
+
+    @property
     def formula(self) -> str:
         """Returns the formula as text, such as ``revenue / orders`` or ``orders per user within 24 h``."""
         if self.retention_day is not None:
             return f"share of users back on day {self.retention_day}"
+        if self.quantile is not None:
+            return f"{100 * self.quantile:g} % quantile of {self.numerator}"
         text = f"{self.numerator} / {self.denominator}" if self.denominator else f"{self.numerator} per user"
         text += f" within {self.within_hours:g} h" if self.within_hours is not None else ""
         text += f", at most {self.cap:g}" if self.cap is not None else ""
@@ -82,14 +94,19 @@ class OnlineMetric:
         return self.numerator == SUMMARY
 
     def is_in(self, totals: Container[str]) -> bool:
-        """Returns True if the totals include the metric's numerator and denominator."""
+        """Returns True if the totals include the metric's numerator and denominator.
+
+        A quantile is in no totals.
+        """
+        if self.quantile is not None:
+            return False
         return self.numerator in totals and (self.denominator is None or self.denominator in totals)
 
 
 LATER: Mapping[str, Any] = {
     field.name: field.default
     for field in fields(OnlineMetric)
-    if field.name in ("is_primary", "covariate", "cap", "within_hours", "retention_day")
+    if field.name in ("is_primary", "covariate", "cap", "within_hours", "retention_day", "quantile")
 }
 """Fields that older versions did not have, with their defaults."""
 
@@ -199,6 +216,8 @@ def check(metric: OnlineMetric, totals: Collection[str]) -> None:
             "Divide by another total, or leave the denominator out.",
         )
         problems.append(Problem("no-ratio", place, message, fix))
+    if not metric.numerator.strip():
+        problems.append(Problem("bad-metric", place, "it has no column", "Name the column that it counts."))
     if not metric.name.strip() or not metric.title.strip():
         problems.append(Problem("no-name", "metric", "it has no name", "Give it a name."))
     if metric.margin is not None and not 0 < metric.margin < 1:
@@ -221,9 +240,23 @@ def _wrong_derivation(metric: OnlineMetric, place: str) -> list[Problem]:
         if value is not None and not (isinstance(value, int | float) and 0 < value < float("inf")):
             message = f"{name.replace('_', ' ')} is {value!r}"
             problems.append(Problem("bad-metric", place, message, f"Give a number {least}."))
+    if metric.quantile is not None:
+        problems += _wrong_quantile(metric, place)
     is_windowed = metric.within_hours is not None or metric.retention_day is not None
     if is_windowed and metric.denominator is not None:
         message = "it has a denominator besides the users who were observed long enough"
         fix = "Leave the denominator out, or the hours or the day."
         problems.append(Problem("bad-metric", place, message, fix))
+    return problems
+
+
+def _wrong_quantile(metric: OnlineMetric, place: str) -> list[Problem]:
+    problems = []
+    value = metric.quantile
+    if not (isinstance(value, int | float) and 0 < value < 1):
+        fix = "Give a share between 0 and 1: 0.95 is the 95th percentile."
+        problems.append(Problem("bad-metric", place, f"quantile is {value!r}", fix))
+    if metric.is_derived or metric.denominator is not None:
+        message = "it is a quantile and has a denominator, a cap, hours, a day or a covariate"
+        problems.append(Problem("bad-metric", place, message, "Leave the quantile out, or these."))
     return problems

@@ -51,16 +51,22 @@ class MetricChoices:
 
     ``goals``: other goals are then for information. ``primary`` is the goal by which the test is decided
     first. ``covariates`` map metrics to the column, known before the exposure, by which their lift is
-    adjusted (CUPED); such a column is no metric.
+    adjusted (CUPED); such a column is no metric. ``purposes`` are those of metrics that are for something
+    other than proposed. ``from_library`` are the metrics of the library by which the test is counted; None:
+    all that its columns allow.
     """
 
     goals: tuple[str, ...] = ()
     primary: str | None = None
     covariates: Mapping[str, str] = field(default_factory=dict)
+    purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
+    from_library: tuple[str, ...] | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.goals or self.primary or self.covariates)
+    def of_library(self, library: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
+        """Returns the metrics of the library by which the test is counted if its columns allow."""
+        if self.from_library is None:
+            return tuple(library)
+        return tuple(metric for metric in library if metric.name in self.from_library)
 
     def applied(
         self, own: Sequence[OnlineMetric], available: Sequence[OnlineMetric], columns: Collection[str]
@@ -73,7 +79,8 @@ class MetricChoices:
         self._check(by_name, columns)
         chosen = {}
         for name, metric in by_name.items():
-            changed = replace(metric, is_primary=name == self.primary) if self.primary else metric
+            changed = with_purpose(metric, self.purposes.get(name))
+            changed = replace(changed, is_primary=name == self.primary) if self.primary else changed
             if self.goals or name == self.primary:
                 is_goal = name in (*self.goals, self.primary)
                 if is_goal:
@@ -116,32 +123,29 @@ class MetricChoices:
 NO_CHOICE = MetricChoices()
 
 
-def propose(
-    users: OnlineUsers,
-    purposes: Mapping[str, MetricPurpose] | None = None,
-    covariates: Collection[str] = (),
-) -> tuple[OnlineMetric, ...]:
+def propose(users: OnlineUsers, covariates: Collection[str] = ()) -> tuple[OnlineMetric, ...]:
     """Returns a goal for each total of the users: a rate if all values are 0 or 1, else the mean per user.
 
     Sessions per user are a guardrail with the standard margin, unless there is no other total.
-    A column's name may say that less is better, such as refunds. ``purposes`` are those chosen otherwise, by
-    name. A table with sessions also has the standard metrics: if one of these is a goal, other totals are
-    for information. ``covariates`` are columns that are no metric.
+    A column's name may say that less is better, such as refunds. A table with sessions also has the standard
+    metrics: if one of these is a goal, other totals are for information. ``covariates`` are columns that are
+    no metric.
     """
     totals = {
         name: Values.of_users(values) for name, values in users.totals.items() if name not in covariates
     }
     if "sessions" not in totals:
-        return of_totals(totals, purposes)
+        return of_totals(totals)
     further = {name: values for name, values in totals.items() if name not in COUNTED and _is_result(name)}
     has_goals = any(metric.role == "goal" and metric.is_in(totals) for metric in METRICS)
     role: MetricRole = "other" if has_goals else "goal"
-    metrics = [replace(_metric(name, values), role=role) for name, values in further.items()]
-    return tuple(with_purpose(metric, (purposes or {}).get(metric.name)) for metric in metrics)
+    return tuple(replace(_metric(name, values), role=role) for name, values in further.items())
 
 
 class Values(NamedTuple):
-    """What the values of a total tell about its metric: whether all are 0 or 1, and none is below 0."""
+    """What the values of a total tell about its metric: whether all are 0 or 1 and some are 1, and whether
+    none is below 0.
+    """
 
     is_rate: bool
     is_never_negative: bool
@@ -149,13 +153,11 @@ class Values(NamedTuple):
     @classmethod
     def of_users(cls, values: Floats) -> Values:
         """Returns this of the values [U] of the users."""
-        is_rate = bool(((values == 0) | (values == 1)).all())
+        is_rate = bool(((values == 0) | (values == 1)).all() and values.any())
         return cls(is_rate, is_rate or float(values.min(initial=0.0)) >= 0)
 
 
-def of_totals(
-    totals: Mapping[str, Values], purposes: Mapping[str, MetricPurpose] | None = None
-) -> tuple[OnlineMetric, ...]:
+def of_totals(totals: Mapping[str, Values]) -> tuple[OnlineMetric, ...]:
     """Returns the proposed metrics of totals, {name: what their values tell}; see ``propose``."""
     amounts = {name: values for name, values in totals.items() if _is_result(name)}
     proposed = [_metric(name, values) for name, values in amounts.items()]
@@ -167,12 +169,12 @@ def of_totals(
             else metric
             for metric in proposed
         ]
-    return tuple(with_purpose(metric, (purposes or {}).get(metric.name)) for metric in proposed)
+    return tuple(proposed)
 
 
 def with_purpose(metric: OnlineMetric, purpose: MetricPurpose | None) -> OnlineMetric:
-    """Returns the metric with another role and direction; unchanged without a ``purpose``."""
-    if purpose is None:
+    """Returns the metric with another role and direction; unchanged without another ``purpose``."""
+    if purpose is None or purpose == MetricPurpose(metric.role, metric.direction):
         return metric
     margin = (metric.margin or USUAL_MARGIN) if purpose.role == "guardrail" else None
     return replace(metric, role=purpose.role, direction=purpose.direction, margin=margin)

@@ -10,13 +10,15 @@ from typing import Any
 from recdash.errors import InputError, Problem
 from recdash.online import times
 
-AMOUNTS = ("threshold_s", "item_cap_s", "grace_min", "bot_clicks", "bot_sessions", "planned_users")
+AMOUNTS = (
+    "threshold_s", "item_cap_s", "grace_min", "clock_min", "bot_clicks", "bot_sessions", "planned_users",
+)  # fmt: skip
 RULES_OF_READING = ("zone", "exposures_of")
 RULES_OF_SESSIONS = ("threshold_s", "item_cap_s")
 """Rules that are applied while sessions are built from events, so that they cannot be changed in a stored
 test.
 """
-BEFORE: Mapping[str, Any] = {"delta_method": True}
+BEFORE: Mapping[str, Any] = {"delta_method": True, "clock_min": None}
 """Rule → how it was in tests that were stored before the rule existed."""
 
 
@@ -27,7 +29,10 @@ class OnlineRules:
     ``threshold_s``: a video counts if it was watched *strictly longer* (seconds per user, session and item;
     in session rows videos are already counted). ``item_cap_s``: the most seconds of one item that count in a
     session. ``grace_min``: minutes for which a session stays open after its last event, so that an exposure
-    within them belongs to it. ``zone``: time zone of timestamps without one (``Europe/Berlin``).
+    within them belongs to it. ``clock_min``: minutes by which the clocks of exposures and of rows without a
+    session, such as orders, may differ: such a row counts if it is at most so long before the exposure (None:
+    ``grace_min``, as in tests that were stored before). ``zone``: time zone of timestamps without one
+    (``Europe/Berlin``).
     ``exposures_of``: the experiment to use if the table of exposures has several. ``starts``: first day of
     the test, for session rows without exposures; earlier sessions are pre-test. ``bot_clicks``,
     ``bot_sessions``: a user with more of them in one day is treated as a bot and excluded. ``winsorise``: the
@@ -52,6 +57,7 @@ class OnlineRules:
     split: Mapping[str, float] = field(default_factory=dict)
     activated_by: str | None = None
     delta_method: bool = False
+    clock_min: float | None = 0.0
 
     @classmethod
     def of_stored(cls, facts: Mapping[str, Any]) -> OnlineRules:

@@ -6,13 +6,14 @@ Letters in shapes: ``U`` users, ``n`` rows of users and days.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import Problem
+from recdash.online.metrics import OnlineMetric
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ class Segment:
 
     labels: tuple[str, ...]
     label: Ints
+
+
+class RowValues(NamedTuple):
+    """The values of a column in the rows of the test that have one: ``value`` [n], and ``user`` [n], the
+    index of the user of each row.
+    """
+
+    user: Ints
+    value: Floats
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,8 @@ class OnlineUsers:
     [U] is the day of the first exposure (or session), in days since 1970. ``before`` has the same totals
     before the exposure, empty without pre-test data. ``assigned`` is the number of users per variant before
     all rules except the exclusion of the ``crossed`` users, who had multiple exposures. ``activated`` is the
-    number of users per variant who reached what the test changes, None without this rule.
+    number of users per variant who reached what the test changes, None without this rule. ``values`` maps
+    the columns of which metrics need single values to these.
     """
 
     variants: tuple[str, ...]
@@ -87,9 +98,14 @@ class OnlineUsers:
     removed: tuple[Removed, ...]
     notices: tuple[Problem, ...]
     activated: Mapping[str, int] | None = None
+    values: Mapping[str, RowValues] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.variant)
+
+    def has_rows_of(self, metric: OnlineMetric) -> bool:
+        """Returns True if the metric is a quantile of values that are here."""
+        return metric.quantile is not None and metric.numerator in self.values
 
     @property
     def n(self) -> dict[str, int]:

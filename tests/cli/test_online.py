@@ -371,3 +371,41 @@ def test_a_metric_may_have_a_cap(run: Recdash, tmp_path: Path) -> None:
     (row,) = out["results"]
     assert (row["metric"], row["control_value"]) == ("few", 2 / 3)
     assert "'capp='" in run(*options, "few=orders:capp=1").stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (("--goals", ","), "--goals: it names no metric"),
+        (("--goals", ""), "--goals: it names no metric"),
+        (("--primary", " "), "--primary: it names no metric"),
+        (("--primary", ""), "--primary: it names no metric"),
+        (("--goals", "orders,orders"), "--goals: 'orders' occurs twice"),
+    ],
+)
+def test_an_option_that_names_no_metric_is_refused(run: Recdash, option: tuple[str, str], says: str) -> None:
+    Path("customers.csv").write_text("user_id,variant,orders\nu1,A,1\nu2,B,2\n", encoding="utf-8")
+    result = run("online", "--sessions", "customers.csv", *option)
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def test_a_quantile_is_compared_by_users_and_shown_with_its_reason(run: Recdash) -> None:
+    rows = "".join(f"u{n % 800},s{n},{'AB'[n % 2]},{100 + n * 7 % 900}\n" for n in range(2400))
+    Path("visits.csv").write_text(f"user_id,session_id,variant,load_ms\n{rows}", encoding="utf-8")
+    facts = as_json(
+        run,
+        "online",
+        "--sessions",
+        "visits.csv",
+        "--metric",
+        "slow=load_ms:quantile=0.9:down",
+        "--control",
+        "A",
+    )
+    (row,) = [row for row in facts["results"] if row["metric"] == "slow"]
+    of_b = sorted(100 + n * 7 % 900 for n in range(2400) if n % 2)
+    assert row["variant_value"] == of_b[1080 - 1]  # 90 % of 1,200 rows
+    assert (row["method"], row["p"] is not None) == ("quantile test by users", True)
+    assert run("metrics", "add", "slow=load_ms:quantile=0.9:down").stdout == "Added slow.\n"
+    assert "90 % quantile of load_ms" in run("metrics", "list").stdout

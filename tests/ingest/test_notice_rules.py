@@ -31,8 +31,9 @@ OF_COUNTING = {
 OF_AN_AB_TEST = {
     "before", "bots", "bots-uneven", "crossovers", "duplicate-event", "duplicate-session", "few-days",
     "guessed-control", "independent-trials", "item-cap", "many-crossovers", "metrics-proposed",
-    "missing-column", "never-exposed", "no-item", "no-request-ids", "no-session", "no-source",
-    "not-winsorised", "novelty", "other-events", "other-variant", "repeated-trials", "rule-ignored",
+    "missing-column", "never-exposed", "no-control-row", "no-item", "no-request-ids", "no-session",
+    "no-source", "not-winsorised", "novelty", "other-events", "other-variant", "repeated-trials",
+    "rule-ignored",
     "sample-ratio-mismatch", "served-lists", "served-other-variant", "share-beyond-one", "single-variant",
     "source", "sources", "stray-times", "threshold", "too-many-events", "uneven-days",
     "variant-without-users", "watched-both-ways",

@@ -93,6 +93,8 @@ def test_a_metric_without_a_row_of_the_control_has_values_but_no_lift() -> None:
         ("y", "B", None),
     ]
     assert "the control has no row" in row(result, "B").note
+    (notice,) = [notice for notice in result.notices if notice.code == "no-control-row"]
+    assert str(notice).startswith("metric 'y': the control 'A' has no row of it, so there is no lift")
 
 
 def test_a_variance_out_of_all_proportion_gives_no_interval_and_says_so() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import recdash
-from recdash.online import OnlineResults, OnlineRow
+from recdash.online import OnlineResults, OnlineRow, OnlineRules
 
 N = 400
 USERS = np.arange(N)
@@ -81,6 +81,30 @@ def test_facts_before_the_exposure_are_covariates() -> None:
     early = facts().assign(timestamp="2026-10-30T08:00:00Z", value=7.0)
     results = recdash.ab_test(exposures=csv(exposures()), events=csv(pd.concat([early, facts()])))
     assert values(results) == {"purchase": (0.5, 0.5), "purchase value": (10.0, 15.0)}
+
+
+@pytest.mark.parametrize(
+    ("rules", "bought"), [({}, 0.0), ({"clock_min": 5.0}, 0.0), ({"clock_min": 20.0}, 0.5)]
+)
+def test_facts_shortly_before_the_exposure_count_only_if_the_clocks_differ(
+    rules: dict[str, float], bought: float
+) -> None:
+    """Everyone who buys does so ten minutes before the exposure; one user of each variant buys later."""
+    user = np.arange(200)
+    early = facts().assign(timestamp=[f"2026-11-0{1 + i % 3}T11:50:00Z" for i in user])
+    later = facts().iloc[:2].assign(user_id=["u398", "u399"], timestamp="2026-11-05T14:00:00Z")
+    results = recdash.ab_test(
+        exposures=csv(exposures()), events=csv(pd.concat([early, later])), rules=OnlineRules(**rules)
+    )
+    assert values(results)["purchase"] == (bought + 1 / 200, bought + 1 / 200)
+
+
+def test_a_stored_test_keeps_facts_that_it_counted_up_to_half_an_hour_before() -> None:
+    assert OnlineRules.of_stored({"grace_min": 30.0}).clock_min is None
+    early = facts().assign(timestamp=[f"2026-11-0{1 + i % 3}T11:50:00Z" for i in range(200)])
+    rules = OnlineRules.of_stored({"grace_min": 30.0, "delta_method": False})
+    results = recdash.ab_test(exposures=csv(exposures()), events=csv(early), rules=rules)
+    assert values(results)["purchase"] == (0.5, 0.5)
 
 
 def test_a_column_of_amounts_may_have_another_name_and_order() -> None:

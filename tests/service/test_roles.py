@@ -53,7 +53,7 @@ READS = [
     "online_tests.disagreeing_metrics", "online_tests.disagreements",
     "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
-    "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview",
+    "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview", "online_tests.activations",
     "plans.all", "plans.get", "plans.of_test", "plans.check", "plans.baseline",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.decided_run", "overview.standing", "overview.today",

@@ -795,3 +795,34 @@ def test_a_test_of_a_shop_has_no_word_of_watching(workspace: Workspace, shown: O
     text = said(shown()).lower()
     assert "purchase value" in text
     assert all(word not in text for word in ("video", "watch", "film"))
+
+
+def visitors(n_new: int) -> bytes:
+    """Of 200 users each, 100 of control and so many of new opened the page."""
+    opened = {"control": 100, "new": n_new}
+    rows = "".join(
+        f"{variant}{user},{variant},{int(user < opened[variant])},{user % 5}\n"
+        for user in range(200)
+        for variant in opened
+    )
+    return f"user_id,variant,opened,spend\n{rows}".encode()
+
+
+def test_users_are_limited_to_activated_ones_and_their_split_is_checked(
+    workspace: Workspace, shown: Open
+) -> None:
+    test = added(workspace, {"sessions": visitors(160)})
+    app = shown()
+    assert "Split of activated users" not in said(app)
+    key = f"ab-activated-{test.id}"
+    assert app.selectbox(key=key).options == ["all users count", "opened", "spend"]
+    app.selectbox(key=key).set_value("opened")
+    app = press(app, "Apply rules")
+    text = said(app)
+    assert "Only users with any: off → opened" in text
+    # 100 and 160 of 200 each: χ² = 13.8, p = .0002
+    assert "Split of activated users ! mismatch p < 0.001" in text
+    assert workspace.online_tests.rules(test.id).activated_by == "opened"
+    app.selectbox(key=key).set_value("")
+    press(app, "Apply rules")
+    assert workspace.online_tests.rules(test.id).activated_by is None

@@ -15,8 +15,9 @@ from app_pages import drop, finish, forget, passed, press, said, shell, turn_to
 from journey_tables import HALF, PERFECT, POOR, STRANGERS, TRUTH, as_csv, as_parquet, as_trec
 from streamlit.testing.v1 import AppTest
 
-from recdash.domain.records import Run
+from recdash.domain.records import OnlineTest, Run
 from recdash.ingest import open_upload, reader
+from recdash.online import OnlineMetric
 from recdash.online.proposals import MetricPurpose
 from recdash.service.catalog.intake import IntakeCancelled
 from recdash.ui.app import state
@@ -164,6 +165,100 @@ def test_what_a_metric_is_for_is_chosen_before_its_results_are_seen(app: AppTest
     }  # fmt: skip
 
 
+def shop_of_visitors() -> bytes:
+    """Sixty customers, of whom two of three opened the page; those of new spend 2 more than before."""
+    rows = [
+        (
+            f"c{n}",
+            "new" if n % 2 else "control",
+            10 + n % 7 + 2 * (n % 2),
+            1 + n % 2,
+            n // 2 % 3 > 0,
+            10 + n % 7,
+        )
+        for n in range(60)
+    ]
+    header = "customer,group,revenue,orders,opened,history"
+    return "\n".join([header, *(",".join(map(str, map(_number, row))) for row in rows)]).encode()
+
+
+def _number(value: object) -> object:
+    return int(value) if isinstance(value, bool) else value
+
+
+def only_test() -> OnlineTest:
+    workspace = state.workspace()
+    (test,) = workspace.online_tests.all(workspace.experiments.all()[0].id)
+    return test
+
+
+def test_the_primary_metric_and_a_covariate_are_chosen_before_results_are_seen(app: AppTest) -> None:
+    drop(app, shop__csv=shop_of_visitors())
+    passed(box(app, "Primary metric").set_value("orders").run())
+    passed(box(app, "revenue, adjusted by").set_value("history").run())
+    assert "history, adjusted by" not in [element.label for element in app.selectbox]
+    finish(app, "Analyze A/B test")
+    rows = state.workspace().online_tests.results(only_test().id).rows
+    assert list(dict.fromkeys(row.metric for row in rows)) == ["orders", "revenue", "opened"]
+    revenue = next(row for row in rows if row.metric == "revenue" and not row.is_control)
+    assert revenue.plain_lift is not None
+
+
+def test_only_users_who_opened_the_page_count_if_that_is_chosen(app: AppTest) -> None:
+    drop(app, shop__csv=shop_of_visitors())
+    activation = box(app, "Only users with any")
+    assert activation.options == ["all users count", "opened"]  # every user has the others
+    passed(activation.set_value("opened").run())
+    assert box(app, "Only users with any").value == "opened"
+    finish(app, "Analyze A/B test")
+    assert {row["n_users"] for row in only_test().results} == {20}
+    text = text_of(turn_to(app, "ab_results"))
+    assert "Split of activated users ✓ even p = 1.000" in text
+    assert "Only users with any opened" in text
+
+
+def test_metrics_of_the_library_are_offered_where_their_columns_are_there(app: AppTest) -> None:
+    library = state.workspace().metric_library
+    library.add(OnlineMetric("price", "Price", "", "", "revenue", "orders"))
+    library.add(OnlineMetric("per visit", "Per visit", "", "", "revenue", "visits"))
+    drop(turn_to(app, "upload"), shop__csv=shop_of_visitors())
+    offered = next(element for element in app.multiselect if element.label == "From the metric library")
+    assert (offered.options, offered.value) == (["price: revenue / orders"], ["price"])
+    passed(box(app, "Primary metric").set_value("price").run())
+    offered = next(element for element in app.multiselect if element.label == "From the metric library")
+    passed(offered.set_value([]).run())
+    assert "price" not in box(app, "Primary metric").options
+    finish(app, "Analyze A/B test")
+    assert "price" not in {row["metric"] for row in only_test().results}
+
+
+def test_rules_of_watch_time_and_clicks_are_asked_for_only_where_there_are_any(app: AppTest) -> None:
+    def rules() -> set[str]:
+        return {element.label for element in app.number_input}
+
+    shop = "user_id,timestamp,event_name,value\n" + "".join(
+        f"u{user},2026-03-03T12:00:00Z,purchase,25\n" for user in range(40)
+    )
+    exposures = "experiment_id,user_id,variation,timestamp\n" + "".join(
+        f"checkout,u{user},{'new' if user % 2 else 'control'},2026-03-02T09:00:00Z\n" for user in range(80)
+    )
+    drop(app, exposures__csv=exposures.encode(), orders__csv=shop.encode())
+    assert "Ready" in text_of(app)
+    assert not {label for label in rules() if "watch" in label.lower() or "Bot filter" in label}
+    assert "Planned sample size, users" in rules()
+    assert not re.search("video|watch|film", text_of(app).split("Advanced")[-1], re.IGNORECASE)
+
+
+def test_the_metrics_of_a_test_with_standard_ones_can_be_chosen_too(app: AppTest) -> None:
+    drop(app, **templates_of("exposures", "events", "served"))
+    assert box(app, "sessions_per_user").value == MetricPurpose("guardrail", "up")
+    passed(box(app, "videos_per_user").set_value(MetricPurpose("other", "up")).run())
+    finish(app, "Analyze A/B test")
+    roles = {row["metric"]: row["role"] for row in only_test().results}
+    assert roles["videos_per_user"] == "other"
+    assert roles["session_watch_time"] == "goal"
+
+
 def test_an_a_b_test_gets_its_test_set_from_the_page_that_says_it_has_none(app: AppTest) -> None:
     experiment = state.workspace().experiments.create("shop")
     state.workspace().online_tests.add(experiment.id, "checkout", {"sessions": SHOP})
@@ -197,7 +292,7 @@ PAGES = [
     page
     for pages in EVERYTHING.values()
     for page in pages
-    if page not in ("upload", "off_policy", "guide")  # they show no run
+    if page not in ("upload", "off_policy", "guide", "metric_library")  # they show no run
 ]
 
 

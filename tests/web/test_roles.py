@@ -36,6 +36,7 @@ PAGES: dict[str, AccessRole] = {
     "offline_online": "viewer",
     "why": "viewer",
     "off_policy": "editor",
+    "metric_library": "editor",
     "reports": "viewer",
     "upload": "editor",
     "settings": "viewer",

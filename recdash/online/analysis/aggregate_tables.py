@@ -20,7 +20,6 @@ from recdash.online.analysis.aggregates import Summary
 from recdash.online.analysis.lift import BEFORE
 from recdash.online.analysis.moments import GroupedMoments, Pair, pair_of
 from recdash.online.metrics import KNOWN, OnlineMetric, check, summarised
-from recdash.online.proposals import MetricPurpose
 from recdash.online.users import Segment
 
 if TYPE_CHECKING:
@@ -41,6 +40,10 @@ class SummaryTable:
 
     rows: Sequence[Summary]
 
+    def allows(self, metric: OnlineMetric) -> bool:  # noqa: ARG002 - as of a MomentTable
+        """Returns False, since the table has no totals."""
+        return False
+
     def measured(self, metrics: Sequence[OnlineMetric] = ()) -> Measures:
         """Yields each metric with its aggregates per variant; ``metrics`` give rows of the same name their
         role and title.
@@ -49,8 +52,7 @@ class SummaryTable:
 
     def proposed(
         self,
-        purposes: Mapping[str, MetricPurpose] | None = None,  # noqa: ARG002 - as of a MomentTable
-        covariates: Collection[str] = (),  # noqa: ARG002
+        covariates: Collection[str] = (),  # noqa: ARG002 - as of a MomentTable
     ) -> tuple[OnlineMetric, ...]:
         """Returns nothing, since the table names its metrics."""
         return ()
@@ -112,17 +114,19 @@ class MomentTable:
         chosen = sorted(metrics or self.proposed(), key=lambda metric: not metric.is_primary)
         return [(m, _with_covariate(self.shared, m)) for m in chosen if self.shared.knows(m)]
 
+    def allows(self, metric: OnlineMetric) -> bool:
+        """Returns True if the metric can be computed from the totals and their moments."""
+        if self.shared is None or metric.needs_users or not metric.fits(self.shared.means):
+            return False
+        return self.shared.knows(metric)
+
     def measured(self, metrics: Sequence[OnlineMetric] = ()) -> Measures:
         """Yields each metric with its aggregates per variant."""
         arms = {} if self.shared is None else self.shared.arms()
         for metric, groups in self.metrics(metrics):
             yield metric, arms if groups is self.shared else groups.arms()
 
-    def proposed(
-        self,
-        purposes: Mapping[str, MetricPurpose] | None = None,
-        covariates: Collection[str] = (),
-    ) -> tuple[OnlineMetric, ...]:
+    def proposed(self, covariates: Collection[str] = ()) -> tuple[OnlineMetric, ...]:
         """Returns a metric for each total of a table without a column of metrics: a rate or a mean per user,
         or the ratio of ``MAIN`` and ``DENOMINATOR``.
         """
@@ -130,8 +134,7 @@ class MomentTable:
             return ()
         groups = self.shared
         if {MAIN, DENOMINATOR} <= {*groups.means}:
-            ratio = OnlineMetric(MAIN, "Main", "", "Main per denominator.", MAIN, DENOMINATOR, low=None)
-            return (proposals.with_purpose(ratio, (purposes or {}).get(MAIN)),)
+            return (OnlineMetric(MAIN, "Main", "", "Main per denominator.", MAIN, DENOMINATOR, low=None),)
         totals = {
             name: proposals.Values(
                 is_rate=_is_rate(groups, name), is_never_negative=bool((groups.means[name] >= 0).all())
@@ -140,7 +143,7 @@ class MomentTable:
             if (name, name) in groups.moments and not name.startswith((BEFORE, EARLIER))
             if name not in covariates
         }
-        return proposals.of_totals(totals, purposes)
+        return proposals.of_totals(totals)
 
     def _of_row(self, name: str, metrics: Sequence[OnlineMetric]) -> OnlineMetric:
         roles = {metric.name: metric for metric in (*KNOWN, *metrics)}
@@ -248,9 +251,11 @@ def _is_rate(groups: GroupedMoments, name: str) -> bool:
 
 
 def _refuse_derived(metric: OnlineMetric) -> None:
-    if any(value is not None for value in (metric.cap, metric.within_hours, metric.retention_day)):
+    if metric.needs_users:
         fix = "Count it in the warehouse, as a column of its own."
         message = "a cap, hours after the exposure, or a day of return needs data per user"
+        if metric.quantile is not None:
+            message, fix = "a quantile needs rows, not sums", "Upload a table of one row per user or session."
         raise InputError(Problem("needs-users", f"metric '{metric.name}'", message, fix))
 
 

@@ -33,6 +33,7 @@ SKEWED = "too few users for a normal posterior of values so skewed"
 MOST_OFF = 0.15
 """Largest distance between the ends of the lift's interval and of the normal one, as a share of the width."""
 SRM_BROKEN = "sample ratio mismatch: no metric is judged"
+OF_QUANTILE = "it is not available for a quantile"
 FIX_PRIOR = (
     "Write flat, or mean and standard deviation of the lift: 0,0.3 is 0 % with a standard deviation of 30 %."
 )
@@ -253,6 +254,9 @@ def _rows(
     for row in (row for row in results.rows if not row.is_control):
         names: dict[str, Any] = {"metric": row.metric, "title": row.title, "variant": row.variant}
         names |= {"role": row.role, "direction": row.direction}
+        if row.metric not in metrics:
+            yield WinChance(**names, note=OF_QUANTILE)
+            continue
         sides = [arms[row.metric].get(name) for name in (results.control, row.variant)]
         metric = metrics[row.metric]
         note = SRM_BROKEN if results.health.blocked else _why_withheld(metric, row, sides)

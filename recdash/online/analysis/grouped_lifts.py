@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recdash.domain.kinds import Floats, Ints, Mask
-from recdash.errors import UnknownName
+from recdash.errors import NotFound, UnknownName
 from recdash.formatting.numbers import none_if_nan
 from recdash.online import validity
 from recdash.online.analysis.lift import CONFIDENCE, Estimate, per
@@ -88,8 +88,10 @@ def numerator_and_denominator(
 ) -> tuple[Floats, Floats | None]:
     """Returns the totals that are the metric's numerator and denominator.
 
-    The denominator of a mean per user is None.
+    The denominator of a mean per user is None. Raises NotFound for a quantile, which is no ratio of totals.
     """
+    if metric.quantile is not None:
+        raise NotFound(f"'{metric.name}' is a quantile: its lift is known over the whole test only.")
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 

@@ -40,12 +40,14 @@ class Health:
     ``srm_p`` is the p-value of the planned split over all variants (sample ratio mismatch); None if
     unavailable. ``unchecked`` says why it is, or what was counted instead of users. ``crossover`` is the
     number of users with multiple exposures. ``warnings`` say what makes the results doubtful.
+    ``activated_srm_p`` is the p-value of the split of the activated users, None if all users count.
     """
 
     srm_p: float | None
     crossover: int
     warnings: tuple[Problem, ...] = ()
     unchecked: str = ""
+    activated_srm_p: float | None = None
 
     @property
     def blocked(self) -> bool:
@@ -120,14 +122,12 @@ def sample_ratio(
 
 
 def of_activated(
-    users: Mapping[str, int], p_assigned: float | None, split: Mapping[str, float]
+    users: Mapping[str, int], split: Mapping[str, float]
 ) -> tuple[float | None, tuple[Problem, ...]]:
-    """Returns the p-value of the split of activated users, and a warning if it is below .001; without a
-    mismatch the p-value of all assigned users, ``p_assigned``.
-    """
+    """Returns the p-value of the split of activated users, and a warning if it is below .001."""
     p, mismatch = sample_ratio(users, split)
     if not mismatch:
-        return p_assigned, ()
+        return p, ()
     message = f"Of the activated users: {mismatch[0].found}"
     fix = "A variant changes who is activated, so these users are not comparable. Count all users instead."
     return p, (Problem(mismatch[0].code, "activated users per variant", message, fix),)

@@ -95,11 +95,28 @@ def users_for(comparison: Comparison, n: int, effect: float) -> int | None:
     enough users, and None for an effect of 0, if nothing is compared, or if the world's population is too
     small.
     """
-    smallest = smallest_lift(comparison)
+    return users_to_detect(smallest_lift(comparison), n, effect)
+
+
+def users_to_detect(smallest: float | None, n: int, effect: float) -> int | None:
+    """Returns how many more users detect a lift of ``effect``, if ``n`` detect one of ``smallest``."""
     if not effect or smallest is None:
         return None
     needed = n * (smallest / effect) ** 2
     return None if needed > MOST_USERS else max(math.ceil(needed) - n, 0)
+
+
+def smallest_of_interval(low: float | None, high: float | None, level: float) -> float | None:
+    """Returns the minimum detectable effect of a lift whose interval has these ends; None without one.
+
+    The interval is that of the logarithm of the ratio.
+    """
+    from scipy.special import ndtri
+
+    if low is None or high is None or not low > -1:
+        return None
+    error = (math.log1p(high) - math.log1p(low)) / 2 / float(ndtri((1 + level) / 2))
+    return math.expm1(_standard_errors() * error)
 
 
 def more_users(

@@ -14,7 +14,9 @@ from recdash.formatting.wording import first_lines, shown
 from recdash.online.analysis import choice, health, judgement, power, sequential
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.choice import Choice
+from recdash.online.analysis.comparison import NoComparison
 from recdash.online.analysis.pair_values import pair_values
+from recdash.online.analysis.quantiles import QuantileComparison, QuantileSide
 from recdash.online.derived import resolved, with_totals
 from recdash.online.metrics import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
@@ -173,6 +175,29 @@ class Measured:
     rules: OnlineRules = USUAL
     users: OnlineUsers | None = None
 
+    def value(self, variant: str) -> compare.Estimate:
+        """Returns the metric in one variant with its interval."""
+        return compare.value(self.metric, self.arms[variant])
+
+    def n_users(self, variant: str) -> int:
+        return int(self.arms[variant].count())
+
+    def sums(self, variant: str) -> tuple[float | None, float | None]:
+        """Returns numerator and denominator as sums over the users of a variant; None if unknown."""
+        metric, arm = self.metric, self.arms[variant]
+        if metric.is_summary:
+            return None, None
+        n = arm.count()
+        return float(arm.mean(metric.numerator) * n), float(arm.mean(metric.denominator) * n)
+
+    def log_ratio(self, control: str, variant: str, *, adjusted: bool) -> tuple[float, float] | None:
+        """Returns the logarithm of 1 + lift and its standard error by the delta method; None if unknown."""
+        return compare.log_ratio(self.metric, self.arms[control], self.arms[variant], adjusted=adjusted)
+
+    def why_not_always_valid(self, control: str, variant: str) -> str:
+        """Returns why there is no always-valid interval yet; an empty text if there is one."""
+        return compare.why_not_valid(self.metric, self.arms[control], self.arms[variant], MANY_LOOKS)
+
     def compare(self, control: str, variant: str) -> Choice:
         """Returns the comparison of ``variant`` with ``control``, as the rules of the test say."""
         sides = self.arms[control], self.arms[variant]
@@ -206,6 +231,73 @@ class Measured:
         return power.more_users(self.metric, *pair, effect, adjusted=adjusted)
 
 
+@dataclass(frozen=True)
+class MeasuredQuantile:
+    """A metric that is a quantile, with the rows of each variant."""
+
+    metric: OnlineMetric
+    arms: Mapping[str, QuantileSide]
+    rules: OnlineRules = USUAL
+
+    @classmethod
+    def of_users(cls, metric: OnlineMetric, users: OnlineUsers, rules: OnlineRules) -> MeasuredQuantile:
+        """Returns the rows of each variant with a value in the metric's column."""
+        rows, level, n = users.values[metric.numerator], metric.quantile or 0.0, users.n
+        arms = {}
+        for code, name in enumerate(users.variants):
+            chosen = users.variant[rows.user] == code
+            arms[name] = QuantileSide(rows.value[chosen], rows.user[chosen], n[name], level)
+        return cls(metric, arms, rules)
+
+    def value(self, variant: str) -> compare.Estimate:
+        """Returns the quantile in one variant with its interval."""
+        side = self.arms[variant]
+        if side.value is None:
+            return compare.Estimate(None, note="there are no rows with a value")
+        if note := side.why_no_interval:
+            return compare.Estimate(side.value, note=note)
+        return compare.Estimate(side.value, *side.interval(compare.CONFIDENCE))
+
+    def n_users(self, variant: str) -> int:
+        return self.arms[variant].n_users
+
+    def sums(self, variant: str) -> tuple[None, None]:  # noqa: ARG002 - as of Measured
+        """Returns None twice, since a quantile is no ratio of sums."""
+        return None, None
+
+    def log_ratio(self, control: str, variant: str, *, adjusted: bool) -> None:  # noqa: ARG002
+        """Returns None, since there is no delta method."""
+        return
+
+    def why_not_always_valid(self, control: str, variant: str) -> str:  # noqa: ARG002
+        """Returns that a quantile has no always-valid interval."""
+        return "it is not available for a quantile"
+
+    def compare(self, control: str, variant: str) -> Choice:
+        """Returns the comparison of ``variant`` with ``control``, or why there is none."""
+        base, other = self.arms[control], self.arms[variant]
+        if not (note := base.why_no_interval or other.why_no_interval):
+            return Choice(QuantileComparison(base, other))
+        values = base.value, other.value
+        if values[0] is None or values[1] is None:
+            return Choice(NoComparison(None, None, note))
+        change = values[1] / values[0] - 1 if values[0] > 0 else None
+        return Choice(NoComparison(change, values[1] - values[0], note))
+
+    def smallest_lift(self, control: str, variant: str) -> float | None:
+        """Returns the minimum detectable effect, as a share, at 80 % power, from the width of the interval;
+        None without one.
+        """
+        estimate = self.compare(control, variant).shown.lift(compare.CONFIDENCE)
+        return power.smallest_of_interval(estimate.low, estimate.high, compare.CONFIDENCE)
+
+    def users_for(self, control: str, variant: str, effect: float) -> int | None:
+        """Returns how many more users of both variants detect a lift of ``effect``: see ``Measured``."""
+        smallest = self.smallest_lift(control, variant)
+        n = self.n_users(control) + self.n_users(variant)
+        return power.users_to_detect(smallest, n, effect)
+
+
 def of_users(
     users: OnlineUsers,
     control: str | None = None,
@@ -220,19 +312,27 @@ def of_users(
     users = with_totals(users, metrics)
     arms = arms_of(users)
     measurable = [metric for metric in map(resolved, metrics) if metric.is_in(users.totals)]
-    measured = [Measured(metric, arms, rules, users) for metric in measurable]
+    by_name: dict[str, Measured | MeasuredQuantile] = {
+        metric.name: Measured(metric, arms, rules, users) for metric in measurable
+    }
+    by_name |= {m.name: MeasuredQuantile.of_users(m, users, rules) for m in metrics if users.has_rows_of(m)}
+    measured = [by_name[metric.name] for metric in metrics if metric.name in by_name]
     control, guessed = health.control_among(sorted(users.variants), control)
     warnings, notices = health.crossovers(users)
     goals = [metric for metric in measurable if metric.role == "goal"]
     novelty = health.novelty_warnings(users, goals, control, delta_method=rules.delta_method)
     srm_p, mismatch = health.sample_ratio(users.assigned, rules.split)
-    if users.activated is not None and not mismatch:
-        srm_p, mismatch = health.of_activated(users.activated, srm_p, rules.split)
+    activated_p = None
+    if users.activated is not None:
+        activated_p, of_activated = health.of_activated(users.activated, rules.split)
+        if of_activated and not mismatch:  # the results are blocked by this split alone
+            srm_p, mismatch = activated_p, of_activated
     checks = health.Health(
         srm_p,
         users.crossed,
         (*mismatch, *health.uneven_bots(users), *health.uneven_days(users), *novelty, *warnings),
         unchecked="there is one variant" if srm_p is None else "",
+        activated_srm_p=activated_p,
     )
     notices = (*guessed, *notices, *health.few_days(users), *users.notices)
     return _results(measured, users.n, control, checks, notices, users.removed, correction=correction)
@@ -272,7 +372,7 @@ def of_summaries(
 
 
 def _results(
-    measured: Sequence[Measured],
+    measured: Sequence[Measured | MeasuredQuantile],
     users: Mapping[str, int],
     control: str,
     checks: health.Health,
@@ -299,10 +399,19 @@ def _results(
         variants=variants,
         rows=tuple(replace(row, word="not judged") if checks.blocked and row.word else row for row in judged),
         health=checks,
-        notices=(*checks.warnings, *health.single(names), *notices),
+        notices=(*checks.warnings, *health.single(names), *_without_control(measured, control), *notices),
         users={variant: users[variant] for variant in variants if variant in users},
         removed=removed,
     )
+
+
+def _without_control(measured: Sequence[Measured | MeasuredQuantile], control: str) -> Iterator[Problem]:
+    """Yields a notice for each metric of which the control has no row, so that it has no lift."""
+    for lost in measured:
+        if control not in lost.arms:
+            message = f"the control '{control}' has no row of it, so there is no lift"
+            fix = "Add the row, or choose another control."
+            yield Problem("no-control-row", f"metric '{lost.metric.name}'", message, fix)
 
 
 # ── one row ──────────────────────────────────────────────────────────────────────────────────
@@ -314,25 +423,25 @@ class ComparedRow(NamedTuple):
     """
 
     row: OnlineRow
-    measured: Measured
+    measured: Measured | MeasuredQuantile
     choice: Choice | None = None
-    pair: tuple[Any, Any] | None = None
+    pair: tuple[str, str] | None = None
 
 
-def _row(measured: Measured, variant: str, control: str) -> ComparedRow:
-    metric, arm = measured.metric, measured.arms[variant]
-    own, chosen = compare.value(metric, arm), None
+def _row(measured: Measured | MeasuredQuantile, variant: str, control: str) -> ComparedRow:
+    metric = measured.metric
+    own, chosen = measured.value(variant), None
     if variant != control and control in measured.arms:
         chosen = measured.compare(control, variant)
     is_lost = variant != control and chosen is None
-    counted = not metric.is_summary
+    numerator, denominator = measured.sums(variant)
     row = OnlineRow(
         metric=metric.name,
         title=metric.title,
         unit=metric.unit,
         variant=variant,
         is_control=variant == control,
-        n_users=int(arm.count()),
+        n_users=measured.n_users(variant),
         value=own.value,
         ci_low=own.low,
         ci_high=own.high,
@@ -344,12 +453,12 @@ def _row(measured: Measured, variant: str, control: str) -> ComparedRow:
         role=metric.role,
         direction=metric.direction,
         margin=metric.margin,
-        numerator=float(arm.mean(metric.numerator) * arm.count()) if counted else None,
-        denominator=float(arm.mean(metric.denominator) * arm.count()) if counted else None,
+        numerator=numerator,
+        denominator=denominator,
     )
     if chosen is None:
         return ComparedRow(row, measured)
-    pair = measured.arms[control], arm
+    pair = control, variant
     row = _with_sequence(_with_comparison(row, chosen), measured, chosen, pair)
     return ComparedRow(row, measured, chosen, pair)
 
@@ -376,16 +485,18 @@ def _with_comparison(row: OnlineRow, chosen: Choice) -> OnlineRow:
     return replace(row, plain_lift=plain.value, plain_low=plain.low, plain_high=plain.high)
 
 
-def _with_sequence(row: OnlineRow, measured: Measured, chosen: Choice, pair: tuple[Any, Any]) -> OnlineRow:
+def _with_sequence(
+    row: OnlineRow, measured: Measured | MeasuredQuantile, chosen: Choice, pair: tuple[str, str]
+) -> OnlineRow:
     """Returns the row with its always-valid interval, or with the reason why there is none yet."""
     if row.p is None:
         return row
-    ratio = compare.log_ratio(measured.metric, *pair, adjusted=chosen.plain is not None)
-    note = compare.why_not_valid(measured.metric, *pair, MANY_LOOKS) if row.lift is not None else row.note
+    ratio = measured.log_ratio(*pair, adjusted=chosen.plain is not None)
+    note = measured.why_not_always_valid(*pair) if row.lift is not None else row.note
     if ratio is None or note:
         return replace(row, sequence_note=note or "it is not available for so few successes")
     low, high = sequential.always_valid_interval(
-        *ratio, pair[0].count() + pair[1].count(), measured.rules.planned_users
+        *ratio, sum(map(measured.n_users, pair)), measured.rules.planned_users
     )
     return replace(row, sequence_low=float(low), sequence_high=float(high))
 
@@ -430,17 +541,18 @@ def _more_users(compared: ComparedRow, row: OnlineRow, level: float) -> int | No
 
     Returns None if unknown.
     """
-    control, variant = compared.pair or (None, None)
     measured, chosen = compared.measured, compared.choice
+    if compared.pair is None:
+        return None
     ratio = _log_ratio(row)
-    if measured.rules.delta_method:
+    if measured.rules.delta_method and isinstance(measured, Measured):
         adjusted = chosen is not None and chosen.plain is not None
-        ratio = compare.log_ratio(measured.metric, control, variant, adjusted=adjusted)
-    if ratio is None or control is None or variant is None:
+        ratio = measured.log_ratio(*compared.pair, adjusted=adjusted)
+    if ratio is None:
         return None
     worse = -1 if row.direction == "up" else 1
     bound = math.log1p(worse * (row.margin or 0.0)) if row.role == "guardrail" else 0.0
-    return power.to_settle(ratio[0] - bound, ratio[1], control.count() + variant.count(), level)
+    return power.to_settle(ratio[0] - bound, ratio[1], sum(map(measured.n_users, compared.pair)), level)
 
 
 def _log_ratio(row: OnlineRow) -> tuple[float, float] | None:

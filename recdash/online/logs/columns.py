@@ -28,6 +28,8 @@ ROLES = ("unit_id", "session_id", "variant", "start_ts", "end_ts", "clicks", "wa
 
 Every other column of numbers is summed, every other one of text is a segment.
 """
+VALUE = " value"
+"""The end of the name of a column with the sum of an event's values; that of the event counts it."""
 EXPOSURE_ROLES = ("unit_id", "session_id", "variant", "ts", "experiment_id")
 
 
@@ -274,6 +276,23 @@ def text_columns(table: pa.Table, apart_from: tuple[str, ...]) -> Iterator[tuple
     for field in table.schema:
         if field.name not in apart_from and is_text(field.type):
             yield field.name, labels(table[field.name])
+
+
+def column_values(table: pa.Table, total: str) -> Floats:
+    """Returns [rows] the values of the column from which a total is summed; NaN for an empty cell.
+
+    The sum of an event's values, such as ``purchase value``, is empty in rows without that event.
+    """
+    if total not in table.column_names:
+        column, per = ("watch_s", 60.0) if total == "watch_min" else ("", 1.0)
+        if column not in table.column_names:  # a total that no column has, such as sessions
+            return np.full(table.num_rows, np.nan)
+        return _floats(table[column]) / per
+    values = _floats(table[total])
+    event = total.removesuffix(VALUE)
+    if event != total and event in table.column_names:
+        values = np.where(np.nan_to_num(_floats(table[event])) > 0, values, np.nan)
+    return values
 
 
 def number_columns(table: pa.Table, apart_from: tuple[str, ...]) -> list[str]:

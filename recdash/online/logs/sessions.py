@@ -5,7 +5,7 @@ Letters in shapes: ``rows`` the session rows, ``units`` the users of the log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,10 @@ from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.ingest.moment_columns import EARLIER
 from recdash.online.activation import activated
-from recdash.online.derived import with_totals_of_exposure
+from recdash.online.derived import NO_NEEDS, Needs, with_totals_of_exposure
 from recdash.online.logs import bots
 from recdash.online.logs.assignment import Assigned, by_exposures, by_rows
-from recdash.online.logs.columns import SessionLog, read_sessions
+from recdash.online.logs.columns import SessionLog, column_values, read_sessions
 from recdash.online.logs.timestamp_outliers import WHAT
 from recdash.online.logs.user_totals import SessionRows, UserTotals, too_rare_to_cut
 from recdash.online.rules import USUAL, OnlineRules
@@ -36,7 +36,7 @@ def per_user(
     table: pa.Table,
     rules: OnlineRules = USUAL,
     exposures: pa.Table | None = None,
-    windows: Sequence[float] = (),
+    needs: Needs = NO_NEEDS,
 ) -> OnlineUsers:
     """Returns one row per user, counted from checked session rows.
 
@@ -46,7 +46,7 @@ def per_user(
     Without a column session_id every row counts, usually one per user; its numbers are then totals, and a
     column ``pre_x`` is the total ``x`` before the test. ``exposures`` (unit_id, variant, ts) say who saw
     which variant since when. Without them the column variant does, and the test begins at ``rules.starts``.
-    ``windows`` are hours after the exposure within which totals are counted, too (``online.derived``).
+    ``needs`` are what metrics need besides totals (``online.derived``).
     Raises InputError if the table contains no test: no variant, too many, or no user with exactly one.
     """
     log = read_sessions(table, exposures)
@@ -70,7 +70,7 @@ def per_user(
         message = f"All {count:,} users do more in a day than the bot filter allows"
         raise InputError(Problem("all-bots", "rules", message, RAISE_LIMIT, count))
     user_totals = UserTotals(np.flatnonzero(arm >= 0), rows, counts, before)
-    totals, days, observed = user_totals.in_test(rules, assigned.since, windows)
+    totals, days, observed = user_totals.in_test(rules, assigned.since, needs.windows)
     earlier_totals, exposed = user_totals.before_test(rules), user_totals.exposed(assigned.since)
     if not rows.has_sessions:
         earlier_totals = {**earlier_totals, **_columns_before_test(totals)}
@@ -101,6 +101,11 @@ def per_user(
             *other_variant,
             *_limit_notices([name for code, name in enumerate(assigned.names) if code not in left], too_rare),
         ),
+        values={
+            name: user_totals.values(np.where(log.far, np.nan, column_values(table, name)))
+            for name in needs.columns
+            if name in totals
+        },
     )
     users = with_totals_of_exposure(users, observed) if observed else users
     return users if rules.activated_by is None else activated(users, rules.activated_by)
@@ -160,10 +165,14 @@ def _open_at_exposure(log: SessionLog, at: Floats, assigned: Assigned, rules: On
 
     An exposure happens inside the first session, which therefore starts before it. If the exposures name
     their session, it is that one. Otherwise it is the last session that started before the exposure, if it
-    ended within the grace period.
+    ended within the grace period. Without sessions in the log a row counts from the exposure on, or as long
+    before as the clocks may differ.
     """
     rows, since = log.rows, assigned.since[log.rows.unit]
     after = (rows.end >= since) | np.isnan(rows.at)  # the row ended or began after the exposure
+    if not rows.has_sessions:
+        minutes = rules.grace_min if rules.clock_min is None else rules.clock_min
+        return after | (rows.end + 60 * minutes >= since)
     still_open = (rows.end + 60 * rules.grace_min >= since) & _last_before(rows, since, len(assigned.arm))
     if log.exposed_in is None:
         return after | still_open

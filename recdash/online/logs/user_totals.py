@@ -15,7 +15,7 @@ from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online import times
 from recdash.online.derived import in_window, observed_for
 from recdash.online.rules import OnlineRules
-from recdash.online.users import Days
+from recdash.online.users import Days, RowValues
 from recdash.sorting import first_of_equals, order_of
 
 NOT_CUT = frozenset(
@@ -120,6 +120,14 @@ class UserTotals:
             is_in = (rows.at < end[place]) & (end <= last)[place]
             counted |= {in_window(name, hours): np.where(is_in, own, 0.0) for name, own in amounts.items()}
         return counted, observed
+
+    def values(self, of_rows: Floats) -> RowValues:
+        """Returns the values [rows] of the rows of the test that count and have one (are not NaN)."""
+        keep = self.counts & ~self.earlier & ~np.isnan(of_rows)
+        place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
+        place[self.units] = np.arange(len(self.units))
+        keep &= place[self.rows.unit] >= 0
+        return RowValues(place[self.rows.unit[keep]], of_rows[keep])
 
     def before_test(self, rules: OnlineRules) -> dict[str, Floats]:
         """Returns the users' pre-test totals; empty without pre-test rows."""

@@ -354,7 +354,7 @@ def _test(plan: IntakePlan) -> NewTest:
         rules=plan.settings.rules_in_zone,
         mappings={kind: file.columns for kind, file in tables.items() if file.columns is not None},
         links=plan.settings.links or {},
-        purposes=plan.settings.purposes,
+        choices=plan.settings.metric_choices,
     )
 
 

@@ -11,7 +11,8 @@ from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem, RecdashError
 from recdash.ingest.actions import Action, action_of
 from recdash.ingest.sorting import SortedFile
-from recdash.online.proposals import MetricPurpose
+from recdash.online.offers import NO_OFFER, MetricOffers
+from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
 from recdash.online.rules import USUAL, OnlineRules
 from recdash.service.catalog.experiments import Setup
 from recdash.service.catalog.runs import AddedRun, FirstIds
@@ -91,8 +92,8 @@ class IntakeSettings:
     ``threshold`` 0 counts every row above 0 as relevant; ``relevance`` "none" counts every row. ``baseline``
     is the name of a run in the plan. ``rules`` are the counting rules of the A/B test, ``zone`` its time
     zone, and ``links`` maps variants to names of runs: {} links none, None was not chosen yet. ``purposes``
-    are those of the A/B test's proposed metrics that were chosen otherwise. ``refuse`` are codes of notices
-    with which a file is refused.
+    are those of the A/B test's metrics that were chosen otherwise, ``choices`` are its primary metric,
+    covariates and metrics of the library. ``refuse`` are codes of notices with which a file is refused.
     """
 
     name: str | None = None
@@ -110,11 +111,17 @@ class IntakeSettings:
     rules: OnlineRules = USUAL
     links: Mapping[str, str] | None = None
     purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
+    choices: MetricChoices = NO_CHOICE
     refuse: tuple[str, ...] = ()
 
     @property
     def rules_in_zone(self) -> OnlineRules:
         return replace(self.rules, zone=self.zone)
+
+    @property
+    def metric_choices(self) -> MetricChoices:
+        """Returns all that was chosen about the metrics of the A/B test."""
+        return replace(self.choices, purposes={**self.choices.purposes, **self.purposes})
 
 
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────
@@ -215,7 +222,8 @@ class TestPlan:
     ``files`` maps kinds of tables to keys of files.
 
     ``notices`` come from counting the test, such as a sample ratio mismatch and what the rules exclude.
-    ``purposes`` are those of the proposed metrics, by name; empty for a test with the standard metrics.
+    ``purposes`` are those of the metrics, by name; ``is_proposed`` is whether recdash proposed some of them
+    by the columns. ``offers`` is what can be chosen about them.
     """
 
     name: str
@@ -226,6 +234,8 @@ class TestPlan:
     problems: tuple[Problem, ...] = ()
     notices: tuple[Problem, ...] = ()
     purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
+    is_proposed: bool = False
+    offers: MetricOffers = NO_OFFER
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from recdash.ingest.sorting import Context, SortedFile, columns_for, sort_files
 from recdash.online import OnlineResults
 from recdash.online.analysis.health import is_called_control, is_control_guessed
 from recdash.online.interleaving.results import InterleavingResults
-from recdash.online.proposals import PROPOSED, MetricPurpose
+from recdash.online.offers import NO_OFFER, MetricOffers
+from recdash.online.proposals import LIBRARY, NO_CHOICE, PROPOSED, MetricPurpose
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.intake_plan import (
     KINDS,
@@ -41,6 +42,7 @@ from recdash.service.catalog.intake_plan import (
     FileChoice,
     IntakeFile,
     IntakePlan,
+    IntakeSettings,
     PlanInputs,
     PlannedFile,
     RelevancePlan,
@@ -50,7 +52,7 @@ from recdash.service.catalog.readings import Readings
 from recdash.service.catalog.runs import FirstIds, Runs
 from recdash.service.context import ServiceContext
 from recdash.service.online.interleaving import Interleaving
-from recdash.service.online.tests import OnlineTests
+from recdash.service.online.tests import OnlineTests, PreviewedTest
 
 MOST_IDS = 500_000
 """Largest number of an experiment's users, and items, with which the columns of files are compared."""
@@ -510,6 +512,7 @@ class Planner:
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
         chosen = self._settings.control
+        plan = replace(plan, offers=self._offers(cast("Any", tables)))
         trial = self._counted(cast("Any", tables), chosen)
         if chosen is None and not isinstance(trial, InputError):
             trial = self._counted(cast("Any", tables), self._served_baseline(used, trial))
@@ -517,16 +520,31 @@ class Planner:
             return replace(plan, problems=tuple(trial.placed()))
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
         notices = tuple(notice for notice in trial.notices if (notice.code, notice.place) not in of_files)
-        purposes = _purposes(trial)
         return replace(
-            plan, variants=tuple(trial.variants), control=trial.control, notices=notices, purposes=purposes
+            plan,
+            variants=tuple(trial.variants),
+            control=trial.control,
+            notices=notices,
+            purposes=_purposes(trial),
+            is_proposed=any(notice.code in (PROPOSED, LIBRARY) for notice in trial.notices),
         )
 
-    def _counted(self, tables: Mapping[TableKind, Draft], control: str | None) -> Trial | InputError:
-        reading = (draft.reading for draft in tables.values())
-        settings = self._settings
-        key = ("test", str(settings.rules_in_zone), str(settings.purposes), control, *reading)
-        return self._readings.once(key, lambda: self._trial(tables, control))
+    def _offers(self, tables: Mapping[TableKind, Draft]) -> MetricOffers:
+        """Returns what can be chosen about the test's metrics, whatever was chosen already."""
+        rules = replace(self._settings.rules, activated_by=None)
+        settings = replace(self._settings, rules=rules, choices=NO_CHOICE, purposes={})
+        trial = self._counted(tables, None, settings)
+        return trial.offers if isinstance(trial, PreviewedTest) else NO_OFFER
+
+    def _counted(
+        self,
+        tables: Mapping[TableKind, Draft],
+        control: str | None,
+        settings: IntakeSettings | None = None,
+    ) -> Trial | InputError:
+        reading, chosen = (draft.reading for draft in tables.values()), settings or self._settings
+        key = ("test", str(chosen.rules_in_zone), str(chosen.metric_choices), control, *reading)
+        return self._readings.once(key, lambda: self._trial(tables, control, chosen))
 
     def _served_baseline(self, used: Sequence[Draft], trial: Trial) -> str | None:
         """Returns the variant that is linked to the baseline or named like it; None to keep the control whose
@@ -553,7 +571,9 @@ class Planner:
     def _stored_runs(self) -> list[Run]:
         return list(self._services.runs.all(self._experiment.id)) if self._experiment is not None else []
 
-    def _trial(self, tables: Mapping[TableKind, Draft], control: str | None) -> Trial | InputError:
+    def _trial(
+        self, tables: Mapping[TableKind, Draft], control: str | None, settings: IntakeSettings
+    ) -> Trial | InputError:
         """Returns the A/B test's results, with what the rules exclude as notices; the error if it cannot be
         counted.
         """
@@ -567,9 +587,9 @@ class Planner:
             results = self._services.online_tests.preview(
                 data,
                 control=control,
-                rules=self._settings.rules_in_zone,
+                rules=settings.rules_in_zone,
                 mappings=_mappings(tables),
-                purposes=self._settings.purposes,
+                choices=settings.metric_choices,
             )
         except InputError as error:
             return error
@@ -611,8 +631,8 @@ class Planner:
 
 
 def _purposes(trial: Trial) -> dict[str, MetricPurpose]:
-    """Returns what each proposed metric is for; empty if the test has the standard metrics."""
-    if isinstance(trial, InterleavingResults) or all(notice.code != PROPOSED for notice in trial.notices):
+    """Returns what each metric is for; empty for an interleaving test."""
+    if isinstance(trial, InterleavingResults):
         return {}
     return {row.metric: MetricPurpose(row.role, row.direction) for row in trial.rows}  # type: ignore[arg-type]
 

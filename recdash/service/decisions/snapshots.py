@@ -164,6 +164,8 @@ class Snapshots:
         if self._online_tests.sample(test.id).days < 2:
             return Novelty(warning=warning, note="it takes data of several days")
         goal = test.primary_metric
+        if self._online_analysis.metric(test.id, goal).quantile is not None:
+            return Novelty(warning=warning, note="the primary metric is a quantile")
         effects = self._online_analysis.novelty_effect(test.id, goal)
         effect = next((effect for effect in effects if effect.variant == variant), None)
         if effect is None:

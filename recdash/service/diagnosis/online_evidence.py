@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from recdash.online.users import OnlineUsers
 
 SESSIONS = Missing("a table of sessions, with the user of each")
+OF_QUANTILE = Missing("an online metric that is a sum over users, not a quantile")
 SEGMENTS = Missing("a column of the users' segments (country, device …) in the sessions")
 
 
@@ -82,6 +83,8 @@ class OnlineEvidence:
         if case.test.kind == "aggregates":
             return SESSIONS
         metric = self.measure(case)
+        if metric.quantile is not None:
+            return OF_QUANTILE
         users, control = self._online_tests.users(case.test.id), case.test.control
         former = self._online_tests.rules(case.test.id).delta_method
         rows = novelty_effects(users, metric, control, delta_method=former)
@@ -121,6 +124,8 @@ class OnlineEvidence:
         if not users.segments or isinstance(self.lift_of(case, case.online_metric), Missing):
             return SEGMENTS
         metric = self.measure(case)
+        if metric.quantile is not None:
+            return OF_QUANTILE
         overall = {case.variant: whole(users, metric, control)[case.variant]}
         rows: list[tuple[str, SegmentLift]] = []
         reversed_segments = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recdash.online.analysis.analysed_test import AnalysedTest
     from recdash.online.analysis.chance_to_win import Prior, WinChances
     from recdash.online.analysis.novelty_effect import NoveltyEffect
-    from recdash.online.analysis.results import Measured
+    from recdash.online.analysis.results import Measured, MeasuredQuantile
     from recdash.online.analysis.segments import Reversal
     from recdash.stats import Correction
 
@@ -68,10 +68,9 @@ class OnlineAnalysis:
         if test.kind == "aggregates":
             measured = self._online_tests.aggregate_table(test_id).measured(self.own_metrics(test_id))
             return tuple(metric for metric, _ in measured)
-        totals = self._online_tests.users(test_id).totals
-        return tuple(
-            metric for metric in with_standard_metrics(self.own_metrics(test_id)) if metric.is_in(totals)
-        )
+        users = self._online_tests.users(test_id)
+        known = with_standard_metrics(self.own_metrics(test_id))
+        return tuple(metric for metric in known if metric.is_in(users.totals) or users.has_rows_of(metric))
 
     def definitions(self, test_id: str) -> dict[str, OnlineMetric]:
         """Returns {name: definition} of the test's metrics; empty for aggregated data without sums."""
@@ -209,9 +208,9 @@ class OnlineAnalysis:
             raise UnknownName("variant", variant, list(measured.arms))
         return measured.users_for(control, variant, effect)
 
-    def measured(self, test_id: str, metric: str) -> tuple[Measured, str]:
+    def measured(self, test_id: str, metric: str) -> tuple[Measured | MeasuredQuantile, str]:
         """Returns the metric with the data of each variant, and the name of the control."""
-        from recdash.online.analysis.results import Measured, arms_of
+        from recdash.online.analysis.results import Measured, MeasuredQuantile, arms_of
 
         test, rules = self._context.store.online_tests.get(test_id), self._online_tests.rules(test_id)
         if test.kind == "aggregates":
@@ -221,6 +220,8 @@ class OnlineAnalysis:
                 raise UnknownName("online metric", metric, list(measured))
             return Measured(*measured[metric], rules), test.control
         users, definition, control = self._question(test_id, metric)
+        if definition.quantile is not None:
+            return MeasuredQuantile.of_users(definition, users, rules), control
         return Measured(definition, arms_of(users), rules, users), control
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,8 +25,9 @@ from recdash.online.analysis.health import is_control_guessed
 from recdash.online.analysis.next_step import NextStep, headline, next_steps
 from recdash.online.analysis.results import of_summaries, of_users
 from recdash.online.analysis.sample import SampleSummary, summarise
-from recdash.online.derived import windows_of, with_totals
-from recdash.online.proposals import NO_CHOICE, MetricChoices, MetricPurpose
+from recdash.online.derived import Needs, needs_of, with_totals
+from recdash.online.offers import MetricOffers, activations_of, offers_of
+from recdash.online.proposals import NO_CHOICE, MetricChoices
 from recdash.online.rules import BEFORE, RULES_OF_READING, RULES_OF_SESSIONS, USUAL, OnlineRules
 from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
@@ -48,9 +49,8 @@ class NewTest:
     """An A/B test to be read, counted and stored.
 
     ``tables`` are {kind: table}; ``columns`` maps roles to columns as in ``recdash.ab_test``, ``mappings`` do
-    so for one kind. ``links`` are {variant: the run that it served}, by name or by id. ``purposes`` are those
-    of proposed metrics that were chosen otherwise, by name; ``choices`` are goals, primary metric and
-    covariates.
+    so for one kind. ``links`` are {variant: the run that it served}, by name or by id. ``choices`` are what
+    is chosen about the metrics.
     """
 
     name: str
@@ -61,7 +61,6 @@ class NewTest:
     mappings: Mapping[str, Mapping[str, str]] | None = None
     columns: ColumnsGiven | None = None
     links: Mapping[str, str] = field(default_factory=dict)
-    purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
     choices: MetricChoices = NO_CHOICE
 
 
@@ -78,6 +77,13 @@ class StagedTest:
     links: Mapping[str, str]
     by_control: Mapping[str, OnlineTest]
     notices: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class PreviewedTest(OnlineResults):
+    """The results that a test would have, and what can be chosen about its metrics before it is stored."""
+
+    offers: MetricOffers = field(kw_only=True)
 
 
 class ServedRuns(NamedTuple):
@@ -172,11 +178,9 @@ class OnlineTests:
         self._context.must_be_editor()
         rules = new.rules
         logs = read_logs(new.tables, rules, new.mappings, self._context.limits, new.columns)
-        library = self._library()
+        library = new.choices.of_library(self._library())
         users = self._users_in(logs, rules, [*new.metrics, *library])
-        counted = counted_test(
-            logs, rules, new.metrics, new.choices, new.purposes, users=users, library=library
-        )
+        counted = counted_test(logs, rules, new.metrics, new.choices, users=users, library=library)
 
         def facts(results: OnlineResults) -> dict[str, Any]:
             notices = (*logs.notices, *results.notices)
@@ -201,8 +205,8 @@ class OnlineTests:
         controls = [variant for variant in test.variants if variant in served]
         by_control = {control: replace(test, **facts(counted.results(control))) for control in controls}
         release_freed_memory()
-        windows = windows_of(own_metrics_of(test))
-        if users is not None and windows == windows_of([*new.metrics, *library]):
+        needs = needs_of(own_metrics_of(test))
+        if users is not None and needs == needs_of([*new.metrics, *library]):
             # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         return StagedTest(test, new.links, by_control, (*logs.notices, *results.noticed()))
@@ -251,17 +255,20 @@ class OnlineTests:
         rules: OnlineRules = USUAL,
         mappings: Mapping[str, Mapping[str, str]] | None = None,
         columns: ColumnsGiven | None = None,
-        purposes: Mapping[str, MetricPurpose] | None = None,
         choices: MetricChoices = NO_CHOICE,
-    ) -> OnlineResults:
-        """Returns the results that the tables would have, with the notices of reading them; stores
-        nothing. ``purposes`` and ``choices``: see ``NewTest``.
+    ) -> PreviewedTest:
+        """Returns the results that the tables would have, with the notices of reading them, and what can be
+        chosen about the metrics; stores nothing.
         """
         logs = read_logs(tables, rules, mappings, self._context.limits, columns)
         library = self._library() if self._context.person.may("editor") else ()
-        counted = counted_test(logs, rules, choices=choices, purposes=purposes, library=library)
+        users = self._users_in(logs, rules, choices.of_library(library))
+        counted = counted_test(logs, rules, choices=choices, users=users, library=library)
         results = counted.results(control)
-        return replace(results, notices=(*logs.notices, *results.notices))
+        facts = {part.name: getattr(results, part.name) for part in fields(OnlineResults)}
+        facts["notices"] = (*logs.notices, *results.notices)
+        offers = offers_of(logs, users, counted.source.aggregates, library)
+        return PreviewedTest(**facts, offers=offers)
 
     def _library(self) -> tuple[OnlineMetric, ...]:
         """Returns the metrics of the store's library."""
@@ -274,7 +281,7 @@ class OnlineTests:
         """Returns the users of a test's logs; None for aggregated tables."""
         if logs.kind == "aggregates":
             return None
-        return users_of(logs.table, logs.further_tables, rules, windows_of(metrics))
+        return users_of(logs.table, logs.further_tables, rules, needs_of(metrics))
 
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
@@ -401,6 +408,18 @@ class OnlineTests:
             raise NotFound(f"'{test.name}' has aggregated data only, no data per user.")
         return with_totals(self._users(*_counted_by(test)), own_metrics_of(test))
 
+    def activations(self, test_id: str) -> list[str]:
+        """Returns the totals by which the users of a test can be limited to activated ones.
+
+        Some users of each variant have any, and others do not. Empty for a test with aggregated data only.
+        """
+        test = self._store.online_tests.get(test_id)
+        if test.kind == "aggregates":
+            return []
+        rules = replace(OnlineRules.of_stored(test.rules), activated_by=None)
+        users = self._users(*_counted_by(replace(test, rules=rules.as_dict())))
+        return activations_of(users, own_metrics_of(test))
+
     def aggregate_table(self, test_id: str) -> SummaryTable | MomentTable:
         """Returns the metrics of a test with aggregated data.
 
@@ -414,12 +433,10 @@ class OnlineTests:
     def _read_aggregates(self, upload: str) -> SummaryTable | MomentTable:
         return aggregate_table(self._store.artifacts.table(upload))
 
-    def _read_users(
-        self, upload: str, exposures: str | None, rules: str, windows: tuple[float, ...]
-    ) -> OnlineUsers:
+    def _read_users(self, upload: str, exposures: str | None, rules: str, needs: Needs) -> OnlineUsers:
         beside = {"exposures": self._store.artifacts.table(exposures)} if exposures else {}
         table = self._store.artifacts.table(upload)
-        return users_of(table, beside, OnlineRules.of_stored(json.loads(rules)), windows)
+        return users_of(table, beside, OnlineRules.of_stored(json.loads(rules)), needs)
 
     def link_variants(self, test_id: str, links: Mapping[str, str]) -> OnlineTest:
         """Stores the run that each variant served.
@@ -563,7 +580,9 @@ def own_metrics_of(test: OnlineTest) -> tuple[OnlineMetric, ...]:
     return tuple(OnlineMetric(**facts) for facts in test.metrics)
 
 
-def _counted_by(test: OnlineTest) -> tuple[str, str | None, str, tuple[float, ...]]:
-    """Returns everything from which the users of a test are counted: its tables, rules and windows."""
-    windows = windows_of(own_metrics_of(test))
-    return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules)), windows
+def _counted_by(test: OnlineTest) -> tuple[str, str | None, str, Needs]:
+    """Returns everything from which the users of a test are counted: its tables, its rules, and what its
+    metrics need.
+    """
+    needs = needs_of(own_metrics_of(test))
+    return test.upload, test.tables.get("exposures"), json.dumps(dict(test.rules)), needs

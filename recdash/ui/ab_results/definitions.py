@@ -7,7 +7,7 @@ from recdash.formatting.html import Html
 from recdash.formatting.tables import text_columns
 from recdash.online import OnlineRow
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.ab_results.wording import AGGREGATED, formula
+from recdash.ui.ab_results.wording import AGGREGATED, summed
 from recdash.ui.components.widgets import table_html
 
 GUIDE = {
@@ -34,7 +34,7 @@ def _definition(ab_test: AbTest, row: OnlineRow) -> list[str]:
     return [
         row.title,
         metric.meaning if metric else AGGREGATED,
-        f"Σ {formula(metric)}" if metric else numbers.NONE,
+        summed(metric) if metric else numbers.NONE,
         "higher" if row.direction == "up" else "lower",
         row.role,
         f"{100 * row.margin:g}\u00a0%" if row.margin else numbers.NONE,

@@ -15,6 +15,7 @@ from recdash.formatting.tables import Cell, count, number_columns, text_columns
 from recdash.formatting.wording import capital, cut, cut_inside, many, span
 from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
+from recdash.online.analysis.health import MISMATCH_BELOW, sample_ratio
 from recdash.online.analysis.sample import WEEK, SampleSummary
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.definitions import GUIDE
@@ -26,6 +27,7 @@ from recdash.ui.components.online_rules import RULE_TITLES
 
 State = Literal["good", "bad", "open", "unknown"]
 SPLIT = "Split (SRM)"
+OF_ACTIVATED = "Split of activated users"
 LOOKS = {"good": ("✓", "better"), "bad": ("!", "worse"), "open": (OPEN, "muted"), "unknown": ("–", "muted")}
 ENTRIES = {SPLIT: "srm", "Novelty effect": "novelty-effect"}
 """The titles of checks whose name is a term → its entry in the guide."""
@@ -93,7 +95,7 @@ def checks(ab_test: AbTest) -> list[HealthCheck]:
         others = [HealthCheck(title, "unknown", "not known", AGGREGATED) for title in of_users]
     else:
         others = [check(title, ab_test, ab_test.sample) for title, check in of_users.items()]
-    return [_split(ab_test), *others]
+    return [_split(ab_test), *_activated(ab_test), *others]
 
 
 # ── one check each ───────────────────────────────────────────────────────────────────────────
@@ -103,10 +105,24 @@ def _split(ab_test: AbTest) -> HealthCheck:
     p = ab_test.results.health.srm_p
     if p is None:
         return HealthCheck(SPLIT, "unknown", "not known", ab_test.results.health.unchecked)
-    state: State = "bad" if ab_test.blocked else "good"
-    word = "mismatch" if ab_test.blocked else "as planned" if ab_test.rules.split else "even"
+    if ab_test.results.health.activated_srm_p is not None and ab_test.sample is not None:
+        p = sample_ratio(ab_test.sample.assigned, ab_test.rules.split)[0] or p  # of all assigned users
     of_trials = ", assuming that trials are users" if ab_test.results.health.unchecked else ""
-    return HealthCheck(SPLIT, state, word, f"{numbers.p_equals(p)}{of_trials}; {expected(ab_test)}")
+    number = f"{numbers.p_equals(p)}{of_trials}; {expected(ab_test)}"
+    return HealthCheck(SPLIT, *_state_of_split(ab_test, p), number)
+
+
+def _activated(ab_test: AbTest) -> Iterator[HealthCheck]:
+    """Yields the check of the activated users' split; nothing if all users count."""
+    p = ab_test.results.health.activated_srm_p
+    if p is not None:
+        yield HealthCheck(OF_ACTIVATED, *_state_of_split(ab_test, p), numbers.p_equals(p))
+
+
+def _state_of_split(ab_test: AbTest, p: float) -> tuple[State, str]:
+    if p < MISMATCH_BELOW:
+        return "bad", "mismatch"
+    return "good", "as planned" if ab_test.rules.split else "even"
 
 
 def expected(ab_test: AbTest) -> str:
@@ -246,8 +262,11 @@ def applying(ab_test: AbTest) -> tuple[str, ...]:
     is_watched = any(metric.numerator in WATCHED for metric in ab_test.metrics.values())
     of_watching = ("threshold_s", "item_cap_s") if is_watched else ()
     of_logs = {"sessions": (), "events": (*of_watching, "zone")}
-    start = ("grace_min", "exposures_of") if "exposures" in ab_test.test.tables else ("starts",)
-    others: tuple[str, ...] = ("bot_clicks", "bot_sessions", "winsorise", "planned_users", "split")
+    is_open = ab_test.sample.has_sessions or ab_test.rules.clock_min is None
+    open_for = "grace_min" if is_open else "clock_min"
+    start = (open_for, "exposures_of") if "exposures" in ab_test.test.tables else ("starts",)
+    others: tuple[str, ...] = ("bot_clicks", "bot_sessions") if ab_test.sample.has_sessions else ()
+    others += ("winsorise", "planned_users", "split")
     others += ("activated_by",) if ab_test.rules.activated_by else ()
     return (*of_logs[ab_test.test.kind], *start, *others)
 

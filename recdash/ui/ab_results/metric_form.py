@@ -97,7 +97,26 @@ def _made(ab_test: AbTest, key: str) -> OnlineMetric:
         numerator = st.selectbox("Sum of", totals, format_func=_total_name, key=above, width=220)
         divisors = [PER_USER, *totals]
         denominator = st.selectbox("divided by", divisors, format_func=_total_name, key=below, width=220)
+        percent = st.number_input(
+            "or its quantile, %",
+            0.1,
+            99.9,
+            None,
+            format="%g",
+            key=f"ab-quantile-{key}",
+            width=190,
+            placeholder="none",
+            help="At 95, the metric is the 95th percentile of the rows that have a value.",
+        )
+    if percent is not None:
+        return quantile(title, numerator, percent)
     return defined(title, numerator, None if denominator == PER_USER else denominator)
+
+
+def quantile(title: str, column: str, percent: float) -> OnlineMetric:
+    """Returns a new metric that is a quantile of the rows of a column."""
+    meaning = f"{percent:g} % of the rows have at most this {_total_name(column)}."
+    return replace(defined(title, column, None), unit="", meaning=meaning, quantile=percent / 100)
 
 
 def _total_name(total: str) -> str:

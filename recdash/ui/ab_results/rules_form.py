@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from recdash.online import OnlineRules
+from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.health import changes
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import state
@@ -58,11 +59,20 @@ def _counting(ab_test: AbTest) -> dict[str, Any]:
         settings = {"winsorise": number("winsorise", meaning=meaning)}
         settings["planned_users"] = number("planned_users")
         if "exposures" in ab_test.test.tables:
-            settings["grace_min"] = number("grace_min", NARROW)
+            has_sessions = ab_test.sample is not None and ab_test.sample.has_sessions
+            if has_sessions or ab_test.rules.clock_min is None:
+                settings["grace_min"] = number("grace_min", NARROW)
+            else:
+                settings["clock_min"] = number("clock_min", NARROW) or 0.0
         else:
             settings["starts"] = _starts(ab_test)
     with st.container(horizontal=True):
-        settings |= {name: number(name, NARROW, "") for name in ("bot_clicks", "bot_sessions")}
+        if ab_test.sample is not None and ab_test.sample.has_sessions:
+            settings |= {name: number(name, NARROW, "") for name in ("bot_clicks", "bot_sessions")}
+        names = cached.ask(state.workspace().online_tests.activations, ab_test.test)
+        if names:
+            key, chosen = f"ab-activated-{ab_test.test.id}", ab_test.rules.activated_by
+            settings["activated_by"] = online_rules.activation_box(names, chosen, key, width=NARROW)
     return settings
 
 

@@ -186,14 +186,21 @@ def _covariates(ab_test: AbTest, rows: Sequence[OnlineRow]) -> str:
 
 def formula(metric: OnlineMetric) -> str:
     """Returns the formula in words, such as ``engaged sessions ÷ sessions``."""
+    if metric.quantile is not None:
+        return metric.formula
     return f"{metric.numerator.replace('_', ' ')} ÷ {per(metric)}"
+
+
+def summed(metric: OnlineMetric) -> str:
+    """Returns the formula as a ratio of sums; that of a quantile as it is."""
+    return formula(metric) if metric.quantile is not None else f"Σ {formula(metric)}"
 
 
 def meaning(ab_test: AbTest, row: OnlineRow) -> str:
     metric = ab_test.metrics.get(row.metric)
     if metric is None:
         return AGGREGATED
-    return f"{metric.meaning} Σ {formula(metric)}."
+    return f"{metric.meaning} {summed(metric)}.".strip()
 
 
 def wanted(row: OnlineRow) -> str:

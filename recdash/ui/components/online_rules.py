@@ -14,6 +14,7 @@ RULE_TITLES = {
     "threshold_s": "Minimum watch time of a view, s",
     "item_cap_s": "Maximum watch time per item and session, s",
     "grace_min": "Session stays open for, min",
+    "clock_min": "Clocks may differ by, min",
     "zone": "Time zone for timestamps without one",
     "exposures_of": "Experiment in the exposures",
     "starts": "First day of the test",
@@ -26,10 +27,13 @@ RULE_TITLES = {
 }
 WIDTH, SHARE_WIDTH = 330, 170
 DAY_S = 86_400.0
+EVERY_USER = ""
+"""Stands for no limit to activated users."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "threshold_s": (0.0, DAY_S),
     "item_cap_s": (1.0, DAY_S),
     "grace_min": (0.0, 1440.0),
+    "clock_min": (0.0, 1440.0),
     "bot_clicks": (1, 1_000_000),
     "bot_sessions": (1, 1_000_000),
     "winsorise": (0.5, 0.9999),
@@ -40,10 +44,14 @@ MEANINGS = {
     "threshold_s": "Strictly longer, per user, session and item. It is fixed once events are uploaded.",
     "item_cap_s": "Watch time beyond it does not count, such as a film left running.",
     "grace_min": "An exposure also belongs to a session that ended at most so long before.",
+    "clock_min": "What happened at most so long before the exposure counts, too. At 0 it counts from the "
+    "exposure on.",
     "bot_clicks": "Users with more on any day are excluded from every variant.",
     "bot_sessions": "Users with more on any day are excluded from every variant.",
     "winsorise": "At 0.99, totals of the top 1 % of users are capped at their 99th percentile.",
     "planned_users": "Control and variant together. The always-valid interval is narrowest at this size.",
+    "activated_by": "Users who reached what the test changes, such as its page. Others are excluded from "
+    "every variant, and the split of these users is checked again.",
 }
 
 
@@ -70,6 +78,21 @@ def number_box(
         width=width,
         help=MEANINGS[name] if meaning is None else meaning or None,
     )
+
+
+def activation_box(names: Sequence[str], chosen: str | None, key: str, *, width: int = WIDTH) -> str | None:
+    """Draws the box for the total that users need, and returns its name; None for all users."""
+    options = [EVERY_USER, *names]
+    name = st.selectbox(
+        RULE_TITLES["activated_by"],
+        options,
+        index=options.index(chosen) if chosen is not None and chosen in names else 0,
+        format_func=lambda name: name.replace("_", " ") or "all users count",
+        key=key,
+        width=width,
+        help=MEANINGS["activated_by"],
+    )
+    return name or None
 
 
 def first_day_box(known: date | None, key: str, *, width: int = WIDTH) -> date | None:

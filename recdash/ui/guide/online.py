@@ -46,6 +46,29 @@ better, the signs are reversed.
 """,
     ),
     Article(
+        "metric-library",
+        "The metric library, and the kinds of metrics",
+        """
+Each column of numbers of an A/B test is a metric: a rate if each user has 0 or 1, else a mean per user. Other
+metrics are defined once for all tests, under *Settings: Metric library* or by `recdash metrics`. A new test
+that has their columns is also counted by them; stored tests keep theirs. *Add data* offers them.
+
+| kind | meaning | example |
+|---|---|---|
+| Rate or mean per user | the sum of a column, per user; also capped, or within hours of exposure | orders |
+| Ratio | the sum of one column divided by that of another | revenue / orders |
+| Back on a day | share of users who did anything on that day after their exposure | back after a week |
+| Quantile | a quantile of a column over the rows that have a value | p95 of load times |
+
+A **quantile** is compared by the share of rows up to a common value, with users as the unit: rows of one user
+are not independent. It needs 30 independent rows beyond the quantile in each variant, such as 600 users for
+the 95th percentile. There is no lift by day or segment, and no always-valid interval.
+
+**Activation** limits a test to users who reached what it changes, such as its page. The split of these users
+is checked again: a variant that changes who reaches the page makes them incomparable.
+""",
+    ),
+    Article(
         "srm",
         "Sample ratio mismatch (SRM)",
         """

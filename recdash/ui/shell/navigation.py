@@ -33,7 +33,7 @@ PLACES: Mapping[str, Mapping[str, str]] = {
 TOOLS: Mapping[str, Mapping[str, str]] = {
     "Add data": {"upload": "Add data"},
     "Help": {"guide": "Guide", "definitions": "Definitions"},
-    "Settings": {"settings": "Decision rules", "runs": "Runs"},
+    "Settings": {"settings": "Decision rules", "runs": "Runs", "metric_library": "Metric library"},
 }
 """The tools at the right end of the header, with their tabs."""
 EVERYTHING = {**PLACES, **TOOLS}
@@ -57,10 +57,13 @@ HELP: Mapping[str, str] = {
     "upload": "files",
     "settings": "decision-rules",
     "runs": "population",
+    "metric_library": "metric-library",
 }
 """Page → the guide's entry that *Help* opens from there; pages of *Help* have none."""
 FIRST = "overview"
-NEEDS: dict[str, AccessRole] = {"off_policy": "editor", "upload": "editor", "runs": "editor"}
+NEEDS: dict[str, AccessRole] = {
+    "off_policy": "editor", "upload": "editor", "runs": "editor", "metric_library": "editor",
+}  # fmt: skip
 """The role for a page that receives files or changes data. All other pages are for viewers."""
 
 

@@ -20,6 +20,10 @@ from recdash.ui.upload.state import UploadState
 WHY = "Fix the rules before you look at results. They are the same in every variant."
 
 
+MUST = ("threshold_s", "grace_min", "clock_min")
+"""Rules that cannot be turned off."""
+
+
 @lru_cache(maxsize=1)
 def zones() -> tuple[str, ...]:
     return tuple(sorted(zoneinfo.available_timezones()))
@@ -57,18 +61,32 @@ def _filled_in(upload: UploadState, test: TestPlan, known: OnlineRules) -> Onlin
     rules: dict[str, Any] = {}
     st.caption(WHY)
     with st.container(horizontal=True):
-        if test.kind == "events":
-            rules |= {name: number(name) for name in ("threshold_s", "item_cap_s")}
-        rules |= {name: number(name) for name in ("bot_clicks", "bot_sessions")}
+        rules |= {name: number(name) for name in _of_totals(test)}
         if has_exposures:
-            rules |= {"exposures_of": _exposures_of(upload), "grace_min": number("grace_min")}
+            name = "grace_min" if "sessions" in test.offers.totals else "clock_min"
+            rules |= {"exposures_of": _exposures_of(upload), name: number(name)}
         else:
             first = online_rules.first_day_box(None, upload.key("starts"))
             rules["starts"] = first.isoformat() if first else None
         rules |= {name: number(name) for name in ("winsorise", "planned_users")}
+        rules["activated_by"] = _activated_by(upload, test, known)
     rules["split"] = _split(upload, test.variants)
-    always = {name: getattr(USUAL, name) for name in ("threshold_s", "grace_min") if rules.get(name) is None}
+    always = {name: getattr(USUAL, name) for name in MUST if rules.get(name) is None}
     return replace(known, **rules | always)
+
+
+def _of_totals(test: TestPlan) -> list[str]:
+    """Returns the rules of watch time, clicks and sessions, of which the tables have any."""
+    totals = test.offers.totals
+    names = ["threshold_s", "item_cap_s"] if test.kind == "events" and "watch_min" in totals else []
+    names += ["bot_clicks"] if "clicks" in totals and "sessions" in totals else []
+    return [*names, *(["bot_sessions"] if "sessions" in totals else [])]
+
+
+def _activated_by(upload: UploadState, test: TestPlan, known: OnlineRules) -> str | None:
+    chosen = known.activated_by
+    names = list(dict.fromkeys([*test.offers.activations, *([chosen] if chosen else [])]))
+    return online_rules.activation_box(names, chosen, upload.key("activated_by")) if names else None
 
 
 def _exposures_of(upload: UploadState) -> str | None:

@@ -30,8 +30,8 @@ WHY = (
 
 
 def boxes(upload: UploadState, plan: IntakePlan, purposes: Mapping[str, MetricPurpose]) -> None:
-    """Draws a box for each proposed metric, and the question whether those of which less is better are
-    guardrails; nothing for a test with the standard metrics.
+    """Draws a box for each metric, and the question whether those of which less is better are guardrails;
+    nothing without metrics.
     """
     if not purposes:
         return

@@ -21,7 +21,7 @@ from recdash.service.catalog.intake import IntakePlan, RelevancePlan, TestPlan
 from recdash.ui.app import state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
-from recdash.ui.upload import purposes, words
+from recdash.ui.upload import metric_choices, purposes, words
 from recdash.ui.upload.online_rules import rules_boxes, zone_box
 from recdash.ui.upload.state import UploadState
 
@@ -109,7 +109,9 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
         st.caption(markdown(served))
     if plan.test is not None:
         _choose_links(upload, plan, plan.test)
-        purposes.boxes(upload, plan, plan.test.purposes)
+        if plan.test.is_proposed:
+            purposes.boxes(upload, plan, plan.test.purposes)
+        metric_choices.boxes(upload, plan.settings.choices, plan.test)
     with st.expander("Advanced"):
         _show_advanced(upload, plan)
 
@@ -284,6 +286,9 @@ def _choose_rules(upload: UploadState, plan: IntakePlan) -> None:
 
 
 def _show_test_options(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None:
+    if not test.is_proposed:
+        purposes.boxes(upload, plan, test.purposes)
+    metric_choices.covariate_boxes(upload, plan.settings.choices, test)
     if test.kind not in ("aggregates", "interleaving"):
         zone_box(upload, plan.settings.zone)
         rules_boxes(upload, test, plan.settings.rules)

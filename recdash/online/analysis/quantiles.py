@@ -1,0 +1,236 @@
+"""Compares a quantile, such as the 95th percentile of load times, between a variant and the control.
+
+Rows such as sessions belong to users, who were randomised, so the share of rows up to a value is a ratio of
+sums over users. Its variance is inflated by the design effect: what the variance over users is of that of as
+many independent rows. No density is estimated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from recdash.domain.kinds import Floats, Ints
+from recdash.online import validity
+from recdash.online.analysis.lift import Estimate
+
+FEWEST_BEYOND = 30
+"""The independent rows that must lie beyond the quantile in each variant; ``docs/calibration.md`` measures
+from how many on the test holds.
+"""
+FAR = 12.0
+"""A share that misses the quantile by so many standard errors is rejected at every level."""
+WIDEST = 30.0
+"""Largest logarithm of a ratio at the end of an interval."""
+TOO_FEW = "too few rows lie beyond the quantile for an interval"
+STEPS = 60
+"""The number of halvings with which the end of an interval is found."""
+
+
+@dataclass(frozen=True)
+class QuantileSide:
+    """The rows of one variant: their ``values`` [n] and the ``user`` [n] that each is of, an index from 0.
+
+    ``n_users`` is the number of users of the variant, also those without rows. ``quantile`` is between 0 and
+    1.
+    """
+
+    values: Floats
+    user: Ints
+    n_users: int
+    quantile: float
+
+    @cached_property
+    def sorted_values(self) -> Floats:
+        return np.sort(self.values)
+
+    @cached_property
+    def _near(self) -> tuple[Floats, int]:
+        """Returns the sorted values whose share is within ``FAR`` standard errors of the quantile, and the
+        number of values before them.
+        """
+        n, half = len(self.values), FAR * math.sqrt(self.squared_error)
+        first = max(math.floor(n * (self.quantile - half)), 0)
+        return self.sorted_values[first : math.ceil(n * (self.quantile + half)) + 1], first
+
+    def near(self, shift: float = 0.0, scale: float = 1.0) -> Floats:
+        """Returns the values near the quantile, as (value − ``shift``) / ``scale``, in ascending order."""
+        return (self._near[0] - shift) / scale
+
+    @cached_property
+    def value(self) -> float | None:
+        """Returns the least value up to which at least the quantile's share of the rows lies; None without
+        rows.
+        """
+        n = len(self.values)
+        return float(self.sorted_values[max(math.ceil(self.quantile * n - 1e-9), 1) - 1]) if n else None
+
+    @cached_property
+    def design_effect(self) -> float:
+        """Returns the variance of the share of rows up to the quantile, by users, as a multiple of that of
+        as many independent rows; 1 if each row is of another user.
+        """
+        rows = np.bincount(self.user)
+        if not (rows > 1).any():
+            return 1.0
+        cut = math.inf if self.value is None else self.value
+        below = np.bincount(self.user, self.values <= cut, minlength=len(rows))
+        rest = below - below.sum() / rows.sum() * rows
+        share = float(below.sum() / rows.sum())
+        independent = len(self.values) * share * (1 - share)
+        n_users = int((rows > 0).sum())
+        if not independent > 0 or n_users < 2:
+            return 1.0
+        return max(float(rest @ rest) * n_users / (n_users - 1) / independent, 1e-9)
+
+    @cached_property
+    def squared_error(self) -> float:
+        """Returns the squared standard error of the share of rows up to the true quantile."""
+        return self.quantile * (1 - self.quantile) * self.design_effect / len(self.values)
+
+    @property
+    def n_beyond(self) -> float:
+        """Returns how many independent rows lie beyond the quantile, on the side with fewer."""
+        return len(self.values) / self.design_effect * min(self.quantile, 1 - self.quantile)
+
+    @property
+    def why_no_interval(self) -> str:
+        """Returns why the quantile has no valid interval; an empty text if it has one."""
+        if not len(self.values):
+            return "there are no rows with a value"
+        if self.n_beyond < FEWEST_BEYOND:
+            return (
+                f"{self.n_beyond:,.0f} independent rows lie beyond the quantile; a valid interval needs "
+                f"{FEWEST_BEYOND} in each variant"
+            )
+        return ""
+
+    def interval(self, level: float) -> tuple[float | None, float | None]:
+        """Returns the values that the share of rows up to them does not reject as the quantile.
+
+        An end is None if it lies beyond all rows.
+        """
+        half, n = _critical(level) * math.sqrt(self.squared_error), len(self.values)
+        low, high = math.floor(n * (self.quantile - half)), math.ceil(n * (self.quantile + half))
+        ends = [float(self.sorted_values[place - 1]) if 1 <= place <= n else None for place in (low, high)]
+        return ends[0], ends[1]
+
+    def deviations(self, places: Floats, shift: float = 0.0, scale: float = 1.0) -> Floats:
+        """Returns by how much the share of rows up to each place misses the quantile; 0 where the share jumps
+        over it.
+
+        Rows count as (value − ``shift``) / ``scale``.
+        """
+        n, moved, first = len(self.values), self.near(shift, scale), self._near[1]
+        below = (first + np.searchsorted(moved, places, side="left")) / n - self.quantile
+        up_to = (first + np.searchsorted(moved, places, side="right")) / n - self.quantile
+        return np.where(below > 0, below, np.where(up_to < 0, up_to, 0.0))
+
+
+@dataclass(frozen=True)
+class QuantileComparison:
+    """Compares a quantile by the share of rows up to a common value.
+
+    Two quantiles differ by δ if one value is the quantile of both, once δ is taken from the variant's rows.
+    The statistic is the least sum over such values of the squared misses, in standard errors, of the two
+    shares: χ² with one degree of freedom if the difference is δ. It needs no equal distributions.
+    """
+
+    method: ClassVar[str] = "quantile test by users"
+
+    control: QuantileSide
+    variant: QuantileSide
+    _lifts: dict[float, Estimate] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def p(self) -> float:
+        from scipy.special import ndtr
+
+        return min(float(f"{2 * ndtr(-math.sqrt(self._statistic())):.10g}"), 1.0)
+
+    def lift(self, level: float) -> Estimate:
+        if level not in self._lifts:
+            self._lifts[level] = self._lift(level)
+        return self._lifts[level]
+
+    def _lift(self, level: float) -> Estimate:
+        base, other = self._values
+        if not base > 0 or not other > 0:
+            side, value = ("control", base) if not base > 0 else ("variant", other)
+            return Estimate(None, p=self.p, note=f"the {side} is {value:g}, and a lift needs values above 0")
+        middle, critical = math.log(other / base), _critical(level)
+        low, high = (
+            _end(lambda ratio: self._statistic(scale=math.exp(ratio)), middle, step, critical, WIDEST)
+            for step in (-0.01, 0.01)
+        )
+        if low is None or high is None:
+            return Estimate(math.expm1(middle), p=self.p, note=TOO_FEW)
+        return Estimate(math.expm1(middle), *self._with_p(math.expm1(low), math.expm1(high), level), self.p)
+
+    def difference(self, level: float) -> Estimate:
+        base, other = self._values
+        size, critical = max(abs(base), abs(other), 1e-9), _critical(level)
+        low, high = (
+            _end(lambda shift: self._statistic(shift=shift), other - base, step * size, critical, 1e9 * size)
+            for step in (-0.01, 0.01)
+        )
+        if low is None or high is None:
+            return Estimate(other - base, p=self.p, note=TOO_FEW)
+        return Estimate(other - base, *self._with_p(low, high, level), self.p)
+
+    @property
+    def _values(self) -> tuple[float, float]:
+        assert self.control.value is not None  # noqa: S101 - compared only with rows
+        assert self.variant.value is not None  # noqa: S101
+        return self.control.value, self.variant.value
+
+    def _statistic(self, shift: float = 0.0, scale: float = 1.0) -> float:
+        """Returns χ² if the variant's rows, less ``shift`` and divided by ``scale``, have the control's
+        quantile.
+        """
+        base, other = self._values
+        low, high = sorted((base, (other - shift) / scale))
+        sides = self.control.near(), self.variant.near(shift, scale)
+        places = np.unique(np.concatenate([rows[(rows >= low) & (rows <= high)] for rows in sides]))
+        squares = (
+            self.control.deviations(places) ** 2 / self.control.squared_error
+            + self.variant.deviations(places, shift, scale) ** 2 / self.variant.squared_error
+        )
+        return float(squares.min())
+
+    def _with_p(self, low: float, high: float, level: float) -> tuple[float, float]:
+        ends = validity.with_p(low, high, self.p, level)
+        return float(ends[0]), float(ends[1])
+
+
+def _critical(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+def _end(
+    statistic: Callable[[float], float], middle: float, step: float, critical: float, most: float
+) -> float | None:
+    """Returns the effect in the direction of ``step`` up to which ``statistic`` does not reject.
+
+    ``statistic`` is a step function that grows with the distance from ``middle``. Returns None if no effect
+    up to ``most`` is rejected.
+    """
+    near, far = middle, middle + step
+    while statistic(far) <= critical**2:
+        near, far = far, far + 2 * (far - near)
+        if abs(far) > most:
+            return None
+    for _ in range(STEPS):
+        between = (near + far) / 2
+        if statistic(between) > critical**2:
+            far = between
+        else:
+            near = between
+    return far

@@ -1,0 +1,121 @@
+"""The choices on the page Add data of the primary metric, covariates and metrics of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from recdash.formatting.html import as_label
+from recdash.ingest.moment_columns import EARLIER
+from recdash.online.proposals import MetricChoices
+from recdash.service.catalog.intake import TestPlan
+from recdash.ui.components import widgets
+from recdash.ui.upload.state import UploadState
+
+WIDTH = 260
+MOST_BOXES = 12
+ALL_GOALS = ""
+"""Stands for no primary metric."""
+AUTOMATIC = ""
+"""Stands for a covariate that is not chosen."""
+OF_COVARIATES = (
+    "A column known before the exposure makes the interval of a lift narrower (CUPED). It must not depend on "
+    "the variant, and is then no metric."
+)
+
+
+def boxes(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
+    """Draws the box of the primary metric, and that of the library; each only if there is a choice."""
+    if len(test.purposes) < 2 and not test.offers.library:
+        return
+    with st.container(horizontal=True, gap="small"):
+        if len(test.purposes) > 1:
+            _primary(upload, choices, test)
+        if test.offers.library:
+            _library(upload, choices, test)
+
+
+def _bound(
+    upload: UploadState, name: str, value: Any, change: Callable[[Any], MetricChoices]
+) -> dict[str, Any]:
+    """Returns the arguments of a widget that shows ``value``, and stores the choices after a change."""
+    key = upload.key(name)
+    st.session_state[key] = value
+    return {
+        "key": key,
+        "on_change": lambda: upload.change_settings(choices=change(st.session_state[key])),
+        "width": WIDTH,
+    }
+
+
+def _primary(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
+    titles = {ALL_GOALS: "all goals alike", **{name: name for name in test.purposes}}
+    chosen = choices.primary if choices.primary in titles else ALL_GOALS
+    box = _bound(upload, "primary", chosen, lambda name: replace(choices, primary=name or None))
+    hint = "The goal by which the test is decided first. It comes first in the results."
+    st.selectbox("Primary metric", **widgets.titled(titles), help=hint, **box)
+
+
+def _library(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
+    names = list(test.offers.library)
+    wanted = names if choices.from_library is None else choices.from_library
+    box = _bound(
+        upload,
+        "library",
+        [name for name in names if name in wanted],
+        lambda chosen: with_library(choices, names, chosen),
+    )
+    st.multiselect(
+        "From the metric library",
+        names,
+        format_func=lambda name: f"{name}: {test.offers.library[name]}",
+        placeholder="none",
+        help="Metrics that this store defines, of which the columns are here.",
+        **box | {"width": 2 * WIDTH},
+    )
+
+
+def covariate_boxes(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
+    """Draws a box for the covariate of each metric; nothing if no column can be one."""
+    columns = dict.fromkeys([*test.offers.covariates, *choices.covariates.values()])
+    metrics = [name for name in test.purposes if name not in choices.covariates.values()][:MOST_BOXES]
+    offered = {name: [column for column in columns if column != name] for name in metrics}
+    if not any(offered.values()):
+        return
+    st.caption(OF_COVARIATES)
+    with st.container(horizontal=True, gap="small"):
+        for place, name in enumerate(metrics):
+            if offered[name]:
+                _covariate(upload, choices, place, name, offered[name])
+
+
+def _covariate(
+    upload: UploadState, choices: MetricChoices, place: int, metric: str, columns: list[str]
+) -> None:
+    own = f"{EARLIER}{metric}"
+    nothing = f"{own}, as its name says" if own in columns else "nothing"
+    titles = {AUTOMATIC: nothing, **{column: column for column in columns if column != own}}
+
+    chosen = choices.covariates.get(metric, AUTOMATIC)
+    chosen = chosen if chosen in titles else AUTOMATIC
+    box = _bound(upload, f"covariate_{place}", chosen, lambda column: with_covariate(choices, metric, column))
+    st.selectbox(f"{as_label(metric)}, adjusted by", **widgets.titled(titles), **box)
+
+
+def with_covariate(choices: MetricChoices, metric: str, column: str) -> MetricChoices:
+    """Returns the choices with another covariate of a metric, which is then no metric itself; "" for none."""
+    others = {name: known for name, known in choices.covariates.items() if name not in (metric, column)}
+    covariates = {**others, metric: column} if column else others
+    primary = None if choices.primary == column else choices.primary
+    return replace(choices, covariates=covariates, primary=primary)
+
+
+def with_library(choices: MetricChoices, offered: Collection[str], wanted: Collection[str]) -> MetricChoices:
+    """Returns the choices with only these metrics of the library, without choices about the others."""
+    left_out = set(offered) - set(wanted)
+    covariates = {name: column for name, column in choices.covariates.items() if name not in left_out}
+    primary = None if choices.primary in left_out else choices.primary
+    return replace(choices, from_library=tuple(wanted), covariates=covariates, primary=primary)

@@ -1,0 +1,245 @@
+"""Quantiles of users and of the rows of users: value, interval and p, against independent computations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import recdash
+from recdash.errors import InputError
+from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
+from recdash.online.analysis.quantiles import FEWEST_BEYOND, QuantileComparison, QuantileSide
+
+N = 700
+"""Users per variant."""
+
+
+def loads(effect: float = 1.1, seed: int = 5, rows: int = 4) -> pd.DataFrame:
+    """Page loads of users, who differ: one to ``rows`` each, slower by a factor in new."""
+    rng = np.random.default_rng(seed)
+    user = np.repeat(np.arange(2 * N), 1 + rng.integers(0, rows, 2 * N))
+    slow = rng.normal(0, 0.5, 2 * N)[user]
+    load = np.exp(5 + slow + rng.normal(0, 0.5, len(user))) * np.where(user % 2 == 1, effect, 1.0)
+    return pd.DataFrame(
+        {
+            "user_id": [f"u{i}" for i in user],
+            "session_id": np.arange(len(user)),
+            "variant": np.where(user % 2 == 1, "new", "control"),
+            "load_ms": load,
+        }
+    )
+
+
+def metric(quantile: float = 0.9, column: str = "load_ms") -> OnlineMetric:
+    return OnlineMetric("slow", "Slow", "ms", "", column, quantile=quantile, direction="down")
+
+
+def results_of(table: pd.DataFrame, *metrics: OnlineMetric, **how: Any) -> OnlineResults:
+    return recdash.ab_test(sessions=table.to_csv(index=False).encode(), metrics=metrics or [metric()], **how)
+
+
+def row(results: OnlineResults, variant: str = "new") -> OnlineRow:
+    return next(row for row in results.rows if row.metric == "slow" and row.variant == variant)
+
+
+def sides(table: pd.DataFrame, quantile: float, column: str = "load_ms") -> tuple[QuantileSide, QuantileSide]:
+    made = []
+    for variant in ("control", "new"):
+        part = table[table.variant == variant]
+        user = pd.factorize(part.user_id)[0]
+        made.append(QuantileSide(part[column].to_numpy(float), user, int(user.max()) + 1, quantile))
+    return made[0], made[1]
+
+
+def test_the_value_is_the_quantile_of_the_rows() -> None:
+    table = loads()
+    results = results_of(table)
+    for variant in ("control", "new"):
+        rows = table.load_ms[table.variant == variant]
+        assert row(results, variant).value == np.quantile(rows, 0.9, method="inverted_cdf")
+    own, other = row(results), row(results, "control")
+    assert own.value is not None
+    assert other.value is not None
+    assert own.lift == pytest.approx(own.value / other.value - 1)
+    assert own.difference == pytest.approx(own.value - other.value)
+    assert own.method == "quantile test by users"
+    assert own.numerator is None
+
+
+def test_the_interval_of_independent_rows_is_that_of_order_statistics() -> None:
+    """Of n rows, n · q ± 1.96 √(n q (1 − q)) are the ranks of the ends."""
+    side, _ = sides(loads(rows=1), 0.9)
+    n = len(side.values)
+    half = stats.norm.isf(0.025) * math.sqrt(n * 0.9 * 0.1)
+    ranks = math.floor(n * 0.9 - half), math.ceil(n * 0.9 + half)
+    values = np.sort(side.values)
+    assert side.interval(0.95) == (values[ranks[0] - 1], values[ranks[1] - 1])
+
+
+def by_hand(table: pd.DataFrame, quantile: float, scale: float = 1.0) -> float:
+    """p of equal quantiles, of the variant's rows divided by ``scale``: the least χ² over all values, from
+    shares of rows and their variance over users, each computed by pandas.
+    """
+    groups, errors = {}, {}
+    for variant in ("control", "new"):
+        part = table[table.variant == variant].assign(load=lambda t: t.load_ms)
+        if variant == "new":
+            part = part.assign(load=part.load / scale)
+        cut = np.quantile(part.load, quantile, method="inverted_cdf")
+        users = part.assign(below=part.load <= cut).groupby("user_id").below.agg(["sum", "size"])
+        share = users["sum"].sum() / users["size"].sum()
+        spread = ((users["sum"] - share * users["size"]) ** 2).sum() * len(users) / (len(users) - 1)
+        factor = spread / (len(part) * share * (1 - share)) if (users["size"] > 1).any() else 1.0
+        groups[variant], errors[variant] = part.load, quantile * (1 - quantile) / len(part) * factor
+    least = math.inf
+    for value in pd.concat(groups.values()):
+        total = 0.0
+        for variant, rows in groups.items():
+            below, up_to = (rows < value).mean() - quantile, (rows <= value).mean() - quantile
+            total += (below if below > 0 else up_to if up_to < 0 else 0.0) ** 2 / errors[variant]
+        least = min(least, total)
+    return float(stats.chi2.sf(least, 1))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_p_is_that_of_a_computation_by_hand(rows: int) -> None:
+    table = loads(rows=rows)
+    assert row(results_of(table)).p == pytest.approx(by_hand(table, 0.9), rel=1e-8)
+
+
+def test_the_ends_of_the_interval_are_the_effects_that_are_just_rejected() -> None:
+    table = loads()
+    own = row(results_of(table))
+    assert own.lift_low is not None
+    assert own.lift_high is not None
+    for end, outwards in ((own.lift_low, -1), (own.lift_high, 1)):
+        assert by_hand(table, 0.9, (1 + end) * (1 + 1e-3 * outwards)) < 0.05
+        assert by_hand(table, 0.9, (1 + end) * (1 - 1e-3 * outwards)) > 0.05
+
+
+def test_p_is_near_that_of_a_random_split_of_the_users() -> None:
+    """2,000 splits of the users, with all their rows: how often the medians differ as much."""
+    table = loads(effect=1.06, seed=11)
+    values, user = table.load_ms.to_numpy(), pd.factorize(table.user_id)[0]
+    is_new = (table.variant == "new").to_numpy()
+    rng = np.random.default_rng(1)
+
+    def distance(chosen: Any) -> float:
+        return abs(float(np.log(np.median(values[chosen]) / np.median(values[~chosen]))))
+
+    seen, splits = distance(is_new), 2000
+    n_as_far = sum(distance((rng.permutation(2 * N) < N)[user]) >= seen for _ in range(splits))
+    p = row(results_of(table, metric(0.5))).p
+    assert p is not None
+    error = math.sqrt(p * (1 - p) / splits)
+    assert n_as_far / splits == pytest.approx(p, abs=4 * error + 0.02)
+
+
+def test_rows_that_repeat_each_of_their_user_add_no_certainty() -> None:
+    """Each load three times: the design effect is 3, and the interval stays what it is."""
+    once = loads(rows=1)
+    thrice = pd.concat([once] * 3).assign(session_id=np.arange(3 * len(once)))
+    one, three = row(results_of(once)), row(results_of(thrice))
+    assert one.p is not None
+    assert three.p is not None
+    assert stats.norm.isf(three.p / 2) == pytest.approx(stats.norm.isf(one.p / 2), rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p_and_intervals_agree(seed: int) -> None:
+    own = row(results_of(loads(effect=1.08, seed=seed)))
+    for low, high in ((own.lift_low, own.lift_high), (own.difference_low, own.difference_high)):
+        assert own.p is not None
+        assert low is not None
+        assert high is not None
+        assert (own.p < 0.05) == (low > 0 or high < 0)
+
+
+def test_equal_variants_are_called_in_five_of_a_hundred_tests() -> None:
+    """1,000 tests of 1,000 users with several rows each: between .033 and .067 (2.5 standard errors)."""
+    rng, calls, tries = np.random.default_rng(7), 0, 1000
+    for _ in range(tries):
+        made = []
+        for _ in range(2):
+            n_rows = 1 + rng.poisson(1.5, 500)
+            user = np.repeat(np.arange(500), n_rows)
+            made.append(
+                QuantileSide(
+                    np.exp(rng.normal(0, 0.7, 500)[user] + rng.normal(0, 0.7, len(user))), user, 500, 0.9
+                )
+            )
+        calls += QuantileComparison(*made).p < 0.05
+    assert calls / tries == pytest.approx(0.05, abs=2.5 * math.sqrt(0.05 * 0.95 / tries))
+
+
+def test_few_rows_beyond_the_quantile_give_a_value_and_the_reason_why_there_is_no_interval() -> None:
+    table = loads(rows=1).iloc[:400]  # 20 of 200 rows of each variant lie beyond
+    own = row(results_of(table))
+    assert own.value is not None
+    assert (own.lift_low, own.p, own.ci_low) == (None, None, None)
+    assert own.lift is not None
+    assert f"a valid interval needs {FEWEST_BEYOND} in each variant" in own.note
+    assert own.word == "not settled"
+
+
+def test_empty_cells_are_no_rows_and_zeros_are() -> None:
+    table = loads(rows=1)
+    half = table.index % 4 < 2
+    empty = table.assign(load_ms=table.load_ms.where(half))
+    zero = table.assign(load_ms=table.load_ms.where(half, 0.0))
+    rest = table.load_ms[half & (table.variant == "new")]
+    assert row(results_of(empty, metric(0.5))).value == np.quantile(rest, 0.5, method="inverted_cdf")
+    assert row(results_of(zero, metric(0.4))).value == 0
+    assert row(results_of(empty, metric(0.5))).n_users == N
+
+
+def test_the_value_of_an_event_is_a_row_only_where_it_happened() -> None:
+    """Views have no value; the median of the orders' values is not 0."""
+    exposures = "".join(f"u{i},{'new' if i % 2 else 'control'},2026-11-01T09:00:00Z\n" for i in range(400))
+    events = [f"u{i},2026-11-01T1{k}:00:00Z,view,\n" for i in range(400) for k in range(3)]
+    events += [f"u{i},2026-11-01T15:00:00Z,order,{10 + i}\n" for i in range(400)]
+    results = recdash.ab_test(
+        exposures=f"user_id,variant,timestamp\n{exposures}".encode(),
+        events=f"user_id,timestamp,event_name,value\n{''.join(events)}".encode(),
+        metrics=[metric(0.5, "order value")],
+    )
+    of_new = [10 + i for i in range(400) if i % 2]
+    assert row(results).value == np.quantile(of_new, 0.5, method="inverted_cdf")
+
+
+def test_activation_keeps_the_rows_of_activated_users() -> None:
+    table = loads()
+    opened = (table.user_id.str[1:].astype(int) // 2 % 2).astype(int)
+    results = results_of(table.assign(opened=opened), rules=OnlineRules(activated_by="opened"))
+    rows = table.load_ms[(table.variant == "new") & (opened == 1)]
+    assert row(results).value == np.quantile(rows, 0.9, method="inverted_cdf")
+
+
+def test_other_questions_leave_a_quantile_out() -> None:
+    results = results_of(loads(), metric(), OnlineMetric("load", "Load", "", "", "load_ms"))
+    assert "slow" not in {line["metric"] for line in results.power().rows}  # type: ignore[attr-defined]
+    assert row(results).sequence_note == "it is not available for a quantile"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"quantile": 1.5}, "quantile is 1.5"),
+        ({"quantile": 0.5, "cap": 9.0}, "it is a quantile and has a denominator, a cap"),
+        ({"quantile": 0.5, "denominator": "sessions"}, "it is a quantile and has a denominator"),
+    ],
+)
+def test_wrong_quantiles_are_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        results_of(loads(), OnlineMetric("slow", "Slow", "", "", "load_ms", **wrong))
+
+
+def test_sums_of_a_warehouse_have_no_quantile() -> None:
+    table = b"variant,n,x_sum,x_sum_squares\nA,100,500,3000\nB,100,510,3000\n"
+    with pytest.raises(InputError, match="a quantile needs rows, not sums"):
+        recdash.ab_test(aggregates=table, metrics=[metric(0.9, "x")])
