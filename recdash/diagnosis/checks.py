@@ -84,7 +84,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         "sessions", "Sessions per user", "Did users come more or less often?",
         "a change in sessions per user",
-        "Judge by a number per user, such as videos watched, in addition to the rate per session.",
+        "Judge by the number per user, too, and not only by the rate per session.",
         behaviour.sessions,
     ),
     Check(

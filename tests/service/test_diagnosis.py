@@ -257,7 +257,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         "exposure": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "position": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
         "served": "a table of served lists (request_id, unit_id, variant, rank, item_id)",
-        "labels": "a rating or a watch time in the test set (a column relevance)",
+        "labels": "a rating or another grade in the test set (a column relevance)",
         "segments": "a column of the users' segments (country, device …) in the sessions",
     }
 

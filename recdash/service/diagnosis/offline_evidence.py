@@ -46,7 +46,7 @@ errors.
 """
 TRAIN = Missing("training data in the experiment")
 TIMES = Missing("a column of times in test set and training data")
-GRADES = Missing("a rating or a watch time in the test set (a column relevance)")
+GRADES = Missing("a rating or another grade in the test set (a column relevance)")
 LISTS = Missing("lists of the run and of the control's run")
 
 
@@ -212,6 +212,8 @@ class OfflineEvidence:
         from recdash.online.users import Segment
 
         users, metric = self._online_tests.users(case.test.id), self._online_evidence.measure(case)
+        if metric.quantile is not None:
+            return None
         label = np.full(len(users), -1)
         label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
         cut = replace(users, segments={"evaluated": Segment(("yes",), label)})
