@@ -63,7 +63,7 @@ class Counts:
 
     ``families``: tests in which some variant was called after Holm's correction. ``looked`` tests were looked
     at again and again, and the always-valid interval of ``ever`` of them excluded 0 at some time. ``found``
-    of ``powered`` tests called a lift of the size that was stated as detectable.
+    of ``powered`` other tests called a lift of the size that was stated as detectable.
     """
 
     tries: int = 0
@@ -136,7 +136,7 @@ def _try(situation: Situation, rng: np.random.Generator, counts: Counts) -> None
     if known:
         counts.families += bool((holm(np.array(known)) < LEVEL).any())
     if known and situation.arms == 2:
-        _count_power(counts, situation, now, before, code, choices[0])
+        _count_power(counts, situation, rng, choices[0])
         if not situation.earlier and situation.users >= 2 * MANY_LOOKS.users:
             counts.looked += 1
             counts.ever += _ever_excludes(now, code)
@@ -164,14 +164,18 @@ def _holds(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and low <= 0 <= high
 
 
-def _count_power(
-    counts: Counts, situation: Situation, now: Floats, before: Floats, code: Ints, chosen: Choice
-) -> None:
-    """Gives the variant the lift that is stated as detectable, and counts whether it is called."""
+def _count_power(counts: Counts, situation: Situation, rng: np.random.Generator, chosen: Choice) -> None:
+    """Has another test of as many users in which the variant has the lift that is stated as detectable, and
+    counts whether it is called.
+
+    In the same test, the stated lift is larger the less lucky its split is, and so would be called too often.
+    """
     least = power.smallest_lift(chosen.shown)
     if least is None:
         return
     counts.powered += 1
+    now, before = draw(rng, situation.users)
+    code = assigned(situation, rng)
     p = _compared(np.where(code == 1, (1 + least) * now, now), before, code, situation, 1).shown.p
     counts.found += p is not None and p < LEVEL
 
@@ -213,8 +217,8 @@ the test is known. Shares are those of all comparisons with the control that are
 *Called*: p is below .05. *Misses*: the 95 % interval of the lift, and of the absolute difference, excludes 0.
 *Disagree*: p says otherwise than an interval. *Any called*: some variant differs after Holm's correction.
 *Always-valid*: the interval for many looks excludes 0 at one of ten looks. *Power*: the lift that is stated
-as detectable is called. *SRM*: false alarms of the check of the split. The option `--largest` leaves out
-larger tests, which take hours together.
+as detectable is called in another test of as many users. *SRM*: false alarms of the check of the split. The
+option `--largest` leaves out larger tests.
 
 {table}
 """

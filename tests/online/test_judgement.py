@@ -278,6 +278,22 @@ def test_a_planned_split_is_what_users_are_held_against() -> None:
     assert p == pytest.approx(float(stats.chisquare([1_950, 1_050], [2_000, 1_000]).pvalue))
 
 
+def test_small_random_splits_raise_false_alarms_no_more_often_than_stated() -> None:
+    """All splits of 30 users, of whom 3 are expected in the new variant: χ² alarms in .00202 of the tests."""
+    chances = stats.binom.pmf(range(31), 30, 0.1)
+    alarms = [bool(health.sample_ratio({"control": 30 - new, "new": new}, {"control": 9, "new": 1})[1])
+              for new in range(31)]  # fmt: skip
+    assert 0 < chances @ alarms <= 0.001
+    of_chi_square = [stats.chisquare([30 - new, new], [27, 3]).pvalue < 0.001 for new in range(31)]
+    assert chances @ of_chi_square > 0.002
+
+
+def test_few_users_of_one_of_three_variants_are_tested_exactly() -> None:
+    p, _ = health.sample_ratio({"control": 20, "new": 8, "newer": 2}, {"control": 8, "new": 1, "newer": 1})
+    exact = [stats.binomtest(count, 30, share).pvalue for count, share in ((20, 0.8), (8, 0.1), (2, 0.1))]
+    assert p == pytest.approx(3 * min(exact))
+
+
 @pytest.mark.parametrize(
     "split",
     [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain.kinds import Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem, UnknownName
 from recdash.formatting.wording import small
 from recdash.online import times
@@ -98,14 +98,12 @@ def single(variants: Sequence[str]) -> tuple[Problem, ...]:
 def sample_ratio(
     users: Mapping[str, int], split: Mapping[str, float] | None = None
 ) -> tuple[float | None, tuple[Problem, ...]]:
-    """Returns the p-value of the planned split (χ²), and a warning if it is below .001.
+    """Returns the p-value of the planned split, and a warning if it is below .001.
 
     The warning blocks the verdict. ``users`` is the number of users per variant. ``split`` has the planned
     shares; without it they are equal. p is None below two variants. Raises InputError if ``split`` does not
     give each variant a share above 0.
     """
-    from scipy.stats import chisquare
-
     if len(users) < 2:
         return None, ()
     shares = split or dict.fromkeys(users, 1.0)
@@ -116,9 +114,26 @@ def sample_ratio(
         fix = "Give each variant a share above 0, such as control=2, new=1."
         raise InputError(Problem("bad-split", "planned split", message, fix))
     planned = np.array([float(shares[variant]) for variant in users])
-    expected = sum(users.values()) * planned / planned.sum()
-    p = float(chisquare(list(users.values()), expected).pvalue)
+    planned /= planned.sum()
+    p = _split_p(list(users.values()), planned)
+    expected = sum(users.values()) * planned
     return p, (_mismatch(users, expected.tolist(), p),) if p < MISMATCH_BELOW else ()
+
+
+def _split_p(counts: list[int], shares: Floats) -> float:
+    """Returns the p-value of the planned shares [variants]: χ², or exact if a variant is expected to have few
+    users.
+
+    The exact one is that of the variant which departs most, by the binomial test, times the number of
+    variants if there are more than two.
+    """
+    from scipy.stats import binomtest, chisquare
+
+    n = sum(counts)
+    if n * shares.min() >= FEW_EXPECTED or not n:
+        return float(chisquare(counts, n * shares).pvalue)
+    by_variant = [binomtest(count, n, share).pvalue for count, share in zip(counts, shares, strict=True)]
+    return float(min(by_variant[0] if len(counts) == 2 else len(counts) * min(by_variant), 1.0))
 
 
 def of_activated(
