@@ -30,6 +30,10 @@ from recdash.stats import holm
 TITLE = "Small and lopsided A/B tests"
 METRIC = OnlineMetric("watch_min", "Watch time", "min", "", "watch_min")
 LEVEL, LOOKS, SRM_TRIES = 0.05, 10, 4_000
+GOOD, MORE = (0.04, 0.06), 8
+"""Chance takes a share of 1,000 tries beyond these limits in one of seven rows: such a row has eight times as
+many.
+"""
 SIZES, SPLITS, ARMS = (30, 200, 2_000, 10_000), {"50/50": 0.5, "90/10": 0.9}, (2, 4)
 
 
@@ -82,6 +86,12 @@ class Counts:
     found: int = 0
     reason: str = ""
 
+    def is_good(self) -> bool:
+        """Returns whether the shares of calls and of intervals that miss 0 are those of a level of .05."""
+        made = self.compared - self.withheld
+        kinds = (self.called, made), (self.lift_misses, self.lifts), (self.difference_misses, made)
+        return all(GOOD[0] <= count / of <= GOOD[1] for count, of in kinds if of)
+
 
 def situations(largest: int = SIZES[-1]) -> Iterator[Situation]:
     """Yields the situations of at most ``largest`` users."""
@@ -109,8 +119,11 @@ def assigned(situation: Situation, rng: np.random.Generator) -> Ints:
 
 
 def simulate(situation: Situation, tries: int) -> Counts:
+    """Returns the counts of ``tries`` tests, and of more if these leave open whether a share is good."""
     counts = Counts()
-    for number in range(tries):
+    for number in range(MORE * tries):
+        if number == tries and counts.is_good():
+            break
         seed = [situation.users, situation.arms, list(SPLITS).index(situation.split), number]
         _try(situation, np.random.default_rng(seed), counts)
         if number == 20 and counts.withheld == counts.compared:
@@ -217,7 +230,9 @@ the test is known. Shares are those of all comparisons with the control that are
 *Called*: p is below .05. *Misses*: the 95 % interval of the lift, and of the absolute difference, excludes 0.
 *Disagree*: p says otherwise than an interval. *Any called*: some variant differs after Holm's correction.
 *Always-valid*: the interval for many looks excludes 0 at one of ten looks. *Power*: the lift that is stated
-as detectable is called in another test of as many users. *SRM*: false alarms of the check of the split. The
+as detectable is called in another test of as many users. A row whose shares of
+calls or misses are not within .04 and .06 has 8,000 tries, as chance alone takes 1,000 beyond in one of seven
+rows. *SRM*: false alarms of the check of the split. The
 option `--largest` leaves out larger tests.
 
 {table}

@@ -42,4 +42,5 @@ def test_a_simulation_is_repeatable_and_its_p_agrees_with_its_intervals() -> Non
     situation = Situation(200, "90/10", 2, earlier=True)
     counts = simulate(situation, 10)
     assert counts == simulate(situation, 10)
-    assert (counts.tries, counts.compared, counts.withheld, counts.disagree) == (10, 10, 0, 0)
+    n_tries = 8 * 10  # no share of ten tries is within .04 and .06
+    assert (counts.tries, counts.compared, counts.withheld, counts.disagree) == (n_tries, n_tries, 0, 0)
