@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 13
+WORDING = 14
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -124,6 +124,9 @@ PLAN_WORDING = 12
 """The last wording in which reports do not say what differs from the analysis plan of an A/B test, and the
 decision on a test alone does not follow its plan.
 """
+
+ROLES_WORDING = 13
+"""The last wording in which metrics for information decide on an A/B test alone, as goals do."""
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 

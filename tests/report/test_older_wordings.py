@@ -10,12 +10,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from report_tables import CANDIDATES, HIDDEN, SESSIONS, SPREAD, USERS, lists, opened, rated_films, with_runs
+from shop_tests import information_test
 
 from recdash.report.document import WORDING
+from recdash.report.reports import Reports
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wordings 7 to 12, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 13, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -93,3 +95,15 @@ def test_one_that_leaves_users_without_recommendations_is_confirmed(tmp_path: Pa
     found = reproduction(space, file)
     assert found.holds, found.text
     assert found.checked.numbers > 200
+
+
+def test_one_in_which_a_metric_for_information_decides_is_confirmed(tmp_path: Path) -> None:
+    """Today it does not: its p-value is not corrected, and it is only shown."""
+    space, file = opened(tmp_path), OLDER / "wording-13-information.json"
+    test = information_test(space)
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert json.loads(file.read_text("utf-8"))["lead"]["headline"] == "Ship new"
+    reports = Reports(space)
+    headline = reports.content(reports.question(test.experiment)).lead.headline
+    assert headline.startswith("Keep the test running") or "No significant lift" in headline

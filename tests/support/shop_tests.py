@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from recdash.domain.records import OnlineTest
+from recdash.online.proposals import MetricChoices
 from recdash.service import Workspace
 
 USERS = 800
@@ -57,3 +58,19 @@ def orders_of(means: Mapping[str, float]) -> pd.DataFrame:
         )
         for variant, mean in means.items()
     )
+
+
+def information_test(workspace: Workspace) -> OnlineTest:
+    """A test without an effect on its goal, orders, in which visits, for information, rise clearly."""
+    rng, is_new = np.random.default_rng(4), np.arange(USERS) % 2 == 1
+    table = pd.DataFrame(
+        {
+            "customer": [f"c{n}" for n in range(USERS)],
+            "variant": np.where(is_new, "new", "control"),
+            "orders": rng.poisson(1.0, USERS),
+            "visits": rng.poisson(np.where(is_new, 6.0, 5.0)),
+        }
+    )
+    experiment = workspace.experiments.create("Shop")
+    choices = MetricChoices(goals=("orders",))
+    return workspace.online_tests.add(experiment.id, "checkout", {"sessions": table}, choices=choices)

@@ -94,13 +94,15 @@ def next_steps(
     rules: OnlineRules = USUAL,
     sample: SampleSummary | None = None,
     plan: AnalysisPlan | None = None,
+    *,
+    all_roles: bool = False,
 ) -> tuple[NextStep, ...]:
-    """Returns a step for each variant other than the control.
+    """Returns a step for each variant other than the control, by its goals and guardrails.
 
     The result is empty if the split is broken or there is no goal. ``sample`` is the summary of the test's
     users, from which the pace is computed; None if the test has no users. ``plan`` is the analysis plan if it
     was made before the test had data: its primary metric comes first, and the test ends at its sample size
-    and duration.
+    and duration. ``all_roles``: metrics for information decide, too, as in reports of wording 13 and older.
     """
     goals = in_order_of(plan, [row.metric for row in results.rows if row.role == "goal"])
     if plan is not None:
@@ -110,6 +112,7 @@ def next_steps(
     steps = []
     for variant in results.variants:
         rows = [row for row in results.rows if row.variant == variant and not row.is_control]
+        rows = [row for row in rows if all_roles or row.role != "other"]
         lifts = [row for row in rows if row.metric == goals[0]]
         if lifts:
             steps.append(_step(results, rules, sample, rows, lifts[0], plan=plan))

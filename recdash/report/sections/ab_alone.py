@@ -28,7 +28,7 @@ from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
-from recdash.report.document import TIES_WORDING, Decided, Lead, Paragraph, Part, Section
+from recdash.report.document import ROLES_WORDING, TIES_WORDING, Decided, Lead, Paragraph, Part, Section
 from recdash.report.sections.caveats import notes
 from recdash.report.sections.online import adjusted, all_lifts, broken_split, planned, validity
 
@@ -62,6 +62,7 @@ def _next_steps(context: ReportContext) -> tuple[str, tuple[NextStep, ...]]:
         former=context.wording <= TIES_WORDING,
         moment=context.moment,
         planned=context.tells_plan,
+        all_roles=context.wording <= ROLES_WORDING,
     )
 
 

@@ -350,17 +350,25 @@ class OnlineTests:
         return replace(results, removed=removed, notices=notices)
 
     def next_steps(
-        self, test_id: str, *, former: bool = False, moment: datetime | None = None, planned: bool = True
+        self,
+        test_id: str,
+        *,
+        former: bool = False,
+        moment: datetime | None = None,
+        planned: bool = True,
+        all_roles: bool = False,
     ) -> tuple[str, tuple[NextStep, ...]]:
         """Returns what to do after the A/B test: a headline, and the steps for each variant.
 
         They follow the test's analysis plan as it was at ``moment`` (None: now); with ``planned=False`` none.
-        ``former=True`` gives the headline of older reports.
+        ``former=True`` gives the headline of older reports, ``all_roles=True`` lets metrics for information
+        decide, as in reports of wording 13 and older.
         """
         test = self._store.online_tests.get(test_id)
         served = self._context.runs_of(list(test.links.values()))
         names = {run.id: run.name for run in served}
-        return self.next_steps_of(test, names, former=former, moment=moment, planned=planned)
+        how: dict[str, Any] = {"former": former, "planned": planned, "all_roles": all_roles}
+        return self.next_steps_of(test, names, moment=moment, **how)
 
     def next_steps_of(
         self,
@@ -370,10 +378,13 @@ class OnlineTests:
         former: bool = False,
         moment: datetime | None = None,
         planned: bool = True,
+        all_roles: bool = False,
     ) -> tuple[str, tuple[NextStep, ...]]:
         """Returns ``next_steps`` of a test that was read already; cached. ``names`` are {run id: name}."""
         plan = plan_of_test(self._store, test, moment) if planned else None
-        results, steps, days = self._steps(test.id, test.counting, plan.key if plan else None)
+        results, steps, days = self._steps(
+            test.id, test.counting, plan.key if plan else None, all_roles=all_roles
+        )
         served = {variant: names[run_id] for variant, run_id in test.links.items() if run_id in names}
         return headline(results, steps, served, days, former=former), steps
 
@@ -382,6 +393,8 @@ class OnlineTests:
         test_id: str,
         state: str,  # noqa: ARG002 - for the cache
         plan_key: PlanKey | None,
+        *,
+        all_roles: bool,
     ) -> tuple[OnlineResults, tuple[NextStep, ...], int]:
         """Returns the test's results, the next steps, and the number of days that it has run (0 if
         unknown).
@@ -392,7 +405,8 @@ class OnlineTests:
         plan = None
         if plan_key is not None:
             plan = history_of(self._store, test, plan_key).check(results, rules, sample).binding
-        return results, next_steps(results, rules, sample, plan), sample.days if sample else 0
+        steps = next_steps(results, rules, sample, plan, all_roles=all_roles)
+        return results, steps, sample.days if sample else 0
 
     def sample(self, test_id: str) -> SampleSummary:
         """Returns how many users the test has, and how they were counted. Raises NotFound as ``users``."""
