@@ -19,7 +19,7 @@ from recdash.online.analysis.aggregate_tables import aggregate_table
 from recdash.online.analysis.analysed_test import AnalysedTest, ResultSource, with_source
 from recdash.online.analysis.moments import is_aggregates, table_of
 from recdash.online.analysis.results import OnlineResults, of_summaries, of_users
-from recdash.online.derived import NO_NEEDS, Needs, needs_of, resolved, with_totals
+from recdash.online.derived import NO_NEEDS, Needs, is_observed, needs_of, resolved, with_totals
 from recdash.online.logs.sessions import per_user
 from recdash.online.metrics import KNOWN, OnlineMetric, check
 from recdash.online.proposals import NO_CHOICE, MetricChoices
@@ -299,7 +299,7 @@ def counted_test(
     if users is None:
         users = users_of(logs.table, logs.further_tables, rules, needs_of([*metrics, *library]))
     proposed = () if metrics else proposals.propose(users, covariates)
-    of_library = [m for m in library if m.fits(users.totals) and not metrics]
+    of_library = [m for m in library if m.fits(users.totals) and is_observed(users, m) and not metrics]
     proposed = tuple({metric.name: metric for metric in (*proposed, *of_library)}.values())
     for metric in metrics:
         check(metric, users.totals)

@@ -65,6 +65,20 @@ def observed_for(hours: float) -> str:
     return f"users observed for {hours:g} h"
 
 
+def is_observed(users: OnlineUsers, metric: OnlineMetric) -> bool:
+    """Returns True if some users were observed as long as the metric needs; always for one without a time."""
+    if metric.retention_day is not None:
+        return len(users) > 0 and int(users.exposed.min()) + metric.retention_day <= _last_day(users)
+    if metric.within_hours is None:
+        return True
+    observed = users.totals.get(observed_for(metric.within_hours))
+    return observed is not None and bool(observed.any())
+
+
+def _last_day(users: OnlineUsers) -> int:
+    return int(max(users.days.day.max(initial=0), users.exposed.max(initial=0)))
+
+
 def with_totals(users: OnlineUsers, metrics: Sequence[OnlineMetric]) -> OnlineUsers:
     """Returns the users with the totals that these metrics need; unchanged if none is derived.
 
@@ -119,14 +133,13 @@ def _with_retention(users: OnlineUsers, metric: OnlineMetric, day: int) -> Onlin
     ``day`` counts from the day of the exposure, which is 0. Only users who were exposed early enough count.
     """
     days, own = users.days, resolved(metric)
-    last = int(max(days.day.max(initial=0), users.exposed.max(initial=0)))
-    is_observed = users.exposed + day <= last
-    is_back = (days.day - users.exposed[days.unit] == day) & is_observed[days.unit]
+    observed = users.exposed + day <= _last_day(users)
+    is_back = (days.day - users.exposed[days.unit] == day) & observed[days.unit]
     back = np.zeros(len(users))
     back[days.unit[is_back]] = 1.0
     per_day = {**days.totals, own.numerator: is_back.astype(np.float64)}
     users = replace(users, totals={**users.totals, own.numerator: back}, days=replace(days, totals=per_day))
-    return with_totals_of_exposure(users, {own.denominator or "": is_observed.astype(np.float64)})
+    return with_totals_of_exposure(users, {own.denominator or "": observed.astype(np.float64)})
 
 
 def with_totals_of_exposure(users: OnlineUsers, more: Mapping[str, Floats]) -> OnlineUsers:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recdash.ingest.moment_columns import EARLIER
-from recdash.online.derived import in_window, observed_for, windows_of
+from recdash.online.derived import in_window, is_observed, observed_for, windows_of
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -56,7 +56,11 @@ def offers_of(
     is_per_user = logs.kind == "sessions" and "sessions" not in users.totals and logs.exposures is None
     covariates = (*before, *(totals if is_per_user else ()))
     activations = tuple(activations_of(users, library))
-    allowed = {metric.name: metric.formula for metric in library if metric.fits(totals)}
+    allowed = {
+        metric.name: metric.formula
+        for metric in library
+        if metric.fits(totals) and is_observed(users, metric)
+    }
     return MetricOffers(covariates, activations, allowed, frozenset(totals))
 
 

@@ -76,6 +76,33 @@ def test_metrics_that_are_given_take_its_place(space: Workspace) -> None:
     assert list(values(space, test.id)) == ["sales"]
 
 
+def test_metrics_for_which_no_user_was_observed_long_enough_are_left_out(space: Workspace) -> None:
+    """Without dates no user was observed for a week; with dates of eight days some were."""
+    back = OnlineMetric("back", "Back", "", "", "retention", retention_day=7)
+    soon = OnlineMetric("soon", "Soon", "", "", "orders", within_hours=48.0)
+    for metric in (back, soon):
+        space.metric_library.add(metric)
+    home = space.experiments.create("shop", TRUTH).id
+    undated = space.online_tests.add(home, "November", {"sessions": customers()})
+    assert {"back", "soon"}.isdisjoint(values(space, undated.id))
+    days = [f"2026-11-{1 + n % 8:02d}T10:00:00Z" for n in range(N)]
+    dated = space.online_tests.add(home, "December", {"sessions": customers(start_ts=days)})
+    assert {"back", "soon"} <= set(values(space, dated.id))
+    assert "back" in space.online_tests.preview({"sessions": customers(start_ts=days)}).offers.library
+    assert "back" not in space.online_tests.preview({"sessions": customers()}).offers.library
+
+
+def test_sums_of_a_warehouse_are_counted_by_the_metrics_that_they_allow(space: Workspace) -> None:
+    """Price needs a sum of products, which the table lacks; nor has it rows for a quantile."""
+    for metric in (PRICE, CAPPED, OnlineMetric("slow", "Slow", "", "", "revenue", quantile=0.9)):
+        space.metric_library.add(metric)
+    header = "variant,n,revenue_sum,revenue_sum_squares,orders_sum,orders_sum_squares"
+    table = f"{header}\nA,100,500,3000,150,300\nB,100,510,3000,150,300\n".encode()
+    home = space.experiments.create("shop", TRUTH).id
+    test = space.online_tests.add(home, "November", {"aggregates": table})
+    assert set(values(space, test.id)) == {"revenue", "orders"}
+
+
 def test_each_change_is_a_line_of_the_audit_log(space: Workspace) -> None:
     space.metric_library.add(PRICE)
     space.metric_library.add(CAPPED)
