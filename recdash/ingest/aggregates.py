@@ -43,7 +43,7 @@ def finish_aggregates(table: pa.Table, findings: Findings) -> pa.Table:
     _refuse_negative(table, written)
     _refuse_impossible(table, written)
     complete = [_have_all(table, names) for names in _sets(table)]
-    usable = reduce(pc.or_, complete)
+    usable = reduce(pc.or_, complete, pa.chunked_array([pa.array([False] * table.num_rows, pa.bool_())]))
     n_incomplete = table.num_rows - (pc.sum(usable).as_py() or 0)
     if n_incomplete:
         finding = "neither n, mean and variance nor successes and trials, nor n, sum and sum_squares, in "
@@ -61,8 +61,11 @@ def _sets(table: pa.Table) -> list[tuple[str, ...]]:
     """Returns the sets of columns of this table, one of which each row must have filled in."""
     names = {*table.column_names}
     sums = [(column, moment) for column in names if (moment := parsed(column)) is not None]
+    levels = {moment.names[0] for _, moment in sums if not moment.is_second}
     squares = [
-        column for column, moment in sums if moment.is_second and moment.names[0] in (MAIN, *_wide(table))
+        column
+        for column, moment in sums
+        if moment.is_second and moment.names[0] in levels & {MAIN, *_wide(table)}
     ]
     sets = [*SETS, ("n", "successes"), *(("n", column) for column in squares)]
     return [of_row for of_row in sets if {*of_row} <= names]
@@ -82,6 +85,8 @@ def _with_moments(table: pa.Table, findings: Findings) -> tuple[pa.Table, Mappin
     In a table without a column metric, columns of numbers that say neither are removed with a notice.
     """
     has_metrics = "metric" in table.column_names
+    if has_metrics:
+        table = _with_variances(table)
     free = [name for name in table.column_names if name not in OWN]
     written: dict[str, str] = {}
     if not has_metrics and {"mean", "variance"} & {*table.column_names}:
@@ -93,9 +98,7 @@ def _with_moments(table: pa.Table, findings: Findings) -> tuple[pa.Table, Mappin
         own_names = {}
     for column, moment in moment_columns(free, of_one_metric=has_metrics).items():
         values = numbers_if_all(table[column])
-        if is_text(values.type):
-            finding, fix = "not all values are numbers", "Write numbers, or rename the column."
-            raise UploadError(Problem("bad-number", f"column '{column}'", finding, fix))
+        _refuse_text(values, column)
         index = table.column_names.index(column)
         table = table.set_column(index, str(moment), values.cast(pa.float64(), safe=False))
         written[str(moment)] = own_names.get(column, column)
@@ -103,6 +106,27 @@ def _with_moments(table: pa.Table, findings: Findings) -> tuple[pa.Table, Mappin
         _note_unused(table, written, findings)
         table = _without_other_numbers(table, findings)
     return table, written
+
+
+def _with_variances(table: pa.Table) -> pa.Table:
+    """Returns the table with a column of standard deviations beside ``mean`` as variances."""
+    names = table.column_names
+    deviations = [name for name in names if name not in OWN and is_deviation(name)]
+    if "mean" not in names or "variance" in names or len(deviations) != 1:
+        return table
+    (name,) = deviations
+    values = numbers_if_all(table[name])
+    _refuse_text(values, name)
+    deviation = values.cast(pa.float64(), safe=False)
+    if problems := _below_zero(deviation, name, is_spread=True):
+        raise UploadError(problems)
+    return table.set_column(names.index(name), "variance", pc.multiply(deviation, deviation))
+
+
+def _refuse_text(values: pa.ChunkedArray, column: str) -> None:
+    if is_text(values.type):
+        finding, fix = "not all values are numbers", "Write numbers, or rename the column."
+        raise UploadError(Problem("bad-number", f"column '{column}'", finding, fix))
 
 
 def _note_unused(table: pa.Table, written: Mapping[str, str], findings: Findings) -> None:
@@ -247,16 +271,22 @@ def _have_all(table: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
 def _refuse_negative(table: pa.Table, written: Mapping[str, str]) -> None:
     """Raises UploadError for counts, variances and standard deviations below 0."""
     spreads = [name for name in written if name.startswith(("var(", "std("))]
-    problems = []
-    for name in ("n", "variance", "successes", "trials", *spreads):
-        is_spread = name in ("variance", *spreads)
-        fix = (
-            "A variance or standard deviation is at least 0." if is_spread else "Counts and times start at 0."
+    problems = [
+        problem
+        for name in ("n", "variance", "successes", "trials", *spreads)
+        if name in table.column_names
+        for problem in _below_zero(
+            table[name], written.get(name, name), is_spread=name in ("variance", *spreads)
         )
-        count = pc.sum(pc.less(table[name], 0)).as_py() if name in table.column_names else 0
-        if count:
-            finding = f"negative in {in_rows(count)}"
-            column = written.get(name, name)
-            problems.append(Problem("negative", f"column '{column}'", finding, fix, count))
+    ]
     if problems:
         raise UploadError(problems)
+
+
+def _below_zero(values: pa.ChunkedArray, column: str, *, is_spread: bool) -> list[Problem]:
+    """Returns the problem of a column's values below 0; nothing if there are none."""
+    count = pc.sum(pc.less(values, 0)).as_py()
+    if not count:
+        return []
+    fix = "A variance or standard deviation is at least 0." if is_spread else "Counts and times start at 0."
+    return [Problem("negative", f"column '{column}'", f"negative in {in_rows(count)}", fix, count)]

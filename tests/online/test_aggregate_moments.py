@@ -433,3 +433,26 @@ def test_mean_and_standard_deviation_of_a_single_metric_are_read(name: str) -> N
         tuple(pytest.approx(value) if isinstance(value, float) else value for value in line)
         for line in [(row.variant, row.value, row.lift_low, row.lift_high, row.p) for row in other]
     ]
+
+
+def test_a_table_with_a_column_of_metrics_may_have_standard_deviations() -> None:
+    rows = [("revenue", "control", 400, 10.0, 3.0), ("revenue", "new", 410, 10.6, 3.2)]
+    by_deviation, by_variance = (
+        recdash.ab_test(
+            aggregates=pd.DataFrame(rows, columns=["metric", "variant", "n", "mean", "std"]).pipe(make)
+        )
+        for make in (lambda table: table, lambda table: table.assign(variance=table.pop("std") ** 2))
+    )
+    pd.testing.assert_frame_equal(by_deviation.table(), by_variance.table())
+    assert next(row.lift for row in by_deviation.rows if row.variant == "new") == pytest.approx(0.06)
+
+
+def test_a_standard_deviation_below_0_is_named_as_it_is_written() -> None:
+    text = "metric,variant,n,mean,sd\nrevenue,control,400,1,-2\nrevenue,new,400,1,2\n"
+    with pytest.raises(InputError, match="column 'sd': negative in 1 row"):
+        recdash.ab_test(aggregates=text.encode())
+
+
+def test_a_table_that_says_how_much_values_vary_and_not_what_they_are_is_refused() -> None:
+    with pytest.raises(InputError, match="neither n, mean and variance"):
+        recdash.ab_test(aggregates=b"metric,variant,n,std\nrevenue,control,400,2\nrevenue,new,400,2\n")
