@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.errors import Problem, UploadError
-from recdash.ingest.attributes import MOST_LABELS, numbers_if_all
+from recdash.ingest.attributes import MOST_LABELS, ROW_NUMBERS, numbers_if_all
 from recdash.ingest.columns import DAY
 from recdash.ingest.moment_columns import (
     MAIN,
-    ROW_NUMBERS,
     is_deviation,
     is_product,
     moment_columns,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -23,6 +24,11 @@ from recdash.ingest.values import (
 
 MOST_LABELS = 50
 """A text column with more distinct values identifies single users instead of grouping them."""
+
+ROW_NUMBERS = re.compile(r"__index_level_\d+__|unnamed:? ?\d*")
+"""Names of columns of row numbers, as pandas writes them."""
+NO_NAME = re.compile(r"column \d+")
+"""Names of columns without one."""
 
 MOST_SHOWN = 40
 """Characters of a value in a notice."""
@@ -129,6 +135,7 @@ def further_columns(
     if is_per_user:
         table = table.rename_columns([_per_user(name, table.column_names) for name in table.column_names])
     roles = {role.name for role in ROLES[kind]}
+    table = without_row_numbers(table)
     for name in [name for name in table.column_names if name not in roles]:
         column = numbers_if_all(table[name])
         note_texts_among_numbers(column, name, findings)
@@ -152,6 +159,21 @@ def further_columns(
     if problems:
         raise UploadError(problems)
     return table
+
+
+def without_row_numbers(table: pa.Table) -> pa.Table:
+    """Returns the table without columns that number its rows, as an index of pandas does, in any order: they
+    have no name of their own, and another whole number in each row.
+    """
+    return table.drop_columns([name for name in table.column_names if _numbers_rows(table, name)])
+
+
+def _numbers_rows(table: pa.Table, name: str) -> bool:
+    plain = name.strip().lower()
+    if not (ROW_NUMBERS.fullmatch(plain) or NO_NAME.fullmatch(plain)):
+        return False
+    values = numbers_if_all(table[name])
+    return pa.types.is_integer(values.type) and len(values.unique()) == table.num_rows
 
 
 def _per_user(name: str, names: Sequence[str]) -> str:

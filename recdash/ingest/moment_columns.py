@@ -55,8 +55,6 @@ ALIASES: Mapping[str, str] = {
 BEFORE_TEST = ("pre_", "covariate_", "before_", "baseline_")
 """Beginnings of names of totals before the test, with which lifts are adjusted (CUPED)."""
 EARLIER = "pre_"
-ROW_NUMBERS = re.compile(r"__index_level_\d+__|unnamed:? ?\d*")
-"""Names of columns of row numbers, as pandas writes them."""
 
 
 def parsed(column: str) -> MomentColumn | None:

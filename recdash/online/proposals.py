@@ -10,7 +10,7 @@ from typing import NamedTuple
 from recdash.domain.kinds import Floats
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import capital, listed
-from recdash.ingest.moment_columns import ROW_NUMBERS
+from recdash.ingest.attributes import ROW_NUMBERS
 from recdash.online.metrics import METRICS, Direction, MetricRole, OnlineMetric
 from recdash.online.users import OnlineUsers
 

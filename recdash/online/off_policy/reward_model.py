@@ -20,9 +20,7 @@ def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
     into five parts (with a fixed seed), and each part is predicted from the other four. No row is predicted
     by a model trained on it.
     """
-    n_dealt = len(log) if log.user is None else int(log.user.max(initial=-1)) + 1
-    part = np.random.default_rng(0).permutation(n_dealt) % FOLDS
-    part = part if log.user is None else part[log.user]
+    part = _parts(log, target)
     of_shown, of_target = np.zeros(len(log)), np.zeros(len(log))
     for fold in range(FOLDS):
         rows = np.flatnonzero(part == fold)
@@ -30,6 +28,25 @@ def expected(log: LoggedRows, target: Target) -> tuple[Floats, Floats]:
         of_shown[rows] = means[log.item[rows], log.position[rows]]
         of_target[rows] = _of_target(target, means, overall)[target.case[rows], log.position[rows]]
     return of_shown, of_target
+
+
+def _parts(log: LoggedRows, target: Target) -> Ints:
+    """Returns [n] the part of each row, 0 to 4.
+
+    Parts are dealt to users by id, and to rows without a user by what is in the row, so that the order of the
+    rows changes nothing. Which of several equal rows is in a part makes no difference.
+    """
+    by_content = np.lexsort(
+        (log.reward, log.propensity, target.probability, target.case, log.position, log.item)
+    )
+    unit = np.empty(len(log), dtype=np.int64)
+    unit[by_content] = np.arange(len(log))
+    if log.user is not None:
+        n_named = int(log.user.max(initial=-1)) + 1 - log.without_user
+        nameless = log.user >= n_named
+        unit[nameless] = n_named + unit[nameless].argsort().argsort()
+        unit[~nameless] = log.user[~nameless]
+    return (np.random.default_rng(0).permutation(int(unit.max(initial=-1)) + 1) % FOLDS)[unit]
 
 
 def _learnt(log: LoggedRows, rows: Ints) -> tuple[Floats, float]:

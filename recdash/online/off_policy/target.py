@@ -13,6 +13,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem
+from recdash.ingest.attributes import without_row_numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +34,7 @@ class LoggedRows:
     ``item`` [n] are indexes into ``items`` (ids as text), ``position`` [n] is 0..``n_positions`` − 1 (0 if
     the log has none), ``reward`` [n] is the outcome, ``propensity`` [n] the probability of showing the item
     there. ``user`` [n] are codes of users, from 0; None if the log has no users. ``without_user`` is the
-    number of rows that name no user; each has a code of its own.
+    number of rows that name no user; each has a code of its own, after those of all users.
     """
 
     item: Ints
@@ -151,6 +152,7 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
     below 0, an item that occurs twice in a case, probabilities that do not add up to 1, and rows of the log
     whose case is not in the table.
     """
+    table = without_row_numbers(table)
     depends_on = [column for column in table.column_names if column not in OWN]
     unknown = [column for column in depends_on if column not in rows.column_names]
     if unknown:
@@ -246,7 +248,7 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
 
 
 def _codes(column: Any) -> tuple[Ints, list[str]]:
-    """Returns [n] indexes into the distinct values, and these values as text.
+    """Returns [n] indexes into the distinct values, and these values as text, in their order as text.
 
     Empty cells, including NaN, share one value, the empty text.
     """
@@ -258,7 +260,10 @@ def _codes(column: Any) -> tuple[Ints, list[str]]:
     values = column.cast("string").fill_null("").dictionary_encode().unify_dictionaries()
     encoded = values.combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, [str(value) for value in encoded.dictionary.to_pylist()]
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[codes], [str(value) for value in encoded.dictionary.take(order).to_pylist()]
 
 
 def _numbers(column: Any) -> Floats:
