@@ -153,6 +153,8 @@ def further_columns(
                     f"'{bad[0].as_py():g}' is not an amount that can be added up, in {in_rows(len(bad))}"
                 )
                 problems.append(Problem("too-large", f"column '{name}'", finding, TOO_LARGE, len(bad)))
+        if kind == "sessions" and len(column) and column.null_count == len(column):
+            fault = fault or "all its cells are empty"
         if fault:
             findings.notice("column-left-out", f"column '{name}'", f"column ignored: {fault}", "", 1)
         table = table.remove_column(index) if fault else table.set_column(index, name, column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import fields, replace
 from typing import Any
 
@@ -184,6 +185,19 @@ def test_columns_of_text_are_segments_and_empty_cells_count_as_nothing() -> None
     table = shop()
     table.loc[table.revenue == 0, "revenue"] = np.nan
     assert values(results_of(table), "revenue") == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_of_empty_cells_is_no_metric_and_one_of_zeros_is_no_rate(form: str) -> None:
+    table = shop(bonus=np.nan, refunds=0)
+    file = io.BytesIO()
+    (table.to_csv if form == "csv" else table.to_parquet)(file, index=False)
+    results = recdash.ab_test(sessions=file.getvalue())
+    assert {row.metric: row.unit for row in results.rows} == {
+        "bought": "0..1", "revenue": "per user", "refunds": "per user",
+    }  # fmt: skip
+    assert "column 'bonus': column ignored: all its cells are empty" in said(results)
+    assert "refunds (mean per user, less is better)" in said(results)
 
 
 def test_results_are_also_a_table() -> None:
