@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from app_pages import drop, finish, forget, passed, press, said, shell, turn_to
 from other_products import (
@@ -24,6 +25,7 @@ from other_products import (
 from streamlit.testing.v1 import AppTest
 
 from recdash.ingest import open_upload, reader
+from recdash.online import OnlineMetric
 from recdash.report.reports import Reports
 from recdash.ui.app import state
 
@@ -127,3 +129,19 @@ def test_from_files_to_results_agreement_reason_and_report(app: AppTest, kind: s
         assert title in texts[page].lower(), page
     assert "Offline and online agree on one of one candidate" in texts["offline_online"]
     assert "als won both" in texts["why"]
+
+
+def test_a_quantile_may_be_the_primary_metric_on_every_page(app: AppTest) -> None:
+    slow = OnlineMetric("slow", "Dwell, 90 %", "s", "", "dwell_s", quantile=0.9)
+    state.workspace().metric_library.add(slow)
+    texts = read(analysed(turn_to(app, "upload"), "slow", visits__csv=csv(visits())))
+    (shop,) = state.workspace().experiments.all()
+    (test,) = state.workspace().online_tests.all(shop.id)
+    assert test.primary_metric == "slow"
+    table = visits()
+    value = np.quantile(table.dwell_s[table.variant == NEW], 0.9, method="inverted_cdf")
+    rows = state.workspace().online_tests.results(test.id).rows
+    assert next(row.value for row in rows if row.metric == "slow" and row.variant == NEW) == value
+    assert "it has no lift by day or segment" in texts["ab_results"]
+    assert "als lost online" in texts["why"] or "won offline, lost online" in texts["why"]
+    assert "dwell, 90 %" in texts["report"].lower()

@@ -28,6 +28,8 @@ FAR = 12.0
 WIDEST = 30.0
 """Largest logarithm of a ratio at the end of an interval."""
 TOO_FEW = "too few rows lie beyond the quantile for an interval"
+BESIDE = 2
+"""Places beside the two quantiles between which the common value may lie."""
 STEPS = 60
 """The number of halvings with which the end of an interval is found."""
 
@@ -50,17 +52,24 @@ class QuantileSide:
         return np.sort(self.values)
 
     @cached_property
-    def _near(self) -> tuple[Floats, int]:
-        """Returns the sorted values whose share is within ``FAR`` standard errors of the quantile, and the
-        number of values before them.
+    def _knots(self) -> tuple[Floats, Floats, Floats]:
+        """Returns the distinct values near the quantile in ascending order, and the least and the largest
+        share of rows up to each, less the quantile.
+
+        A row counts half at its own value, so that a single one has one share. Other values are more than
+        ``FAR`` standard errors away from the quantile.
         """
         n, half = len(self.values), FAR * math.sqrt(self.squared_error)
         first = max(math.floor(n * (self.quantile - half)), 0)
-        return self.sorted_values[first : math.ceil(n * (self.quantile + half)) + 1], first
+        near = self.sorted_values[first : math.ceil(n * (self.quantile + half)) + 1]
+        distinct, counts = np.unique(near, return_counts=True)
+        up_to = first + np.cumsum(counts)
+        least, most = (up_to - counts + 0.5) / n, (up_to - 0.5) / n
+        return distinct, least - self.quantile, most - self.quantile
 
     def near(self, shift: float = 0.0, scale: float = 1.0) -> Floats:
-        """Returns the values near the quantile, as (value − ``shift``) / ``scale``, in ascending order."""
-        return (self._near[0] - shift) / scale
+        """Returns the distinct values near the quantile, as (value − ``shift``) / ``scale``, ascending."""
+        return (self._knots[0] - shift) / scale
 
     @cached_property
     def value(self) -> float | None:
@@ -120,25 +129,25 @@ class QuantileSide:
         ends = [float(self.sorted_values[place - 1]) if 1 <= place <= n else None for place in (low, high)]
         return ends[0], ends[1]
 
-    def deviations(self, places: Floats, shift: float = 0.0, scale: float = 1.0) -> Floats:
-        """Returns by how much the share of rows up to each place misses the quantile; 0 where the share jumps
-        over it.
+    def deviations(self, places: Floats, shift: float = 0.0, scale: float = 1.0) -> tuple[Floats, Floats]:
+        """Returns by how much the share of rows up to each place exceeds the quantile, at least and at most.
 
-        Rows count as (value − ``shift``) / ``scale``.
+        Rows count as (value − ``shift``) / ``scale``; between two of them the share rises in a straight line.
         """
-        n, moved, first = len(self.values), self.near(shift, scale), self._near[1]
-        below = (first + np.searchsorted(moved, places, side="left")) / n - self.quantile
-        up_to = (first + np.searchsorted(moved, places, side="right")) / n - self.quantile
-        return np.where(below > 0, below, np.where(up_to < 0, up_to, 0.0))
+        knots, (_, least, most) = self.near(shift, scale), self._knots
+        between = np.interp(places, np.repeat(knots, 2), np.column_stack([least, most]).ravel())
+        index = np.minimum(np.searchsorted(knots, places), len(knots) - 1)
+        is_knot = knots[index] == places
+        return np.where(is_knot, least[index], between), np.where(is_knot, most[index], between)
 
 
 @dataclass(frozen=True)
 class QuantileComparison:
-    """Compares a quantile by the share of rows up to a common value.
+    """Compares a quantile by the shares of rows up to a common value, as Mood's median test does.
 
     Two quantiles differ by δ if one value is the quantile of both, once δ is taken from the variant's rows.
-    The statistic is the least sum over such values of the squared misses, in standard errors, of the two
-    shares: χ² with one degree of freedom if the difference is δ. It needs no equal distributions.
+    That value is the quantile of all rows, weighted by the precision of the two shares, so that its error is
+    independent of their difference. The statistic is this difference in standard errors.
     """
 
     method: ClassVar[str] = "quantile test by users"
@@ -151,7 +160,7 @@ class QuantileComparison:
     def p(self) -> float:
         from scipy.special import ndtr
 
-        return min(float(f"{2 * ndtr(-math.sqrt(self._statistic())):.10g}"), 1.0)
+        return min(float(f"{2 * ndtr(-abs(self._deviate())):.10g}"), 1.0)
 
     def lift(self, level: float) -> Estimate:
         if level not in self._lifts:
@@ -165,7 +174,7 @@ class QuantileComparison:
             return Estimate(None, p=self.p, note=f"the {side} is {value:g}, and a lift needs values above 0")
         middle, critical = math.log(other / base), _critical(level)
         low, high = (
-            _end(lambda ratio: self._statistic(scale=math.exp(ratio)), middle, step, critical, WIDEST)
+            _end(lambda ratio: self._deviate(scale=math.exp(ratio)), middle, step, critical, WIDEST)
             for step in (-0.01, 0.01)
         )
         if low is None or high is None:
@@ -176,7 +185,7 @@ class QuantileComparison:
         base, other = self._values
         size, critical = max(abs(base), abs(other), 1e-9), _critical(level)
         low, high = (
-            _end(lambda shift: self._statistic(shift=shift), other - base, step * size, critical, 1e9 * size)
+            _end(lambda shift: self._deviate(shift=shift), other - base, step * size, critical, 1e9 * size)
             for step in (-0.01, 0.01)
         )
         if low is None or high is None:
@@ -189,19 +198,23 @@ class QuantileComparison:
         assert self.variant.value is not None  # noqa: S101
         return self.control.value, self.variant.value
 
-    def _statistic(self, shift: float = 0.0, scale: float = 1.0) -> float:
-        """Returns χ² if the variant's rows, less ``shift`` and divided by ``scale``, have the control's
-        quantile.
+    def _deviate(self, shift: float = 0.0, scale: float = 1.0) -> float:
+        """Returns by how many standard errors the variant's quantile is above the control's, if its rows are
+        less ``shift`` and divided by ``scale``.
         """
         base, other = self._values
         low, high = sorted((base, (other - shift) / scale))
-        sides = self.control.near(), self.variant.near(shift, scale)
-        places = np.unique(np.concatenate([rows[(rows >= low) & (rows <= high)] for rows in sides]))
-        squares = (
-            self.control.deviations(places) ** 2 / self.control.squared_error
-            + self.variant.deviations(places, shift, scale) ** 2 / self.variant.squared_error
+        places = np.unique(np.concatenate([self.control.near(), self.variant.near(shift, scale)]))
+        first, last = np.searchsorted(places, [low, high])
+        places = places[max(int(first) - BESIDE, 0) : int(last) + BESIDE + 1]
+        of_control, of_variant = (
+            np.column_stack(ends).ravel()
+            for ends in (self.control.deviations(places), self.variant.deviations(places, shift, scale))
         )
-        return float(squares.min())
+        errors = self.control.squared_error, self.variant.squared_error
+        together = of_control / errors[0] + of_variant / errors[1]
+        distance = float(np.interp(0.0, together, of_control - of_variant))
+        return distance / math.sqrt(sum(errors))
 
     def _with_p(self, low: float, high: float, level: float) -> tuple[float, float]:
         ends = validity.with_p(low, high, self.p, level)
@@ -215,21 +228,21 @@ def _critical(level: float) -> float:
 
 
 def _end(
-    statistic: Callable[[float], float], middle: float, step: float, critical: float, most: float
+    deviate: Callable[[float], float], middle: float, step: float, critical: float, most: float
 ) -> float | None:
-    """Returns the effect in the direction of ``step`` up to which ``statistic`` does not reject.
+    """Returns the effect in the direction of ``step`` at which the ``deviate`` is ``critical`` or more.
 
-    ``statistic`` is a step function that grows with the distance from ``middle``. Returns None if no effect
-    up to ``most`` is rejected.
+    The deviate is a step function that falls as the effect rises. Returns None if no effect up to ``most`` is
+    rejected.
     """
     near, far = middle, middle + step
-    while statistic(far) <= critical**2:
+    while abs(deviate(far)) <= critical:
         near, far = far, far + 2 * (far - near)
         if abs(far) > most:
             return None
     for _ in range(STEPS):
         between = (near + far) / 2
-        if statistic(between) > critical**2:
+        if abs(deviate(between)) > critical:
             far = between
         else:
             near = between
