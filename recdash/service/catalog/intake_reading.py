@@ -533,7 +533,7 @@ class Planner:
         """Returns what can be chosen about the test's metrics, whatever was chosen already."""
         rules = replace(self._settings.rules, activated_by=None)
         settings = replace(self._settings, rules=rules, choices=NO_CHOICE, purposes={})
-        trial = self._counted(tables, None, settings)
+        trial = self._counted(tables, settings.control, settings)  # counted anyway if nothing was chosen
         return trial.offers if isinstance(trial, PreviewedTest) else NO_OFFER
 
     def _counted(

@@ -108,8 +108,11 @@ class OnlineEvidence:
         from recdash.online.analysis.lift import per
 
         for metric in with_standard_metrics(self._online_analysis.own_metrics(case.test.id)):
-            if metric.name == case.online_metric:
-                return per(metric) if metric.denominator else None
+            if metric.name != case.online_metric:
+                continue
+            if metric.quantile is not None and "sessions" in self._online_tests.users(case.test.id).totals:
+                return "sessions"
+            return per(metric) if metric.denominator else None
         if case.test.kind != "aggregates":
             return None
         trials = self._online_tests.aggregate_table(case.test.id).trial_counts()
