@@ -47,8 +47,8 @@ class Situation:
     quantile: float
 
 
-def situations() -> Iterator[Situation]:
-    for users in USERS:
+def situations(largest: int = USERS[-1]) -> Iterator[Situation]:
+    for users in (size for size in USERS if size <= largest):
         for split in SPLITS:
             for sessions in (False, True):
                 for quantile in QUANTILES:
@@ -102,11 +102,12 @@ def row(tries: int, situation: Situation) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_quantiles", description=__doc__)
     parser.add_argument("--tries", type=int, default=1_000, help="tries of each situation (1,000)")
+    parser.add_argument("--largest", type=int, default=USERS[-1], help="the most users of a test")
     parser.add_argument("--processes", type=int, default=2, help="processes (2)")
     parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
     asked = parser.parse_args()
     with ProcessPoolExecutor(asked.processes) as pool:
-        rows = list(pool.map(partial(row, asked.tries), situations()))
+        rows = list(pool.map(partial(row, asked.tries), situations(asked.largest)))
     write_section(TITLE, TEXT.format(table="\n".join([HEAD, *rows])), asked.output)
 
 

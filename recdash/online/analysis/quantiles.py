@@ -20,8 +20,8 @@ from recdash.online import validity
 from recdash.online.analysis.lift import Estimate
 
 FEWEST_BEYOND = 30
-"""The independent rows that must lie beyond the quantile in each variant; ``docs/calibration.md`` measures
-from how many on the test holds.
+"""The independent rows that must lie beyond the quantile in each variant;
+``benchmarks.calibration_quantiles`` measures from how many on the test holds.
 """
 FAR = 12.0
 """A share that misses the quantile by so many standard errors is rejected at every level."""
