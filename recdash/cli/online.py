@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from recdash.stats import Correction
 
 TABLES = ("sessions", "exposures", "events", "served", "aggregates")
-HEADER = ("metric", "variant", "control", "value", "lift %", "95 % interval", "p", "finding")
+HEADER = (
+    "metric", "variant", "control", "value", "lift %", "95 % interval", "difference (95 % interval)", "p",
+    "finding",
+)  # fmt: skip
 
 
 @click.command()
@@ -460,9 +463,17 @@ def _cells(row: OnlineRow, control: OnlineRow | None) -> tuple[str, ...]:
         numbers.three(row.value),
         numbers.signed(_percent(row.lift), 2),
         f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}" if low is not None else row.note,
+        _difference(row),
         numbers.p_value(row.p_corrected),
         shown(row.word),
     )
+
+
+def _difference(row: OnlineRow) -> str:
+    """Returns the absolute difference with its corrected interval, in the unit of the metric."""
+    low, high = row.corrected_difference_low, row.corrected_difference_high
+    amount, interval = numbers.estimate(row.difference, low, high)
+    return f"{amount} ({interval})" if low is not None else amount
 
 
 def _percent(share: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Further questions about an A/B test in a terminal: chance to win, segments, days and sample size."""
+"""Further questions about an A/B test in a terminal: chance to win, segments, days, power, large values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recdash.online.analysis.chance_to_win import WinChances
 
 FORMS = ("text", "json", "csv")
-QUESTIONS = ("bayesian", "prior", "segments", "days", "power", "online_metric")
+QUESTIONS = ("bayesian", "prior", "segments", "days", "power", "large_values", "online_metric")
 """The names of the options, which are possible for a stored test, too."""
 TIME_SCALES = ("cumulative", "daily", "since")
 IN_SHARES = "shares (0.05 = 5 %)"
@@ -40,12 +40,17 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "chance_to_win": (
         "metric", "variant", "chance", "loss", "loss_of_control", "effect", "low", "high", "note",
     ),
+    "large_values": (
+        "metric", "variant", "needed_users", "top_user", "lift", "cap", "capped", "capped_low", "capped_high",
+        "trimmed", "trimmed_low", "trimmed_high",
+    ),
 }  # fmt: skip
 """The columns of each table as text; JSON and CSV have all."""
 SHARES = frozenset(
     {
         "lift", "low", "high", "corrected_low", "corrected_high", "sequence_low", "sequence_high", "chance",
-        "loss", "loss_of_control", "effect", "detectable",
+        "loss", "loss_of_control", "effect", "detectable", "top_user", "capped", "capped_low", "capped_high",
+        "trimmed", "trimmed_low", "trimmed_high",
     }
 )  # fmt: skip
 """The columns that text shows in %."""
@@ -58,19 +63,26 @@ class Questions:
     """What is asked about a test besides its results; None for what is not asked.
 
     ``prior`` is the text of the prior, None without ``--bayesian``. ``segments`` is an attribute, or ``ALL``;
-    ``days`` a time scale; ``power`` an effect as a share, or ``ALL``. ``metric`` limits all of them.
+    ``days`` a time scale; ``power`` an effect as a share, or ``ALL``; ``large_values`` is ``ALL``. ``metric``
+    limits all of them.
     """
 
     prior: str | None
     segments: str | None
     days: str | None
     power: str | None
+    large_values: str | None
     metric: str | None
 
     @property
     def names(self) -> list[str]:
         """Returns the names of the tables that are asked for."""
-        asked = {"segments": self.segments, "days": self.days, "power": self.power}
+        asked = {
+            "segments": self.segments,
+            "days": self.days,
+            "power": self.power,
+            "large_values": self.large_values,
+        }
         return [name for name, value in asked.items() if value is not None]
 
     def chances(self, results: AnalysedTest) -> WinChances | None:
@@ -89,6 +101,8 @@ class Questions:
             made["days"] = results.days(self.metric, self.days)  # type: ignore[arg-type]
         if self.power is not None:
             made["power"] = results.power(_effect(self.power), self.metric)
+        if self.large_values is not None:
+            made["large_values"] = results.large_values(self.metric)
         return made
 
 
@@ -103,13 +117,21 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
         segments: str | None,
         days: str | None,
         power: str | None,
+        large_values: bool,
         online_metric: str | None,
         **options: Any,
     ) -> Any:
         is_bayesian = bayesian or prior is not None
-        asked = Questions((prior or "flat") if is_bayesian else None, segments, days, power, online_metric)
+        asked = Questions(
+            (prior or "flat") if is_bayesian else None,
+            segments,
+            days,
+            power,
+            ALL if large_values else None,
+            online_metric,
+        )
         if online_metric is not None and not asked.names:
-            fix = "Add --segments, --days or --power; the results have all metrics."
+            fix = "Add --segments, --days, --power or --large-values; the results have all metrics."
             raise InputError(Problem("no-question", "--online-metric", "given alone", fix))
         return command(questions=asked, **options)
 
@@ -147,7 +169,15 @@ _OPTIONS = (
         flag_value=ALL,
         help="Add the minimum detectable effects; with an effect such as 2% also the users that it needs.",
     ),
-    click.option("--online-metric", help="The metric of --segments, --days and --power (default: all)."),
+    click.option(
+        "--large-values",
+        is_flag=True,
+        help="Add what a few users with large values carry, and the lifts with a cap and without them.",
+    ),
+    click.option(
+        "--online-metric",
+        help="The metric of --segments, --days, --power and --large-values (default: all).",
+    ),
 )
 
 
@@ -193,7 +223,7 @@ def csv_of(questions: Questions, results: AnalysedTest) -> str:
     chances, tables = questions.chances(results), questions.tables(results)
     if len(tables) > 1:
         fix = "Ask for one of them, or use --format json."
-        named = ", ".join(f"--{name}" for name in tables)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in tables)
         raise InputError(Problem("many-tables", "--format csv", f"one table, but {named} are given", fix))
     for table in tables.values():
         return _csv(table.table())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from recdash.errors import NotFound, UnknownName
 from recdash.formatting.result_table import ResultTable
 from recdash.online import times
-from recdash.online.analysis import over_time, segments
+from recdash.online.analysis import large_values, over_time, segments
 from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable
 from recdash.online.analysis.chance_to_win import FLAT, Effect, Prior, WinChances, win_chances
 from recdash.online.analysis.moments import GroupedMoments
@@ -137,6 +137,16 @@ class AnalysedTest(OnlineResults):
         needed = () if effect is None else ("effect", "more_users")
         columns = ("metric", "variant", "n_control", "n_variant", "detectable", *needed)
         return ResultTable("Sample size", columns, tuple(rows), POWER_NOTE)
+
+    def large_values(self, metric: str | None = None) -> ResultTable:
+        """Returns how much of each lift a few users with large values carry, and the lift with a cap and
+        without the 0.1 % of users with the largest values; by default in all metrics that add up amounts.
+        """
+        users = self.source.users
+        if users is None:
+            raise NotFound(AGGREGATED.format(", which large values need"))
+        chosen = self.source.chosen(metric)
+        return large_values.table(list(large_values.of_test(users, chosen, self.control)))
 
     def _sizes(self, metric: OnlineMetric, effect: float | None) -> Iterator[dict[str, Any]]:
         _, arms = self.source.measured[metric.name]

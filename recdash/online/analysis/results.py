@@ -11,7 +11,7 @@ from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import first_lines, shown
-from recdash.online.analysis import choice, health, judgement, power, sequential
+from recdash.online.analysis import choice, health, judgement, large_values, power, sequential
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.choice import Choice
 from recdash.online.analysis.comparison import NoComparison
@@ -334,7 +334,8 @@ def of_users(
         unchecked="there is one variant" if srm_p is None else "",
         activated_srm_p=activated_p,
     )
-    notices = (*guessed, *notices, *health.few_days(users), *users.notices)
+    carried = () if rules.delta_method else large_values.notices(users, measurable, control)
+    notices = (*guessed, *notices, *health.few_days(users), *carried, *users.notices)
     return _results(measured, users.n, control, checks, notices, users.removed, correction=correction)
 
 
