@@ -150,7 +150,7 @@ def test_what_is_not_significant_is_hollow(workspace: Workspace, shown: Open) ->
     mark = traces(app, "same")[0]["marker"]
     assert mark["color"] != mark["line"]["color"]
     assert "= equal for every user" in seen(app)
-    assert "same is not significantly different from base in any segment" in seen(app)
+    assert "same is worse in no segment; equal for known users" in seen(app)
 
 
 # ── the choice and the link ──────────────────────────────────────────────────────────────────
