@@ -11,7 +11,9 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -32,6 +34,9 @@ DATABASES_FILE = "databases"
 """The name of a file in the store's folder with a line for each database that uses it: ``[database, folder]``
 as JSON.
 """
+
+BEGUN = "linking-"
+"""The beginning of the name of a folder into which files are being linked."""
 
 
 def refuse_lost(database: Path, root: Path, found_artifacts: FoundArtifacts) -> None:
@@ -61,9 +66,22 @@ def artifacts_of(database: Database, root: Path, found_artifacts: FoundArtifacts
     if hashes is None and found_artifacts == "ask":
         raise _is_new(database.place, root)
     if hashes is not None or found_artifacts == "adopt":
-        artifacts.take(file for file in _files_below(root) if hashes is None or file.stem in hashes)
+        _take(own, root, [file for file in _files_below(root) if hashes is None or file.stem in hashes])
     make_private(own)
     return artifacts
+
+
+def _take(own: Path, root: Path, files: Iterable[Path]) -> None:
+    """Links the files into the store's own folder, which is there with all of them or not at all.
+
+    A process that is killed meanwhile leaves a folder of another name, and the next start begins anew.
+    """
+    begun = Path(tempfile.mkdtemp(prefix=f"{BEGUN}{own.name}-", dir=root))
+    Artifacts(begun, root).take(files)
+    with suppress(OSError):  # another process was faster
+        begun.rename(own)
+    for left in root.glob(f"{BEGUN}{own.name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def note_use(folder: Path, database: str) -> None:

@@ -193,6 +193,32 @@ def before_ids(folder: Path, name: str) -> None:
     engine.dispose()
 
 
+def test_a_start_that_ends_while_files_are_linked_is_made_good_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = opened(tmp_path, "first")
+    uploads = fill(first, 1, 2, 3)
+    link, n_linked = os.link, 0
+
+    def until_the_second(source: Any, target: Any, **how: Any) -> None:
+        nonlocal n_linked
+        n_linked += 1
+        if n_linked > 1:
+            raise KeyboardInterrupt
+        link(source, target, **how)
+
+    monkeypatch.setattr(os, "link", until_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        opened(tmp_path, "second", found_artifacts="adopt")
+    monkeypatch.undo()
+    second = opened(tmp_path, "second", found_artifacts="adopt")
+    empty(first)
+    assert [second.artifacts.table(upload).num_rows for upload in uploads] == [1, 1, 1]
+    assert not list((tmp_path / "artifacts").glob("linking-*"))
+    first.close()
+    second.close()
+
+
 def test_an_older_store_has_its_own_files_and_leaves_those_of_others(tmp_path: Path) -> None:
     """Two stores of the time before ids, over one folder, with some files in common."""
     old = {}
