@@ -75,7 +75,7 @@ def upload_the_test(page: Page) -> None:
     """The variant that is called as its run is linked to it."""
     turn_to(page, "upload", "Add your data")
     give(page, shop_test())
-    page.get_by_text("Advanced").click()
+    page.get_by_text("Advanced", exact=True).click()
     expect(page.get_by_role("combobox", name="calm served")).to_have_value("calm")
     box = page.get_by_role("combobox", name="control served")
     choose(page, box, "popular")
