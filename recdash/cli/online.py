@@ -183,7 +183,7 @@ def online(
         text = csv_of(questions, results)
     else:
         text = "\n".join([*_plan_lines(planned), *_lines(results), *lines_of(questions, results)])
-    tell(results.notices)
+    tell((*results.notices, *results.value_notices))
     say_lines(text)
 
 
@@ -369,7 +369,10 @@ def as_dict(results: OnlineResults) -> dict[str, Any]:
             {"rule": part.rule, "what": part.what, "unit": part.unit, "by_variant": dict(part.by_variant)}
             for part in results.removed
         ],
-        "notices": [{"code": notice.code, "text": str(notice)} for notice in results.notices],
+        "notices": [
+            {"code": notice.code, "text": str(notice)}
+            for notice in (*results.notices, *results.value_notices)
+        ],
         "results": [_result(row, control.get(row.metric)) for row in results.rows if not row.is_control],
     }
 

@@ -195,6 +195,8 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "few-days": NoticeRule("All days count.", "Give a log of more days."),
     "uneven-days": NoticeRule("All days count.", "Give only days on which all variants ran."),
     "novelty": NoticeRule("All days count.", "Give only the late days."),
+    "skewed-values": NoticeRule("All values count.", "Give the metric a cap."),
+    "one-user-decides": NoticeRule("All users count.", "Give the metric a cap."),
     # … its rows
     "duplicate-session": NoticeRule("The first row of each counts.", "Write each session once."),
     "duplicate-event": NoticeRule("The first row of each counts.", "Write a unique event_id per event."),

@@ -33,7 +33,7 @@ OF_AN_AB_TEST = {
     "guessed-control", "independent-trials", "item-cap", "many-crossovers", "metrics-proposed",
     "missing-column", "never-exposed", "no-control-row", "no-item", "no-request-ids", "no-session",
     "no-source", "not-winsorised", "novelty", "other-events", "other-variant", "repeated-trials",
-    "rule-ignored",
+    "one-user-decides", "rule-ignored", "skewed-values",
     "sample-ratio-mismatch", "served-lists", "served-other-variant", "share-beyond-one", "single-variant",
     "source", "sources", "stray-times", "threshold", "too-many-events", "uneven-days",
     "variant-without-users", "watched-both-ways",

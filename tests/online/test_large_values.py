@@ -27,7 +27,7 @@ def amounts(sigma: float, n: int = N, seed: int = 3) -> np.ndarray:
 
 
 def told(test: Any, code: str) -> list[str]:
-    return [notice.found for notice in test.notices if notice.code == code]
+    return [notice.found for notice in test.value_notices if notice.code == code]
 
 
 def test_one_user_with_more_than_a_tenth_of_a_variant_is_noticed_with_the_capped_lift() -> None:

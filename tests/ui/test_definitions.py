@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from app_pages import TRUTH, USERS, MadeOnce, Open, at_once, link, lists, passed, said, store, warned
+from browser_tabs import choose
 from playwright.sync_api import Page, expect
 
 from recdash.definitions.worked_example import Worked, example
@@ -349,7 +350,7 @@ def test_the_page_works_out_what_is_chosen(
     page.goto(f"{server(data=data).url}/definitions")
     expect(page.get_by_role("heading", name="good's nDCG@5 ranges from")).to_be_visible()
     settle(page)
-    page.get_by_role("radio", name="RecTools").click()
+    choose(page, page.get_by_role("combobox", name="Preset"), "RecTools")
     expect(page.get_by_role("heading", name="RecTools: nDCG@5")).to_be_visible()
     expect(page.locator(".katex").first).to_be_visible()
     page.get_by_role("radio", name="One user of this run").click()

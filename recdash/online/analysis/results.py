@@ -117,7 +117,8 @@ class OnlineResults:
 
     ``variants`` begin with the control; ``rows`` are sorted by metric, then in the order of the variants.
     ``users`` is the number of counted users per variant, empty if unknown. ``removed`` says what the rules
-    excluded.
+    excluded. ``value_notices`` are about metrics that few users carry; unlike ``notices`` they are not stored
+    with the test.
     """
 
     control: str
@@ -127,10 +128,12 @@ class OnlineResults:
     notices: tuple[Problem, ...]
     users: Mapping[str, int]
     removed: tuple[Removed, ...] = ()
+    value_notices: tuple[Problem, ...] = ()
 
     def noticed(self) -> list[Problem]:
-        """Returns the notices, and one for each rule that excluded something."""
-        return [*self.notices, *(removed.notice(self.variants) for removed in self.removed)]
+        """Returns all notices, and one for each rule that excluded something."""
+        excluded = (removed.notice(self.variants) for removed in self.removed)
+        return [*self.notices, *self.value_notices, *excluded]
 
     def __repr__(self) -> str:
         """Returns a line for each metric and variant as text, goals and guardrails first: see
@@ -334,9 +337,11 @@ def of_users(
         unchecked="there is one variant" if srm_p is None else "",
         activated_srm_p=activated_p,
     )
-    carried = () if rules.delta_method else large_values.notices(users, measurable, control)
-    notices = (*guessed, *notices, *health.few_days(users), *carried, *users.notices)
-    return _results(measured, users.n, control, checks, notices, users.removed, correction=correction)
+    notices = (*guessed, *notices, *health.few_days(users), *users.notices)
+    results = _results(measured, users.n, control, checks, notices, users.removed, correction=correction)
+    if rules.delta_method:
+        return results
+    return replace(results, value_notices=tuple(large_values.notices(users, measurable, control)))
 
 
 def arms_of(users: OnlineUsers) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def show(view: View, ab_test: AbTest) -> None:
         _exclusions(ab_test)
         _rules(ab_test)
         rest = [notice for notice in ab_test.results.notices if notice not in warnings]
+        rest += ab_test.results.value_notices
         if rest:
             widgets.section("Other notices")
             widgets.notices(rest)
