@@ -21,6 +21,8 @@ from recdash.domain.kinds import Floats
 NEAR_ZERO = 1e-5
 """Below this distance from the mean, in standard deviations, the approximation divides 0 by 0."""
 NEAR_END = 1e-9
+SAME_RATIO = 1e-12
+"""Ratios that differ by less are equal but for rounding."""
 MOST_STEPS = 100
 
 
@@ -42,8 +44,11 @@ def ratio_interval(
     Both are [n]; no numerator is larger than its denominator, which is above 0, so that the ratio is between
     −1 and 1. An end is −1 or 1 if no ratio on its side of the estimate is rejected. If all units have the
     ratio 1, the other end is the ratio 1 − 2q at which (1 − q)ⁿ = 1 − level: that is the mid-p of seeing no
-    unit with the ratio −1, if each has it with probability q. Returns None if so few units differ from 0 that
-    no ratio at all is rejected.
+    unit with the ratio −1, if each has it with probability q. There n is the effective number of units,
+    (Σ denominators)² / Σ denominators², since a few units with most of the total say little about others.
+
+    Returns None if so few units differ from 0 that no ratio at all is rejected, and if all units have one
+    ratio other than −1 and 1: the test would reject every other ratio, though units not seen may differ.
     """
     pairs = np.column_stack([numerators, denominators]).astype(np.float64)
     distinct, counts = np.unique(pairs, axis=0, return_counts=True)
@@ -56,8 +61,11 @@ def ratio_interval(
 
     if excess(-1.0) >= 0 and excess(1.0) >= 0:
         return None
+    if abs(estimate) < 1 and len(numerators) > 1 and np.ptp(numerator / denominator) < SAME_RATIO:
+        return None
     if abs(estimate) == 1:
-        inner = estimate * (2 * (1 - level) ** (1 / len(numerators)) - 1)
+        effective = float(times @ denominator) ** 2 / float(times @ denominator**2)
+        inner = estimate * (2 * (1 - level) ** (1 / effective) - 1)
         return min(inner, estimate), max(inner, estimate)
     return _end(excess, estimate, -1.0), _end(excess, estimate, 1.0)
 

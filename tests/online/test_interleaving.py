@@ -266,6 +266,17 @@ def test_few_users_get_no_verdict_but_a_reason() -> None:
     assert results.detectable is None
 
 
+def test_users_of_one_share_get_no_verdict_since_nothing_tells_how_others_differ() -> None:
+    requests = [f"{user}-{n}" for user in range(30) for n in range(4)]
+    frame = pd.DataFrame({"request_id": requests, "user_id": [request.split("-")[0] for request in requests]})
+    frame["credit_b"] = 1
+    frame["credit_a"] = [1 if request.endswith(("-0", "-1")) else 0 for request in requests]  # ties
+    results = recdash.interleaving(frame)
+    assert results.preference.share == 0.75
+    assert results.preference.p is None
+    assert results.reason == "all users have the same share"
+
+
 def test_a_few_users_with_most_requests_get_no_verdict() -> None:
     results = results_of(of_users([(0, 400)] * 3 + [(0, 1)] * 60))
     assert results.preference.p is None

@@ -93,6 +93,20 @@ def test_too_few_units_reject_no_ratio() -> None:
     assert ratio_interval(np.array([1.0, -1.0]), np.array([1.0, 1.0])) is None
 
 
+def test_units_of_one_ratio_say_nothing_of_others() -> None:
+    totals = np.repeat([2.0, 4.0, 6.0], 10)
+    assert ratio_interval(totals / 2, totals) is None
+    assert ratio_interval(totals * 0.1, totals) is None
+    assert ratio_interval(np.append(totals / 2, 1.0), np.append(totals, 4.0)) is not None
+
+
+def test_a_few_units_with_most_of_the_total_count_for_few() -> None:
+    # (3 · 40 + 60)² / (3 · 40² + 60) = 6.67 units, so 1 − q = 0.05^(1 / 6.67) and 2(1 − q) − 1 = 0.2761
+    totals = np.repeat([40.0, 1.0], [3, 60])
+    effective = 180**2 / 4860
+    assert ratio_interval(totals, totals) == pytest.approx((2 * 0.05 ** (1 / effective) - 1, 1.0))
+
+
 def test_the_order_of_units_changes_no_digit() -> None:
     chance = np.random.default_rng(3)
     totals = chance.random(500) + 1

@@ -112,6 +112,8 @@ def preference(sums: UserSums, measure: Measure = "requests") -> Preference:
         return replace(plain, note=f"{worth}; at least {LEAST_EFFECTIVE} are needed")
     ends = ratio_interval(sums.difference, sums.total) if sums.difference.any() else None
     if ends is None:
-        return replace(plain, note="too few users prefer either ranking")
+        all_alike = bool(sums.difference.all())
+        note = "all users have the same share" if all_alike else "too few users prefer either ranking"
+        return replace(plain, note=note)
     low, high = ends
     return replace(plain, low=0.5 + low / 2, high=0.5 + high / 2, p=p_value(sums.difference))
