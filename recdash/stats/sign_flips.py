@@ -4,7 +4,8 @@ Under the null hypothesis each unit's value has either sign with the same probab
 the observed sum with its distribution over all combinations of signs, which a saddlepoint approximation gives
 without drawing any (Robinson 1982, J. R. Stat. Soc. B 44; Lugannani and Rice 1980). A tie with the observed
 sum counts half (mid-p). The interval has the ratios that the same test does not reject, so that it excludes
-exactly the ratios with p < 1 − level.
+exactly the ratios with p < 1 − level. Where nearly all units have the same ratio, it is wider: the few others
+do not show how many of them there are.
 
 Letters in shapes: ``n`` units, ``v`` distinct values.
 """
@@ -24,6 +25,8 @@ NEAR_END = 1e-9
 SAME_RATIO = 1e-12
 """Ratios that differ by less are equal but for rounding."""
 MOST_STEPS = 100
+FEW = 5
+"""With fewer units that differ from the commonest ratio, the test's own interval is too narrow."""
 
 
 def p_value(values: Floats) -> float:
@@ -42,10 +45,9 @@ def ratio_interval(
     """Returns the interval of Σ ``numerators`` / Σ ``denominators`` over units, by inversion of ``p_value``.
 
     Both are [n]; no numerator is larger than its denominator, which is above 0, so that the ratio is between
-    −1 and 1. An end is −1 or 1 if no ratio on its side of the estimate is rejected. If all units have the
-    ratio 1, the other end is the ratio 1 − 2q at which (1 − q)ⁿ = 1 − level: that is the mid-p of seeing no
-    unit with the ratio −1, if each has it with probability q. There n is the effective number of units,
-    (Σ denominators)² / Σ denominators², since a few units with most of the total say little about others.
+    −1 and 1. An end is −1 or 1 if no ratio on its side of the estimate is rejected. If fewer than ``FEW``
+    units differ from the commonest ratio, the interval also has the ratios of ``_few_differ``, and may have
+    0 although its p-value is small.
 
     Returns None if so few units differ from 0 that no ratio at all is rejected, and if all units have one
     ratio other than −1 and 1: the test would reject every other ratio, though units not seen may differ.
@@ -63,11 +65,52 @@ def ratio_interval(
         return None
     if abs(estimate) < 1 and len(numerators) > 1 and np.ptp(numerator / denominator) < SAME_RATIO:
         return None
-    if abs(estimate) == 1:
-        effective = float(times @ denominator) ** 2 / float(times @ denominator**2)
-        inner = estimate * (2 * (1 - level) ** (1 / effective) - 1)
-        return min(inner, estimate), max(inner, estimate)
-    return _end(excess, estimate, -1.0), _end(excess, estimate, 1.0)
+    ends = [estimate, estimate]
+    if abs(estimate) < 1:
+        ends = [_end(excess, estimate, -1.0), _end(excess, estimate, 1.0)]
+    ends += _few_differ(numerator / denominator, denominator, times, level)
+    return min(ends), max(ends)
+
+
+def _few_differ(ratios: Floats, weights: Floats, counts: Floats, level: float) -> tuple[float, ...]:
+    """Returns the ends of the interval that follows from how many units have another ratio than the commonest;
+    nothing if ``FEW`` or more have.
+
+    ``counts`` [v] units have the ratio ``ratios`` [v]. On either side of the commonest, a unit is taken to
+    differ by the largest difference that was seen, or is possible if none was. The share of such units has
+    the mid-p interval of a binomial share, of the effective number of units where their weights differ (Korn
+    and Graubard 1998, Survey Methodology 24).
+    """
+    ratio, place = np.unique(np.round(ratios, 12), return_inverse=True)
+    units = np.bincount(place, counts)
+    common = int(units.argmax())
+    if units.sum() - units[common] >= FEW:
+        return ()
+    of_ratio = np.bincount(place, counts * weights)
+    effective = float(of_ratio.sum()) ** 2 / float(counts @ weights**2)
+    share = of_ratio / of_ratio.sum()
+    lowest = ratio[0] if common > 0 else -1.0
+    highest = ratio[-1] if common < len(ratio) - 1 else 1.0
+    below, above = float(share[:common].sum()), float(share[common + 1 :].sum())
+    down = (ratio[common] - lowest) * _largest_share(below, effective, level)
+    up = (highest - ratio[common]) * _largest_share(above, effective, level)
+    return float(ratio[common] - down), float(ratio[common] + up)
+
+
+def _largest_share(share: float, n: float, level: float) -> float:
+    """Returns the upper end of the mid-p interval of a binomial ``share`` of ``n``, neither necessarily of
+    whole units. Without any it is the q with (1 − q)ⁿ = 1 − level.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import betainc
+
+    seen = share * n
+
+    def excess(chance: float) -> float:
+        fewer = betainc(n - seen + 1, seen, 1 - chance) if seen else 0.0
+        return float(fewer + betainc(n - seen, seen + 1, 1 - chance)) - (1 - level)
+
+    return float(brentq(excess, share, 1.0, xtol=1e-12))
 
 
 def _end(excess: Callable[[float], float], estimate: float, outermost: float) -> float:

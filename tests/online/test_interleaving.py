@@ -283,6 +283,15 @@ def test_a_few_users_with_most_requests_get_no_verdict() -> None:
     assert "63 users are worth only 3" in results.reason
 
 
+def test_users_who_nearly_all_share_a_preference_near_one_half_get_no_verdict() -> None:
+    # 29 users have the share 0.55 and one has 1. The interval allows for users below 0.55, of whom none was
+    # seen, and has 0.5; p is 2⁻³⁰, since no user prefers a.
+    results = results_of(of_users([(9, 11)] * 29 + [(0, 20)]))
+    assert (results.preference.low, results.preference.p) == (None, None)
+    assert results.finding == "not settled"
+    assert "nearly all users have the same share of requests won, too near 50 %" in results.sentence
+
+
 def test_a_table_without_clicks_has_no_preference() -> None:
     results = recdash.interleaving(team_draft(n_users=30, clicked=0), control="popular")
     assert results.preference.share is None

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from recdash.domain.kinds import Floats
 from recdash.stats.sign_flips import p_value, ratio_interval
@@ -61,6 +62,28 @@ def test_units_that_all_have_the_largest_ratio_leave_an_interval() -> None:
     # (1 − q)¹² = 0.05, so q = 0.2209: with more, 12 units without the other sign are too unlikely
     assert ratio_interval(np.full(12, 2.0), np.full(12, 2.0)) == pytest.approx((0.5582, 1.0), abs=1e-4)
     assert ratio_interval(np.full(12, -2.0), np.full(12, 2.0)) == pytest.approx((-1.0, -0.5582), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [20, 30, 100])
+@pytest.mark.parametrize(("common", "other"), [(1.0, -1.0), (0.0, 1.0), (0.5, -1.0), (0.5, 0.4)])
+def test_few_units_that_differ_leave_an_interval_that_covers(n: int, common: float, other: float) -> None:
+    intervals = {m: ratio_interval(np.repeat([common, other], [n - m, m]), np.ones(n)) for m in range(n + 1)}
+    shown = {m: ends for m, ends in intervals.items() if ends is not None}  # none where all are alike
+    for share in (0.01, 0.03, 0.05, 0.1, 0.2):
+        truth = common + share * (other - common)
+        chance = {m: binom.pmf(m, n, share) for m in shown}
+        covered = sum(chance[m] for m, (low, high) in shown.items() if low <= truth <= high)
+        # the worst is 0.932, where 5 to 15 of 100 units differ; 0.0 to 0.9 without the binomial share
+        assert covered / sum(chance.values()) > 0.92
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 40), (3, 40), (4, 200)])
+def test_few_units_that_differ_have_the_mid_p_interval_of_a_binomial_share(m: int, n: int) -> None:
+    ends = ratio_interval(np.repeat([1.0, -1.0], [n - m, m]), np.ones(n))
+    assert ends is not None
+    q = (1 - ends[0]) / 2
+    assert binom.cdf(m - 1, n, q) + binom.pmf(m, n, q) / 2 == pytest.approx(0.025, abs=1e-6)
+    assert ends[1] == 1.0
 
 
 @pytest.mark.parametrize("n", range(3, 8))

@@ -30,6 +30,9 @@ LEAST_USERS, LEAST_EFFECTIVE = 20, 8
 With fewer, the interval does not hold the preference in 95 % of tests.
 """
 
+LEVEL = 0.95
+NEARLY_ALIKE = "nearly all users have the same share"
+
 
 @dataclass(frozen=True)
 class UserSums:
@@ -110,10 +113,12 @@ def preference(sums: UserSums, measure: Measure = "requests") -> Preference:
     if effective < LEAST_EFFECTIVE:
         worth = f"{n_users:,} users are worth only {effective:,.0f}, since a few have most {measure}"
         return replace(plain, note=f"{worth}; at least {LEAST_EFFECTIVE} are needed")
-    ends = ratio_interval(sums.difference, sums.total) if sums.difference.any() else None
+    ends = ratio_interval(sums.difference, sums.total, LEVEL) if sums.difference.any() else None
     if ends is None:
         all_alike = bool(sums.difference.all())
         note = "all users have the same share" if all_alike else "too few users prefer either ranking"
         return replace(plain, note=note)
-    low, high = ends
-    return replace(plain, low=0.5 + low / 2, high=0.5 + high / 2, p=p_value(sums.difference))
+    (low, high), p = ends, p_value(sums.difference)
+    if (p < 1 - LEVEL) != (low > 0 or high < 0):
+        return replace(plain, note=f"{NEARLY_ALIKE} of {measure} won, too near 50 % for a reliable interval")
+    return replace(plain, low=0.5 + low / 2, high=0.5 + high / 2, p=p)
