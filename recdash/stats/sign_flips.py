@@ -73,7 +73,7 @@ def ratio_interval(
 
 
 def _few_differ(ratios: Floats, weights: Floats, counts: Floats, level: float) -> tuple[float, ...]:
-    """Returns the ends of the interval that follows from how many units have another ratio than the commonest;
+    """Returns the ends of the interval that follows from how many units differ from the commonest ratio;
     nothing if ``FEW`` or more have.
 
     ``counts`` [v] units have the ratio ``ratios`` [v]. On either side of the commonest, a unit is taken to
