@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from recdash.service import Workspace
 
 run_option = click.option("--run", help="Only this run of the experiment.")
-test_option = click.option("--test", help="Only this A/B test of the experiment.")
+test_option = click.option("--test", help="Only this A/B or interleaving test of the experiment.")
 report_option = click.option("--report", help="Only this report of the experiment: its title or id.")
 
 
 @dataclass(frozen=True)
 class Target:
-    """The object that a command changes: an experiment, or one of its runs, A/B tests or reports."""
+    """The object that a command changes: an experiment, or one of its runs, tests or reports."""
 
     service: Any
     key: str
@@ -54,17 +54,14 @@ def _target(
             *workspace.online_tests.all(experiment.id, archived=True),
             *workspace.interleaving.all(experiment.id, archived=True),
         ]
-        tests = {known.name: known.id for known in stored}
-        return Target(workspace.online_tests, _known("A/B test", tests, test), "A/B test", test)
+        known = {stored_test.name: stored_test for stored_test in stored}
+        if test not in known:
+            raise UnknownName("test", test, list(known))
+        kind = "interleaving test" if known[test].is_interleaved else "A/B test"
+        return Target(workspace.online_tests, known[test].id, kind, test)
     if report is not None:
         return _report(workspace, experiment, report)
     return Target(workspace.experiments, experiment.id, "experiment", experiment.name)
-
-
-def _known(kind: str, ids: dict[str, str], name: str) -> str:
-    if name not in ids:
-        raise UnknownName(kind, name, list(ids))
-    return ids[name]
 
 
 def _report(workspace: Workspace, experiment: Experiment, wanted: str) -> Target:
@@ -93,7 +90,7 @@ def rename(experiment: str, run: str | None, name: str) -> None:
 
 
 def _of_anything(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the command with options that name an experiment or a run, an A/B test or a report of it."""
+    """Returns the command with options that name an experiment or a run, a test or a report of it."""
     for option in (report_option, test_option, run_option, experiment_option):
         command = option(command)
     return command
@@ -102,7 +99,7 @@ def _of_anything(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @_of_anything
 def archive(experiment: str, run: str | None, test: str | None, report: str | None) -> None:
-    """Hide an experiment, or a run, an A/B test or a report of it. Nothing is lost: see unarchive."""
+    """Hide an experiment, or a run, a test or a report of it. Nothing is lost: see unarchive."""
     target = _target(*open_experiment(experiment), run, test, report)
     target.service.archive(target.key)
     say(f"Archived {target}.")
@@ -121,7 +118,7 @@ def unarchive(experiment: str, run: str | None, test: str | None, report: str | 
 @_of_anything
 @click.option("--yes", is_flag=True, help="Delete without asking for the name.")
 def delete(experiment: str, run: str | None, test: str | None, report: str | None, *, yes: bool) -> None:
-    """Delete an experiment, or a run, an A/B test or a report of it, for good.
+    """Delete an experiment, or a run, an A/B or interleaving test or a report of it, for good.
 
     Asks for the name first. To hide something instead, archive it.
     """

@@ -35,7 +35,7 @@ def purge(context: click.Context, user: str, *, dry_run: bool, yes: bool) -> Non
         rows = f"{many(done.n_rows, 'row')} in {many(len(done.experiments), 'experiment')}"
         views = many(len(done.views), "saved view")
         say(f"{'Would remove' if dry_run else 'Removed'} {rows}, {views}.")
-        for noun, names in (("run", done.runs), ("A/B test", done.tests)):
+        for noun, names in (("run", done.runs), ("test", done.tests)):
             if names:
                 verb = "Would compute again" if dry_run else "Computed again"
                 say(f"{verb}: {many(len(names), noun)} ({', '.join(names)}).")

@@ -329,7 +329,7 @@ def _with_id(tests: Sequence[OnlineTest], test_id: str) -> OnlineTest:
     for test in tests:
         if test.id == test_id:
             return test
-    raise NotFound(f"A/B test {test_id} is not in this experiment.")
+    raise NotFound(f"No A/B test of this experiment has the id {test_id}.")
 
 
 @lru_cache(maxsize=1_000)

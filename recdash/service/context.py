@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from recdash.domain.access import Person
 from recdash.domain.records import Experiment, OnlineTest, Run
-from recdash.errors import InputError, Problem
+from recdash.errors import InputError, NotFound, Problem
 from recdash.service.cache import SizedCache, VersionCache
 from recdash.settings import settings
 from recdash.store import OneExperiment, Store
@@ -235,6 +235,28 @@ class ServiceContext:
         tests = self.store.online_tests.of_experiment(experiment_id, archived)
         return [test for test in tests if not test.is_interleaved]
 
+    def ab_test(self, test_id: str) -> OnlineTest:
+        """Returns the A/B test with this id. Raises NotFound, also for an interleaving test."""
+        test = self.store.online_tests.get(test_id)
+        if test.is_interleaved:
+            raise other_kind(test)
+        return test
+
+    def interleaving_test(self, interleaving_id: str) -> OnlineTest:
+        """Returns the interleaving test with this id. Raises NotFound, also for an A/B test."""
+        test = self.store.online_tests.get(interleaving_id)
+        if not test.is_interleaved:
+            raise other_kind(test)
+        return test
+
+    def must_be_of_kind(self, experiment_id: str, name: str | None, *, interleaved: bool) -> None:
+        """Raises NotFound if the experiment's test with this name is of the other kind."""
+        if name is None:
+            return
+        for test in self.store.online_tests.of_experiment(experiment_id):
+            if test.name == name and test.is_interleaved != interleaved:
+                raise other_kind(test)
+
     def run_of_control(self, test: OnlineTest) -> str | None:
         """Returns the id of the run that the test's control served: the linked run, else the experiment's
         baseline.
@@ -256,3 +278,10 @@ class ServiceContext:
     def writable_store(self) -> Store:
         self.must_be_editor()
         return self.store
+
+
+def other_kind(test: OnlineTest) -> NotFound:
+    """Returns the error for a test of the kind that was not asked for."""
+    if test.is_interleaved:
+        return NotFound(f"'{test.name}' is an interleaving test, not an A/B test.")
+    return NotFound(f"'{test.name}' is an A/B test, not an interleaving test.")

@@ -74,7 +74,10 @@ def test_it_is_archived_and_deleted_by_its_name(run: Recdash) -> None:
     assert run("add", "--experiment", "films", "test.csv").exit_code == 0
     assert run("archive", "--experiment", "films", "--test", "test").exit_code == 0
     assert run("interleave", "--experiment", "films").exit_code == 2
-    assert run("delete", "--experiment", "films", "--test", "test", "--yes").exit_code == 0
+    unknown = run("delete", "--experiment", "films", "--test", "june", "--yes")
+    assert "No test is called 'june'. Known: test." in unknown.stderr
+    deleted = run("delete", "--experiment", "films", "--test", "test", "--yes")
+    assert deleted.stdout == "Deleted the interleaving test 'test'.\n"
 
 
 def test_options_that_a_stored_test_keeps_are_refused(run: Recdash) -> None:

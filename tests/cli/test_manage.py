@@ -102,7 +102,7 @@ def test_a_note_is_written_and_removed(films: Recdash) -> None:
     ("command", "words"),
     [
         (("archive", "--experiment", "films", "--run", "alz"), "No run is called 'alz'. Did you mean 'als'?"),
-        (("archive", "--experiment", "films", "--test", "May"), "No A/B test is called 'May'"),
+        (("archive", "--experiment", "films", "--test", "May"), "No test is called 'May'"),
         (("archive", *ALS, "--test", "May"), "--run and --test: two things at once"),
         (("rename", "--experiment", "songs", "x"), "No experiment is called 'songs'"),
     ],

@@ -310,7 +310,7 @@ def test_the_repr_is_short_and_the_table_has_a_row_per_measure() -> None:
 
 
 def test_an_unknown_control_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="als, popular"):
+    with pytest.raises(UnknownName, match=r"No ranking is called 'ease'.*als, popular"):
         recdash.interleaving(team_draft(n_users=2), control="ease")
 
 

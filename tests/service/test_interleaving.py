@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from interleaved_tables import team_draft
 
 import recdash
 from recdash.errors import InputError, NotFound, UnknownName
+from recdash.online.rules import USUAL
 from recdash.report.reports import Reports
 from recdash.report.reproduce.verify import verify
 from recdash.service import Workspace
@@ -144,8 +147,56 @@ def test_it_is_archived_and_deleted_as_an_ab_test_is(workspace: Workspace, films
 
 def test_an_ab_test_is_no_interleaving_test(workspace: Workspace, films: str) -> None:
     test = workspace.online_tests.add(films, "June", {"sessions": sessions()}, control="control")
-    with pytest.raises(NotFound, match="is an A/B test"):
-        workspace.interleaving.results(test.id)
+    asked: list[Callable[[], Any]] = [
+        lambda: workspace.interleaving.results(test.id),
+        lambda: workspace.interleaving.table(test.id),
+        lambda: workspace.interleaving.sensitivities(test.id),
+        lambda: workspace.interleaving.set_control(test.id, "new"),
+        lambda: workspace.interleaving.named(films, "June"),
+    ]
+    for ask in asked:
+        with pytest.raises(NotFound, match="'June' is an A/B test, not an interleaving test"):
+            ask()
+
+
+def test_an_interleaving_test_is_no_ab_test(workspace: Workspace, films: str) -> None:
+    test = workspace.interleaving.add(films, "May", team_draft(), control="popular")
+    online, analysis = workspace.online_tests, workspace.online_analysis
+    asked: list[Callable[[], Any]] = [
+        lambda: online.named(films, "May"),
+        lambda: online.results(test.id),
+        lambda: online.rules(test.id),
+        lambda: online.set_rules(test.id, USUAL),
+        lambda: online.count_again(test.id, control="als"),
+        lambda: online.next_steps(test.id),
+        lambda: online.sample(test.id),
+        lambda: online.activations(test.id),
+        lambda: online.aggregate_table(test.id),
+        lambda: online.result_frame(test.id),
+        lambda: online.offline_online(test.id, "ndcg", 2, "requests"),
+        lambda: online.disagreeing_metrics(test.id, "ndcg", 2),
+        lambda: analysis.results(test.id),
+        lambda: analysis.metrics(test.id),
+        lambda: analysis.totals(test.id),
+        lambda: analysis.over_time(test.id, "requests", "daily"),
+        lambda: analysis.segments(test.id),
+        lambda: analysis.measured(test.id, "requests"),
+        lambda: workspace.agreement.best_metric(test.id, "requests"),
+        lambda: workspace.plans.of_test(test.id),
+        lambda: workspace.plans.check(test.id),
+        lambda: workspace.plans.baseline(test.id, "requests"),
+    ]
+    for ask in asked:
+        with pytest.raises(NotFound, match="'May' is an interleaving test, not an A/B test"):
+            ask()
+
+
+def test_a_wrong_ranking_is_called_a_ranking(workspace: Workspace, films: str) -> None:
+    test = workspace.interleaving.add(films, "May", team_draft(), control="popular")
+    with pytest.raises(UnknownName, match="No ranking is called 'zzz'"):
+        workspace.online_tests.link_variants(test.id, {"zzz": runs(workspace, films)["als"]})
+    with pytest.raises(NotFound, match="Ranking 'als' is linked to a run that is not in this experiment"):
+        workspace.online_tests.link_variants(test.id, {"als": "zzz"})
 
 
 def test_a_removed_user_is_in_no_row_and_no_number(workspace: Workspace, films: str) -> None:

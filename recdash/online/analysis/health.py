@@ -55,11 +55,13 @@ class Health:
         return self.srm_p is not None and self.srm_p < MISMATCH_BELOW
 
 
-def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tuple[Problem, ...]]:
+def control_among(
+    variants: Sequence[str], control: str | None, called: str = "variant"
+) -> tuple[str, tuple[Problem, ...]]:
     """Returns the control variant, and a notice if it had to be guessed.
 
     It is ``control`` if given, else the variant whose name indicates a control, else the first variant.
-    Raises UnknownName if ``control`` is not a variant.
+    ``called`` is what a variant is called. Raises UnknownName if ``control`` is not a variant.
     """
     if control is None:
         by_name = {variant.strip().casefold(): variant for variant in reversed(variants)}
@@ -73,7 +75,7 @@ def control_among(variants: Sequence[str], control: str | None) -> tuple[str, tu
         fix = "Choose another control if this is wrong."
         return variants[0], (Problem(GUESSED_CONTROL, "column 'variant'", message, fix),)
     if control not in variants:
-        raise UnknownName("variant", control, variants)
+        raise UnknownName(called, control, variants)
     return control, ()
 
 

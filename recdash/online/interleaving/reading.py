@@ -45,7 +45,7 @@ def requests_of(table: pa.Table, control: str | None = None) -> RequestCredits:
         requests = _of_both_rankings(table)
     else:
         requests = _of_team_credits(table)
-    chosen, guessed = control_among([requests.a, requests.b], control)
+    chosen, guessed = control_among([requests.a, requests.b], control, "ranking")
     requests = requests if chosen == requests.a else requests.reversed()
     message = f"none is named like a control, so '{chosen}', the first by name, is compared with"
     fix = "Choose the other one as control if this is wrong."

@@ -103,7 +103,7 @@ class Plans:
 
         Raises UnknownName for an unknown metric.
         """
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         measured = self._analysis.results(test_id).source.measured
         if metric not in measured:
             raise UnknownName("online metric", metric, list(measured))
@@ -126,14 +126,14 @@ class Plans:
 
     def of_test(self, test_id: str, moment: datetime | None = None) -> PlanHistory | None:
         """Returns the plan that is for a test, as it was at ``moment`` (None: now); None if there is none."""
-        known = plan_of_test(self._context.store, self._context.store.online_tests.get(test_id), moment)
+        known = plan_of_test(self._context.store, self._context.ab_test(test_id), moment)
         return known.history if known else None
 
     def check(self, test_id: str, moment: datetime | None = None) -> PlanCheck | None:
         """Returns a test compared with its plan, as that was at ``moment`` (None: now); None without a
         plan.
         """
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         known = plan_of_test(self._context.store, test, moment)
         if known is None:
             return None

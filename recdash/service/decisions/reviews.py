@@ -98,7 +98,7 @@ class Reviews:
         review = self._journal.review(proposal_id)
         refuse_closed(review)
         subject = self._subjects.named_now(review.subject)
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.experiment != review.entry.experiment:
             raise NotFound(f"No A/B test has the id '{test_id}' in this experiment.")
         facts = {"online": [self._snapshots.frozen_online(test, subject).as_dict()]}

@@ -62,7 +62,7 @@ class Diagnosis:
         and if there is no run to compare with.
         """
         check_k(k)
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         case = self._case(test, variant, metric, k, online_metric)
         slope = self._slope(case.query.metric, k, online_metric, test_id) if by_record else None
         state = self._comparisons.verdict_state(case.run_id), case.test.counting
@@ -92,7 +92,7 @@ class Diagnosis:
         state: Hashable,  # noqa: ARG002 - for the cache
         *, slope: float | None,
     ) -> Explanation:  # fmt: skip
-        case = self._case(self._context.store.online_tests.get(test_id), variant, metric, k, online_metric)
+        case = self._case(self._context.ab_test(test_id), variant, metric, k, online_metric)
         evidence = replace(self._evidence(case), slope=slope)
         answers = ask_all(evidence)
         about, quadrant_in_words = evidence.about, _quadrant(case.test, evidence)

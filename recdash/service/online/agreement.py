@@ -76,7 +76,7 @@ class OnlineAgreement:
     # ── both sides of one test ───────────────────────────────────────────────────────────────
 
     def both_sides(self, test_id: str, online_metric: str) -> OfflineOnlineResult:
-        return self.sides_of(self._context.store.online_tests.get(test_id), online_metric)
+        return self.sides_of(self._context.ab_test(test_id), online_metric)
 
     def sides_of(self, test: OnlineTest, online_metric: str) -> OfflineOnlineResult:
         rows = {str(row["variant"]): row for row in test.results if row["metric"] == online_metric}

@@ -42,7 +42,7 @@ class OnlineAnalysis:
         """
         from recdash.online.analysis.analysed_test import ResultSource, with_source
 
-        test, rules = self._context.store.online_tests.get(test_id), self._online_tests.rules(test_id)
+        test, rules = self._context.ab_test(test_id), self._online_tests.rules(test_id)
         results = self._online_tests.results(test_id, correction)
         if test.kind == "aggregates":
             table = self._online_tests.aggregate_table(test_id)
@@ -64,7 +64,7 @@ class OnlineAnalysis:
         """Returns the metrics that can be computed from the test's tables, including custom ones."""
         from recdash.online.ab_test import with_standard_metrics
 
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.kind == "aggregates":
             measured = self._online_tests.aggregate_table(test_id).measured(self.own_metrics(test_id))
             return tuple(metric for metric, _ in measured)
@@ -74,7 +74,7 @@ class OnlineAnalysis:
 
     def definitions(self, test_id: str) -> dict[str, OnlineMetric]:
         """Returns {name: definition} of the test's metrics; empty for aggregated data without sums."""
-        if self._context.store.online_tests.get(test_id).kind == "aggregates":
+        if self._context.ab_test(test_id).kind == "aggregates":
             table = self._online_tests.aggregate_table(test_id)
             if not isinstance(table, MomentTable):
                 return {}
@@ -88,14 +88,14 @@ class OnlineAnalysis:
 
     def totals(self, test_id: str) -> list[str]:
         """Returns the names of the totals per user, which can be numerators and denominators of a metric."""
-        if self._context.store.online_tests.get(test_id).kind == "aggregates":
+        if self._context.ab_test(test_id).kind == "aggregates":
             return self._online_tests.aggregate_table(test_id).totals
         return list(self._online_tests.users(test_id).totals)
 
     def own_metrics(self, test_id: str) -> tuple[OnlineMetric, ...]:
         from recdash.online import OnlineMetric
 
-        return tuple(OnlineMetric(**facts) for facts in self._context.store.online_tests.get(test_id).metrics)
+        return tuple(OnlineMetric(**facts) for facts in self._context.ab_test(test_id).metrics)
 
     def set_own_metrics(self, test_id: str, metrics: Sequence[OnlineMetric]) -> OnlineTest:
         """Stores custom metrics of the test, and counts it again; a metric with a standard name replaces the
@@ -116,7 +116,7 @@ class OnlineAnalysis:
         """Returns the metrics that an aggregated table names in a column, of which only the role can change;
         empty for other tables.
         """
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.kind != "aggregates" or self._online_tests.aggregate_table(test_id).totals:
             return frozenset()
         return frozenset(metric.name for metric in self.metrics(test_id))
@@ -150,7 +150,7 @@ class OnlineAnalysis:
 
     def segments(self, test_id: str) -> list[str]:
         """Returns the columns that divide the test's users into segments."""
-        test = self._context.store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.kind == "aggregates":
             return self._online_tests.aggregate_table(test_id).segments
         return sorted(self._online_tests.users(test_id).segments)
@@ -181,7 +181,7 @@ class OnlineAnalysis:
             raise UnknownName("segment", segment, known)
 
     def _question(self, test_id: str, metric: str) -> tuple[Any, OnlineMetric, str]:
-        test, definition = self._context.store.online_tests.get(test_id), self.metric(test_id, metric)
+        test, definition = self._context.ab_test(test_id), self.metric(test_id, metric)
         if test.kind == "aggregates":
             return self._online_tests.aggregate_table(test_id).groups_of(definition), definition, test.control
         return self._online_tests.users(test_id), definition, test.control
@@ -212,7 +212,7 @@ class OnlineAnalysis:
         """Returns the metric with the data of each variant, and the name of the control."""
         from recdash.online.analysis.results import Measured, MeasuredQuantile, arms_of
 
-        test, rules = self._context.store.online_tests.get(test_id), self._online_tests.rules(test_id)
+        test, rules = self._context.ab_test(test_id), self._online_tests.rules(test_id)
         if test.kind == "aggregates":
             table = self._online_tests.aggregate_table(test_id)
             measured = {own.name: (own, arms) for own, arms in table.measured(self.own_metrics(test_id))}

@@ -79,6 +79,7 @@ class Interleaving:
         Raises NotFound if the experiment has none, and UnknownName for an unknown name.
         """
         tests = self.all(experiment_id)
+        self._context.must_be_of_kind(experiment_id, name, interleaved=True)
         if not tests:
             home = self._context.store.experiments.get(experiment_id).name
             raise NotFound(
@@ -166,10 +167,7 @@ class Interleaving:
 
     def results(self, interleaving_id: str) -> InterleavingResults:
         """Returns the results of a stored interleaving test. Raises NotFound for an A/B test."""
-        test = self._context.store.online_tests.get(interleaving_id)
-        if not test.is_interleaved:
-            raise NotFound(f"'{test.name}' is an A/B test, not an interleaving test.")
-        return self.results_of(test)
+        return self.results_of(self._context.interleaving_test(interleaving_id))
 
     def results_of(self, test: OnlineTest) -> InterleavingResults:
         """Returns the results of a test, which may be changed and not stored yet."""
@@ -191,7 +189,7 @@ class Interleaving:
     def set_control(self, interleaving_id: str, control: str) -> OnlineTest:
         """Compares the test with its other ranking. Raises UnknownName for a ranking that it lacks."""
         store = self._context.writable_store()
-        test = store.online_tests.get(interleaving_id)
+        test = self._context.interleaving_test(interleaving_id)
         if control not in test.variants:
             raise UnknownName("ranking", control, test.variants)
         fields = self.recounted(test, control=control)
@@ -219,7 +217,7 @@ class Interleaving:
         """Returns what A/B tests of the same pair of runs found, and how many users either kind of test
         needs; empty if its rankings are not linked to runs.
         """
-        return list(self._lifts(self._context.store.online_tests.get(interleaving_id)))
+        return list(self._lifts(self._context.interleaving_test(interleaving_id)))
 
     def _pair(self, test: OnlineTest, metric: str, k: int) -> InterleavedPair:
         results = self.results_of(test)

@@ -119,6 +119,7 @@ class OnlineTests:
         Raises NotFound if the experiment has no test, and UnknownName for an unknown name.
         """
         tests = self.all(experiment_id)
+        self._context.must_be_of_kind(experiment_id, name, interleaved=False)
         if not tests:
             home = self._store.experiments.get(experiment_id).name
             raise NotFound(
@@ -286,7 +287,7 @@ class OnlineTests:
     # ── how a stored test is counted ─────────────────────────────────────────────────────────
 
     def rules(self, test_id: str) -> OnlineRules:
-        return OnlineRules.of_stored(self._store.online_tests.get(test_id).rules)
+        return OnlineRules.of_stored(self._context.ab_test(test_id).rules)
 
     def set_rules(self, test_id: str, rules: OnlineRules) -> OnlineTest:
         """Changes the counting rules of a test, and counts its logs again.
@@ -296,7 +297,7 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         rules.check()
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         fixed = (*RULES_OF_READING, *(RULES_OF_SESSIONS if test.kind == "events" else ()))
         current = OnlineRules.of_stored(test.rules)
         changed = [name for name in fixed if getattr(rules, name) != getattr(current, name)]
@@ -311,7 +312,7 @@ class OnlineTests:
         and raises.
         """
         self._context.must_be_editor()
-        fields = self.recounted(self._store.online_tests.get(test_id), **changed)
+        fields = self.recounted(self._context.ab_test(test_id), **changed)
         return self._store.online_tests.update(test_id, **fields)
 
     def recounted(self, test: OnlineTest, **changed: Any) -> dict[str, Any]:
@@ -328,7 +329,7 @@ class OnlineTests:
 
         ``correction`` is the correction for multiple comparisons over its goals.
         """
-        return self.results_of(self._store.online_tests.get(test_id), correction)
+        return self.results_of(self._context.ab_test(test_id), correction)
 
     def results_of(self, test: OnlineTest, correction: Correction = "holm") -> OnlineResults:
         """Returns the results of a test, as its rules and metrics say; the test may be changed and not stored
@@ -364,7 +365,7 @@ class OnlineTests:
         ``former=True`` gives the headline of older reports, ``all_roles=True`` lets metrics for information
         decide, as in reports of wording 13 and older.
         """
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         served = self._context.runs_of(list(test.links.values()))
         names = {run.id: run.name for run in served}
         how: dict[str, Any] = {"former": former, "planned": planned, "all_roles": all_roles}
@@ -399,7 +400,7 @@ class OnlineTests:
         """Returns the test's results, the next steps, and the number of days that it has run (0 if
         unknown).
         """
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         results, rules = self.results_of(test), OnlineRules.of_stored(test.rules)
         sample = None if test.kind == "aggregates" else self.sample(test_id)
         plan = None
@@ -417,7 +418,7 @@ class OnlineTests:
 
         Raises NotFound for a test with aggregated data only.
         """
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.kind == "aggregates":
             raise NotFound(f"'{test.name}' has aggregated data only, no data per user.")
         return with_totals(self._users(*_counted_by(test)), own_metrics_of(test))
@@ -427,7 +428,7 @@ class OnlineTests:
 
         Some users of each variant have any, and others do not. Empty for a test with aggregated data only.
         """
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.kind == "aggregates":
             return []
         rules = replace(OnlineRules.of_stored(test.rules), activated_by=None)
@@ -439,7 +440,7 @@ class OnlineTests:
 
         Raises NotFound for a test with data per user.
         """
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         if test.kind != "aggregates":
             raise NotFound(f"'{test.name}' has data per user, no aggregated data.")
         return self._aggregates(test.upload)
@@ -459,16 +460,20 @@ class OnlineTests:
         """
         self._context.must_be_editor()
         test = self._store.online_tests.get(test_id)
-        self._check_links(test.experiment, links, test.variants)
+        called = "ranking" if test.is_interleaved else "variant"
+        self._check_links(test.experiment, links, test.variants, called)
         return self._store.online_tests.update(test_id, links=dict(links))
 
-    def _check_links(self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str]) -> None:
+    def _check_links(
+        self, experiment_id: str, links: Mapping[str, str], variants: Sequence[str], called: str = "variant"
+    ) -> None:
         known = {run.id for run in self._store.runs.of_experiment(experiment_id, archived=True)}
         for variant, run_id in links.items():
             if variant not in variants:
-                raise UnknownName("variant", variant, sorted(set(variants)))
+                raise UnknownName(called, variant, sorted(set(variants)))
             if run_id not in known:
-                raise NotFound(f"Variant '{variant}' is linked to a run that is not in this experiment.")
+                place = f"{called.capitalize()} '{variant}'"
+                raise NotFound(f"{place} is linked to a run that is not in this experiment.")
 
     def archive(self, test_id: str) -> OnlineTest:
         return self._context.writable_store().online_tests.update(test_id, archived=self._context.now())
@@ -489,7 +494,7 @@ class OnlineTests:
         """
         import pandas as pd
 
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         frame = pd.DataFrame([asdict(OnlineRow(**row)) for row in test.results])
         frame.insert(4, "run_id", frame["variant"].map(dict(test.links)))
         return frame
@@ -511,7 +516,7 @@ class OnlineTests:
         over the variants. ``former``: metrics of predicted ratings such as RMSE are not compared, as in
         older reports.
         """
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         check_k(k)
         served = self._served_runs(test)
         joined = self._joined(test_id, metric, k, online_metric, served, correction, former=former)
@@ -539,10 +544,7 @@ class OnlineTests:
         """Returns {online metric: title} of those in which a run won offline and lost online, or the reverse,
         in the order of the results. ``former``: see ``offline_online``.
         """
-        titles = {
-            str(row["metric"]): str(row["title"])
-            for row in self._context.store.online_tests.get(test_id).results
-        }
+        titles = {str(row["metric"]): str(row["title"]) for row in self._context.ab_test(test_id).results}
         return {
             online_metric: title
             for online_metric, title in titles.items()
@@ -570,7 +572,7 @@ class OnlineTests:
     ) -> pd.DataFrame:
         from recdash.online.agreement.join import join_offline, split_is_broken
 
-        test = self._store.online_tests.get(test_id)
+        test = self._context.ab_test(test_id)
         reference, names, delta = served.reference, dict(served.runs), None
         definition = define(metric)
         if reference is not None and (definition.has_user_values if former else definition.is_paired):

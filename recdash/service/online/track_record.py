@@ -65,7 +65,7 @@ class TrackRecords:
         """Returns the lift in % that 1 % of metric@k has meant in all A/B tests but this one; None if they
         are too few or do not tell.
         """
-        self._context.store.online_tests.get(test_id)  # raises NotFound
+        self._context.ab_test(test_id)  # raises NotFound
         experiments = self._context.store.experiments.all()
         if sum(len(self._online_tests.all(experiment.id)) for experiment in experiments) <= LEAST_TESTS:
             return None  # without comparing any runs
