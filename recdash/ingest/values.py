@@ -704,6 +704,21 @@ DAY_FIRST = (
     (r"^(\d\d)\.(\d\d)\.(\d{4})", r"\3-\2-\1"),
 )
 """Replacements that make 31.12.2024 to 2024-12-31; with slashes, day and month could be confused."""
+DATE_APART = (r"^([\d/.-]+), ?(\d)", r"\1 \2")
+"""The replacement for a comma between date and time, as JavaScript writes it: 12/31/2024, 9:05:00 PM."""
+TWO_DIGITS = (
+    (r"^(\d{4})/(\d{1,2})/(\d{1,2})", r"\1-\2-\3"),
+    (r"^(\d{4}-)(\d-)", r"\10\2"),
+    (r"^(\d{4}-\d\d-)(\d)(\D|$)", r"\10\2\3"),
+    (r"^(\S+[ T])(\d:)", r"\10\2"),
+    (r"(:\d\d),(\d)", r"\1.\2"),
+)
+"""Replacements that make 2024/1/2 9:05:00,5 to 2024-01-02 09:05:00.5."""
+HALF_DAY = (
+    r"^(?P<date>\S+[ T])(?P<hour>0[1-9]|1[0-2])(?P<rest>(?::\d\d){1,2}(?:\.\d+)?)"
+    r"\s?(?P<half>[AaPp])\.?[Mm]\.?(?P<zone>.*)$"
+)
+"""A time of twelve hours: 2024-12-31 09:05:00 PM."""
 
 
 def _parsed_times(array: pa.Array, check: ColumnCheck) -> pa.Array:
@@ -768,16 +783,34 @@ def _in_one_unit(times: pa.Array, check: ColumnCheck) -> pa.Array:
 
 
 def year_first(text: pa.Array, check: ColumnCheck) -> pa.Array:
-    """Returns text with dates such as 31.12.2024 written as 2024-12-31.
+    """Returns text with times such as 31.12.2024 9:05 PM written as 2024-12-31 21:05.
 
     Dates with slashes are changed if a number above 12 shows which of the first two is the day.
     """
+    text = pc.replace_substring_regex(text, *DATE_APART)
     order = _slash_order(text, check)
     if order is not None:
         text = pc.replace_substring_regex(text, SLASHED, r"\1.\2.\3" if order == "day" else r"\2.\1.\3")
-    for pattern, replacement in DAY_FIRST:
+    for pattern, replacement in (*DAY_FIRST, *TWO_DIGITS):
         text = pc.replace_substring_regex(text, pattern, replacement)
-    return text
+    return _of_whole_days(text)
+
+
+def _of_whole_days(text: pa.Array) -> pa.Array:
+    """Returns text with times of twelve hours written with those of a whole day: 09:05 PM as 21:05."""
+    parts = pc.extract_regex(text, HALF_DAY)
+    if parts.null_count == len(parts):
+        return text
+    date, hour, rest, half, zone = (
+        pc.struct_field(parts, name) for name in ("date", "hour", "rest", "half", "zone")
+    )
+    after_noon = pc.and_(pc.equal(pc.utf8_lower(half), "p"), pc.not_equal(hour, "12"))
+    before_one = pc.and_(pc.equal(pc.utf8_lower(half), "a"), pc.equal(hour, "12"))
+    number = hour.cast(pa.int64())
+    number = pc.if_else(after_noon, pc.add(number, 12), pc.if_else(before_one, 0, number))
+    hour = pc.utf8_lpad(number.cast(pa.string()), 2, "0")
+    whole = pc.binary_join_element_wise(date, hour, rest, zone, "")
+    return pc.coalesce(whole, text)
 
 
 SLASHED = r"^(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d{4})"

@@ -40,6 +40,56 @@ def test_a_table_with_a_frame_is_read_with_a_notice(table: str, end: str) -> Non
     assert "blanks-trimmed" not in {notice.code for notice in run.notices}
 
 
+SQLCMD = """user_id,item_id
+-------,-------
+u1,i1
+u2,i2
+
+(2 rows affected)
+"""
+PADDED = """user_id    ;item_id
+-----------;-------
+         u1;i1
+         u2;i2
+"""
+SQLITE = """user_id  item_id
+-------  -------
+u1       i1
+u2       i2
+"""
+SIMPLE = """=======  =======
+user_id  item_id
+=======  =======
+u1       i1
+u2       i2
+=======  =======
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("table", [SQLCMD, PADDED, SQLITE, SIMPLE], ids=["sqlcmd", "padded", "SQLite", "rst"])
+def test_lines_of_dashes_beside_the_header_are_no_rows(table: str, end: str) -> None:
+    upload = read_upload("truth", table.replace("\n", end).encode())
+    assert upload.table.select(["user_id", "item_id"]).to_pylist() == [
+        {"user_id": "u1", "item_id": "i1"},
+        {"user_id": "u2", "item_id": "i2"},
+    ]
+    (notice,) = [notice for notice in upload.notices if notice.code == "framed-table"]
+    assert "line of dashes" in notice.found
+
+
+def test_a_bad_value_below_a_line_of_dashes_is_named_with_its_line() -> None:
+    with pytest.raises(UploadError, match="line 4: 'low' is not a relevance"):
+        read_upload("truth", b"user_id,item_id,rating\n-------,-------,------\nu1,i1,3\nu2,i2,low\n")
+
+
+@pytest.mark.parametrize("row", ["--,--", "-------,i1", "------,-------"])
+def test_dashes_that_rule_no_header_stay_rows(row: str) -> None:
+    """A line of dashes has one part for each name, none shorter than the name."""
+    upload = read_upload("truth", f"user_id,item_id\n{row}\nu1,i1\n".encode())
+    assert upload.table.num_rows == 2
+
+
 def test_empty_cells_at_the_edges_of_psql_stay_cells() -> None:
     (run,) = read_recommendations(
         PSQL.replace("(2 rows)", "         | i3      |   0.3\n u1      | i4      |      ").encode()

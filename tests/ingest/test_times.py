@@ -112,3 +112,31 @@ def test_dates_that_could_be_two_days_are_not_guessed(dates: tuple[str, str]) ->
     assert "timestamp=" in notices(kept)["text-times"].fix
     with pytest.raises(UploadError, match="is not a time"):
         exposures(*dates)
+
+
+CLOCKS = [
+    ("1/13/2024 9:05", (9, 5)), ("1/13/2024 12:05 AM", (0, 5)), ("1/13/2024 12:05 PM", (12, 5)),
+    ("01/13/2024 09:05:00 PM", (21, 5)), ("1/13/2024 9:05:00 p.m.", (21, 5)), ("13.01.2024 9:05", (9, 5)),
+    ("2024-01-13 9:05", (9, 5)), ("2024-1-13T9:05", (9, 5)), ("2024-01-13 09:05:00 PM", (21, 5)),
+    ("2024/01/13 09:05:00", (9, 5)), ("2024/1/13 9:05", (9, 5)), ('"1/13/2024, 9:05:00 AM"', (9, 5)),
+    ('"13.1.2024, 09:05:00"', (9, 5)), ('"2024-01-13 09:05:00,000"', (9, 5)),
+]  # fmt: skip
+"""Times as Excel, JavaScript and logs write them: the hour with one digit or in half days."""
+
+
+@pytest.mark.parametrize(("written", "clock"), CLOCKS)
+def test_hours_of_one_digit_and_of_half_days_are_read(written: str, clock: tuple[int, int]) -> None:
+    due = dt.datetime(2024, 1, 13, *clock)
+    for upload, column in ((truth(written, written), "timestamp"), (exposures(written, written), "ts")):
+        assert [time.replace(tzinfo=None) for time in upload.table[column].to_pylist()] == [due, due]
+
+
+def test_a_zone_may_follow_a_time_of_half_days() -> None:
+    (time, _) = exposures("2024-01-02 01:30 PM +02:00", "2024-01-02 1:30 PM UTC").table["ts"].to_pylist()
+    assert time == dt.datetime(2024, 1, 2, 11, 30, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("time", ["2024-01-13 13:05 PM", "2024-01-13 0:05 AM", "1/13/2024 9:5", "9:05 AM"])
+def test_a_time_that_no_clock_shows_is_refused(time: str) -> None:
+    with pytest.raises(UploadError, match=f"'{time}' is not a time"):
+        exposures("2024-01-13 12:05", time)

@@ -1,4 +1,4 @@
-"""Reads tables with a frame of lines, as psql, MySQL and Markdown write them, and text with a count below."""
+"""Reads tables with lines around the header or all cells, as database clients write them, and counts below."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNT = rb"(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)"
 ROWS = rb"(?:rows?|records?|lignes?|filas?|zeilen?)"
 TOTAL = rb"(?:(?:grand )?total|sum|summe|gesamt|somme|suma)"
 FOOTER = re.compile(
-    rb"\(%(count)s %(rows)s\)"
+    rb"\(%(count)s %(rows)s(?: affected)?\)"
     rb"|%(count)s %(rows)s(?: (?:in set|affected|selected|returned|fetched)\b[^,;|\t]*)?\.?"
     rb"|total ?:[^,;|\t]*"
     rb"|(?:total )?%(rows)s ?: ?%(count)s|total ?: ?%(count)s(?: %(rows)s)?"
@@ -54,6 +54,41 @@ def without_frame(content: Content) -> Content:
         return b"\n".join(_bare_line(line, has_edges, bar) for line in text.split(b"\n"))
 
     return copied(content, by_line(bare), notice)
+
+
+RULED = (b",", b";", b"\t", None)
+"""Delimiters of names and of the dashes below them; None stands for blanks."""
+
+
+def without_rules(content: Content) -> Content:
+    """Returns text without lines of dashes beside the header, as SQL Server and SQLite write them.
+
+    The header may also stand between two such lines, of ``=``. They become empty, so that the numbers of all
+    lines stay the same.
+    """
+    lines = [line.encode() for line in sample_lines(content)[:3]]
+    if len(lines) < 2:
+        return content
+    is_between = len(lines) > 2 and lines[0].strip() == lines[2].strip()
+    names, rule = (lines[1], lines[0]) if is_between else (lines[0], lines[1])
+    if not any(_is_ruled(names, rule, delimiter) for delimiter in RULED):
+        return content
+    rule = rule.strip()
+    shown = rule.decode()[:80]
+    finding = f"a line of dashes beside the header, '{shown}', as SQL Server and SQLite write it, is not read"
+    notice = Problem("framed-table", "file", finding, "Export CSV if this is wrong.", 1, f"'{shown}'")
+    whole_line = re.compile(rb"(?:^|(?<=[\r\n]))[ \t]*" + re.escape(rule) + rb"[ \t]*(?=[\r\n]|$)")
+    return copied(content, by_line(lambda text: whole_line.sub(b"", text)), notice)
+
+
+def _is_ruled(names: bytes, rule: bytes, delimiter: bytes | None) -> bool:
+    """Returns whether a line has dashes for each name, at least as many as the name has letters."""
+    cells = [cell.strip() for cell in names.split(delimiter)]
+    dashes = [part.strip() for part in rule.split(delimiter)]
+    if not len(cells) == len(dashes) > 1:
+        return False
+    lengths = zip(dashes, (len(cell.decode()) for cell in cells), strict=True)
+    return all({*part} in ({ord("-")}, {ord("=")}) and len(part) >= length for part, length in lengths)
 
 
 def without_footer(content: Content) -> Content:

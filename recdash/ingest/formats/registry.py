@@ -12,7 +12,7 @@ from recdash.ingest.byte_source import Content
 from recdash.ingest.formats.delimited import read_delimited
 from recdash.ingest.formats.encoding import as_utf8
 from recdash.ingest.formats.excel import is_excel, read_excel
-from recdash.ingest.formats.framed import without_footer, without_frame
+from recdash.ingest.formats.framed import without_footer, without_frame, without_rules
 from recdash.ingest.formats.json import is_json, read_json
 from recdash.ingest.formats.json_lines import is_json_lines, read_json_lines
 from recdash.ingest.formats.parquet import is_parquet, read_parquet
@@ -75,7 +75,7 @@ def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTabl
     chosen = next((f for f in FORMATS if f.recognise(content)), None)
     if chosen is None:
         _refuse_known_binary(content)
-        content = without_frame(without_footer(without_preamble(as_utf8(content))))
+        content = without_rules(without_frame(without_footer(without_preamble(as_utf8(content)))))
         _refuse_printed_objects(content)
         chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
     table = chosen.read(content, kind, limits)
