@@ -126,9 +126,9 @@ CLOCKS = [
 
 @pytest.mark.parametrize(("written", "clock"), CLOCKS)
 def test_hours_of_one_digit_and_of_half_days_are_read(written: str, clock: tuple[int, int]) -> None:
-    due = dt.datetime(2024, 1, 13, *clock)
+    due = dt.datetime(2024, 1, 13, *clock, tzinfo=dt.UTC)
     for upload, column in ((truth(written, written), "timestamp"), (exposures(written, written), "ts")):
-        assert [time.replace(tzinfo=None) for time in upload.table[column].to_pylist()] == [due, due]
+        assert [time.replace(tzinfo=dt.UTC) for time in upload.table[column].to_pylist()] == [due, due]
 
 
 def test_a_zone_may_follow_a_time_of_half_days() -> None:

@@ -1,4 +1,4 @@
-"""Reads tables with lines around the header or all cells, as database clients write them, and counts below."""
+"""Reads tables with lines around the header or all cells, as database clients print them."""
 
 from __future__ import annotations
 
