@@ -10,6 +10,7 @@ from recdash.report.formats.figures import shortened
 from recdash.report.sections import made
 from recdash.report.sections.ab_alone import lead_of_test
 from recdash.report.sections.first_lead import first_lead
+from recdash.report.sections.interleaving import interleaving_tests
 from recdash.report.sections.lead import lead
 from recdash.service.provenance import provenance
 
@@ -30,6 +31,7 @@ def content(context: ReportContext, *, title: str, narrative: str, author: str, 
     tests = context.workspace.online_tests.all(experiment.id)
     if context.test is not None and context.test.id not in {test.id for test in tests}:
         tests = [*tests, context.test]  # the question's test is described, even if it is archived
+    tests = [*tests, *interleaving_tests(context)]
     shown = context.query.shown if context.is_about_runs else ()
     return Document(
         title=title.strip() or experiment.name,

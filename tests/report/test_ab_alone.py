@@ -139,7 +139,7 @@ def test_an_unknown_test_is_refused(workspace: Workspace, shop: OnlineTest) -> N
 def test_its_command_names_its_own_sections(workspace: Workspace, shop: OnlineTest) -> None:
     reports = Reports(workspace)
     document = reports.content(reports.question(shop.experiment))
-    assert document.blocks == ("defined", "online", "decisions", "caveats", "reproducing")
+    assert document.blocks == ("defined", "online", "interleaving", "decisions", "caveats", "reproducing")
     commands = [part.line for part in document.sections[-1].parts if isinstance(part, Command)]
     (again,) = [line for line in commands if line.startswith("recdash report")]
     assert "--block evidence" not in again

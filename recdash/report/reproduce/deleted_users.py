@@ -28,7 +28,11 @@ def with_stored_tables(workspace: Workspace, document: Document) -> Document:
         return document
     tables = {name: getattr(stored[facts["id"]], name) for name in TABLES}
     runs = {run.id: facts_of_run(run) for run in workspace.runs.all(facts["id"], archived=True)}
-    tests = {test.id: test for test in workspace.online_tests.all(facts["id"], archived=True)}
+    stored_tests = [
+        service.all(facts["id"], archived=True)
+        for service in (workspace.online_tests, workspace.interleaving)
+    ]
+    tests = {test.id: test for of_kind in stored_tests for test in of_kind}
     provenance = {
         **known,
         "experiment": {**facts, **tables, "tables": dict(tables["tables"])},

@@ -35,6 +35,8 @@ from recdash.store.memory import MemoryStore
 
 ALL_METRICS = "scores"
 """The name of the section with a row for every metric."""
+INTERLEAVED = "interleaving"
+"""The kind of an interleaving test."""
 TABLES = ("truth", "train", "catalogue", "tables")
 """The fields of an experiment that name its tables."""
 Facts = Mapping[str, Any]
@@ -167,8 +169,7 @@ class FromUploads:
         """Returns the test counted with the report's rules and links, with the stored notices from when its
         logs were read.
         """
-        before = workspace.online_tests.results(stored.id).notices
-        of_logs = other_notices(stored.notices, before)
+        of_logs = _of_logs(workspace, stored)
         names = ("kind", "upload", "control", "tables", "rules", "metrics", "removed", "links")
         test = OnlineTest(
             facts["id"],
@@ -178,8 +179,18 @@ class FromUploads:
             **{name: facts[name] for name in names},
             archived=datetime.now(UTC) if facts["archived"] else None,
         )
+        if test.is_interleaved:
+            shares = self._workspace.interleaving.results_of(test)
+            return replace(test, results=shares.records(), notices=(*of_logs, *shares.noticed()))
         results = self._workspace.online_tests.results_of(test)
         return replace(test, results=results.records(), notices=(*of_logs, *results.notices))
+
+
+def _of_logs(workspace: Workspace, stored: OnlineTest) -> list[Problem]:
+    """Returns the stored notices of a test from when its logs were read."""
+    if stored.is_interleaved:
+        return other_notices(stored.notices, workspace.interleaving.results_of(stored).noticed())
+    return other_notices(stored.notices, workspace.online_tests.results_of(stored).notices)
 
 
 def _renamed(notice: Problem, stored: str, reported: str) -> Problem:
@@ -255,14 +266,21 @@ def _run_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> Run:
 
 
 def _test_of(workspace: Workspace, experiment: Experiment, facts: Facts) -> OnlineTest:
-    """Returns the stored A/B test of the same logs. Raises NotFound if there is none."""
-    return _by_id(_same_tests(workspace, experiment, facts), facts, "A/B test")
+    """Returns the stored test of the same logs. Raises NotFound if there is none."""
+    return _by_id(_same_tests(workspace, experiment, facts), facts, _kind_of(facts))
+
+
+def _kind_of(facts: Facts) -> str:
+    return "interleaving test" if facts["kind"] == INTERLEAVED else "A/B test"
 
 
 def _same_tests(workspace: Workspace, experiment: Experiment, facts: Facts) -> list[OnlineTest]:
     return [
         test
-        for test in workspace.online_tests.all(experiment.id, archived=True)
+        for test in (
+            *workspace.online_tests.all(experiment.id, archived=True),
+            *workspace.interleaving.all(experiment.id, archived=True),
+        )
         if test.upload == facts["upload"] and dict(test.tables) == dict(facts["tables"])
     ]
 
@@ -301,10 +319,10 @@ class Renamed:
 
 
 def changed_settings(workspace: Workspace, document: Document) -> list[tuple[str, str]]:
-    """Returns (name of the setting, sentence) for settings of A/B tests that differ between the report and
+    """Returns (name of the setting, sentence) for settings of tests that differ between the report and
     the store.
 
-    Links, rules and metrics may have changed since the report; the control never changes.
+    Links, rules and metrics may have changed since the report; the control of an A/B test never changes.
     """
     known = document.provenance
     experiment = experiment_of(workspace, document)
@@ -313,8 +331,10 @@ def changed_settings(workspace: Workspace, document: Document) -> list[tuple[str
         stored = _test_of(workspace, experiment, facts)
         for name in ("control", "links", "rules", "metrics"):
             if _plain(facts[name]) != _plain(getattr(stored, name)):
-                words = f"of the A/B test '{facts['name']}' the report has other {name} than the store today"
-                changed.append((name, words))
+                kind = _kind_of(facts)
+                words = f"of the {kind} '{facts['name']}' the report has other {name} than the store today"
+                # the control of an interleaving test may have changed, with the same numbers mirrored
+                changed.append(("links" if facts["kind"] == INTERLEAVED else name, words))
     return changed
 
 

@@ -14,6 +14,7 @@ from recdash.report.sections.curves import curves
 from recdash.report.sections.decisions import decided
 from recdash.report.sections.definitions import defined
 from recdash.report.sections.evidence import evidence
+from recdash.report.sections.interleaving import interleaved
 from recdash.report.sections.online import online
 from recdash.report.sections.precision_recall import precision_recall
 from recdash.report.sections.reproduce import reproducing
@@ -59,6 +60,13 @@ BLOCKS: Mapping[str, SectionKind] = {
             "Lifts beside the offline differences, and why they differ",
             online,
             results_of_test,
+        ),
+        SectionKind(
+            "interleaving",
+            "Interleaving tests",
+            "Which of two rankings users prefer, beside offline and A/B results",
+            interleaved,
+            interleaved,
         ),
         SectionKind(
             "changes", "What would change it", "The same question at other k, metrics and users", changes

@@ -8,6 +8,7 @@ from recdash.domain.results import WHOLE
 from recdash.formatting.tables import Cell, Column, Number, RunName, Table
 from recdash.report.context import ReportContext
 from recdash.report.document import Command, Paragraph, Part, Section
+from recdash.report.sections.interleaving import interleaving_tests
 
 RECOMPUTES = "Recomputes every number of this report from the stored tables and names each that differs."
 HAS_HEAD = "Compares the store with its audit log, and the log with its last line at the time of this report."
@@ -74,4 +75,5 @@ def _tables(context: ReportContext) -> Table:
     if test is not None:
         rows.append((test.kind, test.name, test.upload))
         rows += [(kind, test.name, sha) for kind, sha in test.tables.items()]
+    rows += [(stored.kind, stored.name, stored.upload) for stored in interleaving_tests(context)]
     return Table("Tables by hash", (Column("Table"), Column("Of"), Column("sha256")), tuple(rows))

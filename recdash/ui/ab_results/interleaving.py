@@ -11,10 +11,10 @@ from recdash.charts.marks import Marks
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import markdown
-from recdash.formatting.tables import Cell, Interval, Number, Word, number_columns, text_columns
+from recdash.formatting.tables import Cell, Number, number_columns, text_columns
 from recdash.formatting.wording import many
-from recdash.online.interleaving.power import PREFERENCES
-from recdash.online.interleaving.results import MEASURES, InterleavingResults
+from recdash.online.interleaving import wording
+from recdash.online.interleaving.results import InterleavingResults
 from recdash.online.interleaving.team_split import MISMATCH_BELOW
 from recdash.service.online.interleaving import LiftOfPair
 from recdash.ui.ab_results.health import HealthCheck, checks_html
@@ -25,12 +25,6 @@ from recdash.ui.components import widgets
 from recdash.ui.components.actions import attempt
 from recdash.ui.components.variant_links import link_form
 
-METHODS = {
-    "team draft": "team draft: clicks on the items of each ranking",
-    "balanced": "balanced: clicks down to the depth at which all clicked items are seen",
-    "credits": "credits given in the table",
-}
-"""Method → how credits were assigned."""
 GUIDE = ("interleaving", "interleaving tests")
 
 
@@ -85,14 +79,9 @@ def _show(test: InterleavingTest, number: int) -> None:
     for warning in test.results.warnings:
         st.error(widgets.problem_text(warning))
     st.html(checks_html(checks(test), {}))
-    columns = (
-        *text_columns("Measure"),
-        *number_columns(f"Preference for {test.b}", "95 % CI", "p"),
-        *text_columns("Finding"),
-        *number_columns("Users"),
-    )
-    st.html(widgets.stacked_table_html(columns, measure_rows(test), label=f"Preference in {test.test.name}"))
-    widgets.note(reading(test))
+    columns, rows = wording.measure_columns(test.b), wording.measure_rows(test.results)
+    st.html(widgets.stacked_table_html(columns, rows, label=f"Preference in {test.test.name}"))
+    widgets.note(wording.reading(test.results, test.b))
     if test.lifts:
         widgets.section(
             "Users needed: interleaved or A/B", "To find what each test has seen, with a power of 80 %."
@@ -127,20 +116,12 @@ def _change(test: InterleavingTest) -> None:
 
 def finding(test: InterleavingTest) -> str:
     """Returns the headline of the test."""
-    results = test.results
-    if results.reason:
-        return f"Interleaved, {test.b} against {test.a}: no verdict, {results.reason}"
-    if results.finding == "not settled":
-        return f"Interleaved, users show no significant preference between {test.a} and {test.b}"
-    better, worse = (test.b, test.a) if results.finding == "better" else (test.a, test.b)
-    return f"Interleaved, users prefer {better} to {worse}"
+    return wording.headline(test.results, test.a, test.b)
 
 
 def subtitle(test: InterleavingTest) -> str:
     """Returns the line below the headline."""
-    results = test.results
-    requests = f"{results.n_requests:,} requests of {numbers.users(results.n_users)}"
-    return f"{test.test.name} · {requests} · {METHODS[results.method]}"
+    return f"{test.test.name} · {wording.size(test.results)}"
 
 
 def checks(test: InterleavingTest) -> list[HealthCheck]:
@@ -168,29 +149,6 @@ def _check(title: str, sides: tuple[int, int] | None, p: float | None, unchecked
     return HealthCheck(title, "bad" if is_uneven else "good", "uneven" if is_uneven else "even", counts)
 
 
-def measure_rows(test: InterleavingTest) -> list[list[Cell]]:
-    """Returns a row per measure: the preference, its interval, p, the finding and the users."""
-    rows: list[list[Cell]] = []
-    for place, row in enumerate(test.results.rows):
-        values = [row.share, row.low, row.high]
-        digits = numbers.places(None if value is None else 100 * value for value in values)
-        share, low, high = (
-            Number(value, digits, unit=tables.PERCENT, scale=100, why=row.note) for value in values
-        )
-        word: Cell = tables.muted("for information")
-        if place == 0:
-            word = _finding_word(test.results)
-        p = Number(row.p, style="p", why=row.note)
-        rows.append([MEASURES[row.measure], share, Interval(low, high), p, word, Number(row.n_users)])
-    return rows
-
-
-def _finding_word(results: InterleavingResults) -> Word:
-    if results.finding == "not judged":
-        return Word("!", "not judged", "worse")
-    return tables.finding(results.finding)
-
-
 def sensitivity_rows(test: InterleavingTest) -> list[list[Cell]]:
     """Returns a row per goal of each A/B test of the same pair of runs."""
     rows: list[list[Cell]] = []
@@ -213,20 +171,3 @@ def sensitivity_rows(test: InterleavingTest) -> list[list[Cell]]:
             ]
         )
     return rows
-
-
-def reading(test: InterleavingTest) -> list[str]:
-    """Returns notes on how to read the preference, and what the test can find."""
-    meaning = (
-        f"Preference: the share of credited requests that {test.b} won; ties count half, and 50 % is no "
-        "preference. p and interval are by user, from one sign-flip test."
-    )
-    lines = [meaning]
-    if test.results.detectable is not None:
-        needed = [(share, test.results.users_for(share)) for share in PREFERENCES]
-        texts = [f"{100 * share:.0f} % needs {numbers.users(count)}" for share, count in needed if count]
-        smallest = numbers.fixed(100 * test.results.detectable, 1)
-        lines.append(
-            f"Power 80 %: this test finds a preference of {smallest} %; {'; '.join(texts)} with a click."
-        )
-    return lines

@@ -186,7 +186,8 @@ def _provenance_rows(provenance: Mapping[str, Any]) -> Iterator[tuple[str, str]]
     for run in provenance["runs"]:
         yield f"run {run['name']}", run["upload"] or f"reference {run.get('reference', '')}"
     for test in provenance["tests"]:
-        yield f"A/B test {test['name']}", nested([test["upload"], *test["tables"].values()])
+        kind = "interleaving test" if test["kind"] == "interleaving" else "A/B test"
+        yield f"{kind} {test['name']}", nested([test["upload"], *test["tables"].values()])
         yield f"rules of {test['name']}", nested({k: v for k, v in test["rules"].items() if v})
     yield "settings", nested(home["settings"])
     yield "versions", nested(provenance["versions"])
