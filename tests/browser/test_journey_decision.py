@@ -59,7 +59,7 @@ def test_a_verdict_leads_to_its_chart_and_a_permalink_shows_the_same_to_somebody
 
     page.get_by_role("link", name="Who & what", exact=True).click()
     page.get_by_role("link", name="Users", exact=True).click()
-    finding = re.compile(r"^ALS v3 improves results for \d+ % of users")
+    finding = re.compile(r"^ALS v3 improves results for \d+\u00a0% of users")
     expect(verdict).to_have_text(finding)
     user = page.locator("[data-testid=stMain] h2").filter(has_text=re.compile("^User "))
     expect(user).to_be_visible()
