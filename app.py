@@ -48,7 +48,7 @@ from recdash.web.connection_limits import limit_headers
 from recdash.web.middleware import AuthMiddleware
 from recdash.web.routes import routes, server_error
 
-SHELL = Path(__file__).resolve().parent / "recdash" / "ui" / "shell" / "main.py"
+SHELL = Path(startup.__file__).with_name("main.py")
 auth = startup.auth_config()
 access_log.start()
 limit_headers(AutoHTTPProtocol)

@@ -108,7 +108,7 @@ def test_every_pin_has_the_hashes_of_its_files(root: Path, name: str) -> None:
 def test_the_build_backend_is_one_version(root: Path, project: dict[str, Any]) -> None:
     """Of what builds the package there is no lock: pip reads its version from pyproject.toml alone."""
     system = tomllib.loads(text(root, "pyproject.toml"))["build-system"]
-    assert re.fullmatch(r"flit_core==\d+(\.\d+)+", *system["requires"])
+    assert re.fullmatch(r"hatchling==\d+(\.\d+)+", *system["requires"])
     assert project["name"] == "recdash"
 
 

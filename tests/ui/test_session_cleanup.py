@@ -9,14 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from streamlit.runtime import Runtime
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.session_manager import SessionInfo
-from streamlit.runtime.state.session_state import SessionState
-from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from recdash.settings import settings
+from recdash.ui.app.streamlit_internals import Sessions
 from recdash.ui.shell import session_cleanup
 from recdash.ui.shell.session_cleanup import end_expired
 from recdash.web.received_files import received_files
@@ -37,6 +34,10 @@ def left(session: Any) -> SessionInfo:
     return SessionInfo(client=None, session=session)
 
 
+def sessions_of(storage: MemorySessionStorage) -> Sessions:
+    return Sessions(storage, lambda _: False, list)
+
+
 def test_a_session_that_expired_is_let_go_without_another_one_coming() -> None:
     storage = MemorySessionStorage(ttl_seconds=0)
     session = Session("who left")
@@ -44,7 +45,7 @@ def test_a_session_that_expired_is_let_go_without_another_one_coming() -> None:
     held, files = weakref.ref(session), session.files
     del session
     assert held() is not None
-    assert end_expired(storage) == 1
+    assert end_expired(sessions_of(storage)) == 1
     assert held() is None
     assert not files
 
@@ -53,20 +54,14 @@ def test_what_a_session_held_goes_even_where_something_holds_the_session() -> No
     storage = MemorySessionStorage(ttl_seconds=0)
     held = Session("who left")
     storage.save(left(held))
-    assert end_expired(storage) == 1
+    assert end_expired(sessions_of(storage)) == 1
     assert held.session_state == {}
-
-
-def test_sessions_of_streamlit_have_what_is_called() -> None:
-    assert callable(AppSession.shutdown)
-    assert isinstance(AppSession.session_state, property)
-    assert callable(SessionState.clear)
 
 
 def test_a_session_that_may_come_back_is_kept() -> None:
     storage = MemorySessionStorage(ttl_seconds=120)
     storage.save(left(Session("who may come back")))
-    assert end_expired(storage) == 0
+    assert end_expired(sessions_of(storage)) == 0
     assert storage.get("who may come back") is not None
 
 
@@ -94,7 +89,7 @@ def test_files_go_with_sessions_that_can_no_longer_come_back(
     storage = MemorySessionStorage(ttl_seconds=120)
     storage.save(left(Session("who may come back")))
     running = SimpleNamespace(
-        _session_mgr=SimpleNamespace(_session_storage=storage),
+        _session_mgr=SimpleNamespace(_session_storage=storage, list_sessions=list),
         is_active_session=lambda session: session == "who is here",
     )
     monkeypatch.setattr("streamlit.runtime.exists", lambda: True)
@@ -124,9 +119,3 @@ def test_what_is_not_needed_goes_when_no_one_is_there(
     assert calls == ([] if others else ["release"])
     session_cleanup._look()  # no one left since
     assert calls == ([] if others else ["release"])
-
-
-def test_a_running_streamlit_has_what_is_asked() -> None:
-    assert callable(WebsocketSessionManager.list_sessions)
-    assert callable(Runtime.is_active_session)
-    assert callable(MemorySessionStorage.get)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from recdash.ui.app.streamlit_internals import script_session
 from recdash.web.received_files import ReceivedFile, received_files
 
 _ZONE = st.components.v2.component(
@@ -41,6 +41,6 @@ def clear(key: str) -> None:
 
 def session_id() -> str:
     """Returns the id of the page's session, which owns its files."""
-    context = get_script_run_ctx()
-    assert context is not None  # noqa: S101 - pages only run in a session
-    return context.session_id
+    session = script_session()
+    assert session is not None  # noqa: S101 - pages only run in a session
+    return session

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from recdash.domain.access import Person
 from recdash.errors import RecdashError
 from recdash.ui.app import current_user, links, state, theme
+from recdash.ui.app.streamlit_internals import script_session
 from recdash.ui.components.widgets import problems
 from recdash.ui.sharing import popover
 from recdash.ui.shell import access_pages, header, iframe, navigation
@@ -27,8 +27,8 @@ def main() -> None:
         reader, instead = None, access_pages.refused(why)
     else:
         instead = access_pages.sign_in
-    if context := get_script_run_ctx():  # only editors' sessions may receive files
-        quota.record_session(context.session_id, reader)
+    if session := script_session():  # only editors' sessions may receive files
+        quota.record_session(session, reader)
     if reader is None:
         _nothing_but(instead)
     else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from recdash.domain.access import AccessRole, Person
+from recdash.web.dashboard_files import dashboard_folder
 
-PAGES = Path(__file__).resolve().parents[3] / "pages"
+PAGES = dashboard_folder() / "pages"
 PLACES: Mapping[str, Mapping[str, str]] = {
     "Home": {"experiments": "Home"},
     "Decision": {"overview": "Recommendation", "review": "Review"},

@@ -13,11 +13,9 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from streamlit import runtime
-from streamlit.runtime.memory_session_storage import MemorySessionStorage
-
 from recdash.engines.allocator import release_freed_memory
 from recdash.ui.app import current_user
+from recdash.ui.app.streamlit_internals import Sessions, running_sessions
 from recdash.ui.shell import warm_up
 from recdash.web.received_files import received_files
 
@@ -26,26 +24,13 @@ logger = logging.getLogger(__name__)
 LOOK_SECONDS = 20.0
 
 
-def end_expired(sessions: MemorySessionStorage) -> int:
-    """Ends the expired sessions of this storage, frees their files, and returns their number."""
-    n_expired = _end(sessions)
+def end_expired(sessions: Sessions) -> int:
+    """Ends the expired sessions, frees their files, and returns their number."""
+    n_expired = sessions.end_expired()
     if n_expired:
         gc.collect()  # sessions are in reference cycles, so only the collector frees their files
         release_freed_memory()
     return n_expired
-
-
-def _end(sessions: MemorySessionStorage) -> int:
-    """Ends the expired sessions and returns their number.
-
-    As a separate function it leaves no variable that refers to them.
-    """
-    cache: Any = sessions._cache  # noqa: SLF001 - there is no public way to find expired sessions
-    expired = cache.expire()
-    for _, info in expired:
-        info.session.shutdown()
-        info.session.session_state.clear()  # frees its uploads even if something still refers to the session
-    return len(expired)
 
 
 def release_unneeded() -> None:
@@ -67,14 +52,14 @@ async def watch_sessions() -> None:
 
 
 def _look() -> None:
-    if runtime.exists():
-        running = runtime.get_instance()
-        sessions: MemorySessionStorage = running._session_mgr._session_storage  # type: ignore[attr-defined]  # noqa: SLF001
-        if end_expired(sessions) and not running._session_mgr.list_sessions():  # noqa: SLF001 - as above
-            release_unneeded()
-        received_files.end_sessions(
-            lambda session: running.is_active_session(session) or sessions.get(session) is not None
-        )
+    sessions = running_sessions()
+    if sessions is None:
+        return
+    if end_expired(sessions) and not sessions.list_connected():
+        release_unneeded()
+    received_files.end_sessions(
+        lambda session: sessions.is_connected(session) or sessions.may_come_back(session)
+    )
 
 
 @contextlib.asynccontextmanager

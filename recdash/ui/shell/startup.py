@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 import click
-from streamlit import config
 
 from recdash.errors import RecdashError
 from recdash.settings import Settings, settings
 from recdash.ui.app import current_user
+from recdash.ui.app.streamlit_internals import server_option
 from recdash.ui.shell import browser_messages, navigation, oidc
 from recdash.web.auth import AuthConfig
 from recdash.web.startup_checks import (
@@ -36,16 +36,16 @@ def auth_config() -> AuthConfig:
 
 
 def _auth_config(rules: Settings) -> AuthConfig:
-    address: str | None = config.get_option("server.address")
+    address: str | None = server_option("server.address")
     refuse_open_access(address, rules)
     refuse_unnamed_viewers(rules)
-    refuse_base_path(config.get_option("server.baseUrlPath") or "")
+    refuse_base_path(server_option("server.baseUrlPath") or "")
     if rules.auth == "oidc":
         oidc.refuse_unready()
     key = ""
     if rules.auth == "key":
         key = key_of(current_user.full_workspace().secret())
-        click.echo(greeting(address, config.get_option("server.port"), key))
+        click.echo(greeting(address, server_option("server.port"), key))
     addresses = frozenset(navigation.ADDRESSES)
     return AuthConfig(
         rules,
