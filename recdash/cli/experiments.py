@@ -167,9 +167,9 @@ def _add_sorted(files: Sequence[Path | Sheet], options: Mapping[str, Any]) -> No
     for added in done.runs:
         tell(added.run.notices)
         _echo_added(added)
-    if done.test is not None:
-        tell(done.test.notices)
-        say(f"{done.test.name}: added, control '{done.test.control}'")
+    for test in done.tests:
+        tell(test.notices)
+        say(f"{test.name}: added, control '{test.control}'")
     for added in done.completed:
         _echo_added(added)
 

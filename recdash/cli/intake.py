@@ -91,7 +91,7 @@ def _refuse(plan: IntakePlan) -> None:
     ]
     problems += [replace(problem, fix=_fix(problem)) for problem in plan.problems]
     if any(problem.code in (*FIXES, "what-is-it") for problem in problems):
-        raise InputError([*problems, *(plan.test.problems if plan.test else ())])
+        raise InputError([*problems, *plan.test_problems])
 
 
 def _fix(problem: Problem, file: PlannedFile | None = None) -> str:

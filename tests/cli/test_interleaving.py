@@ -12,6 +12,8 @@ THREE = "r1,u1,1,a,x,0\nr1,u1,2,b,y,1\nr1,u1,3,c,z,0\n"
 FILES = {
     "test.csv": team_draft(lean=0.8).to_csv(index=False),
     "few.csv": team_draft(n_users=3).to_csv(index=False),
+    "sessions.csv": "user_id,variant,orders\n"
+    + "".join(f"v{n},{('control', 'new')[n % 2]},{n % 3}\n" for n in range(200)),
     "three.csv": f"request_id,user_id,rank,item_id,team,clicked\n{THREE}",
 }
 
@@ -93,3 +95,10 @@ def test_what_is_missing_is_named(run: Recdash, options: tuple[str, ...]) -> Non
     result = run("interleave", *options)
     assert result.exit_code == 2
     assert "--experiment NAME" in result.stderr
+
+
+def test_both_kinds_of_test_are_recognised_together(run: Recdash) -> None:
+    result = run("add", "--experiment", "films", "test.csv", "sessions.csv")
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[-2:] == ["sessions: added, control 'control'", "test: added, control 'popular'"]

@@ -261,3 +261,57 @@ def test_credits_are_recognised_too(workspace: Workspace) -> None:
     result = workspace.intake.commit(plan)
     assert result.test is not None
     assert result.test.control == "A"
+
+
+def test_add_data_stores_an_ab_and_an_interleaving_test_together(workspace: Workspace, films: str) -> None:
+    known = runs(workspace, films)
+    files = [
+        IntakeFile("1", "may.csv", team_draft(lean=0.5).to_csv(index=False).encode()),
+        IntakeFile("2", "june.csv", sessions().to_csv(index=False).encode()),
+    ]
+    for order in (files, files[::-1]):
+        plan = workspace.intake.plan(order, experiment_id=films)
+        assert {file.file_name: file.kind for file in plan.files} == {
+            "may.csv": "interleaving",
+            "june.csv": "sessions",
+        }
+        assert plan.all_problems == ()
+        assert [(test.name, test.kind, test.control) for test in plan.tests] == [
+            ("june", "sessions", "control"),
+            ("may", "interleaving", "popular"),
+        ]
+    links = {"control": "popular", "new": "als", "popular": "popular", "als": "als"}
+    result = workspace.intake.commit(plan.with_settings(links=links))
+    assert [test.name for test in result.tests] == ["june", "may"]
+    ab_test, interleaved = result.tests
+    assert dict(ab_test.links) == {"control": known["popular"], "new": known["als"]}
+    assert dict(interleaved.links) == known
+    assert len(workspace.interleaving.pairs(films, "ndcg", 2)[0].lifts) == 1
+    with pytest.raises(UnknownName, match="zzz"):
+        workspace.intake.commit(
+            workspace.intake.plan(files, experiment_id=films).with_settings(links={"zzz": "als"})
+        )
+
+
+def test_chosen_name_and_control_are_those_of_the_ab_test(workspace: Workspace) -> None:
+    files = [
+        IntakeFile("1", "may.csv", team_draft(lean=0.5).to_csv(index=False).encode()),
+        IntakeFile("2", "june.csv", sessions().to_csv(index=False).encode()),
+    ]
+    plan = workspace.intake.plan(files).with_settings(control="new", test_name="may")
+    assert [(test.name, test.control) for test in plan.tests] == [
+        ("may", "new"),
+        ("may interleaved", "popular"),
+    ]
+    assert [test.name for test in workspace.intake.commit(plan).tests] == ["may", "may interleaved"]
+
+
+def test_a_problem_of_either_test_is_one_of_the_plan(workspace: Workspace) -> None:
+    one_team = team_draft(lean=0.5).assign(team="als")
+    files = [
+        IntakeFile("1", "may.csv", one_team.to_csv(index=False).encode()),
+        IntakeFile("2", "june.csv", sessions().to_csv(index=False).encode()),
+    ]
+    plan = workspace.intake.plan(files)
+    assert not plan.is_ready
+    assert [problem.code for problem in plan.all_problems] == ["not-two-teams"]

@@ -339,7 +339,12 @@ def test_links_are_suggested_until_they_are_chosen(
     def plan(links: dict[str, str] | None) -> Any:
         settings, test = IntakeSettings(links=links), SimpleNamespace(variants=("als", "control"))
         return SimpleNamespace(
-            settings=settings, test=test, experiment_id=None, run_names=runs, with_settings=plan
+            settings=settings,
+            test=test,
+            tests=(test,),
+            experiment_id=None,
+            run_names=runs,
+            with_settings=plan,
         )
 
     assert with_links(plan(links)).settings.links == linked
@@ -347,7 +352,9 @@ def test_links_are_suggested_until_they_are_chosen(
 
 def test_a_plan_without_names_to_link_is_not_made_again() -> None:
     settings, test = IntakeSettings(), SimpleNamespace(variants=("a", "b"))
-    plan: Any = SimpleNamespace(settings=settings, test=test, experiment_id=None, run_names=("als",))
+    plan: Any = SimpleNamespace(
+        settings=settings, test=test, tests=(test,), experiment_id=None, run_names=("als",)
+    )
     assert with_links(plan) is plan
 
 

@@ -235,14 +235,16 @@ class Intake:
                 addition,
                 baseline=baseline or plan.baseline,
                 replaces_baseline=baseline is not None,
-                tests=(_test(plan),) if plan.test else (),
+                tests=tuple(_new_test(plan, test) for test in plan.tests),
                 completed=completed,
                 refuse=plan.settings.refuse,
             )
             added = self._additions.store(addition, storing)
         tell(1.0, "Done")
-        test = added.tests[0] if added.tests else None
-        return IntakeResult(added.experiment, added.is_new, added.runs, test, tuple(refused), added.completed)
+        test, interleaved, *_ = (*added.tests, None, None)
+        return IntakeResult(
+            added.experiment, added.is_new, added.runs, test, tuple(refused), added.completed, interleaved
+        )
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────
 
@@ -342,18 +344,19 @@ def _parts_notice(table: SplitTable, parts: Sequence[str], n_users: int | None) 
     return Problem("parts", f"'{table.name}'", finding, fix, len(parts))
 
 
-def _test(plan: IntakePlan) -> NewTest:
-    assert plan.test is not None  # noqa: S101
+def _new_test(plan: IntakePlan, test: TestPlan) -> NewTest:
     files = {file.key: file for file in plan.used}
-    tables = {kind: files[key] for kind, key in plan.test.files.items()}
-    is_guessed = is_control_guessed(plan.test.notices)
+    tables = {kind: files[key] for kind, key in test.files.items()}
+    is_guessed = is_control_guessed(test.notices)
+    of_others = {name for other in plan.tests for name in other.variants} - set(test.variants)
+    links = {name: run for name, run in (plan.settings.links or {}).items() if name not in of_others}
     return NewTest(
-        plan.test.name,
+        test.name,
         {kind: _source(plan, file) for kind, file in tables.items()},
-        control=None if is_guessed else plan.test.control or None,  # a guess is stored with its notice
+        control=None if is_guessed else test.control or None,  # a guess is stored with its notice
         rules=plan.settings.rules_in_zone,
         mappings={kind: file.columns for kind, file in tables.items() if file.columns is not None},
-        links=plan.settings.links or {},
+        links=links,
         choices=plan.settings.metric_choices,
     )
 

@@ -271,6 +271,8 @@ class IntakePlan:
     depth: DepthPlan | None = None
     baseline: str = ""
     test: TestPlan | None = None
+    interleaved: TestPlan | None = None
+    """The interleaving test beside an A/B test; one that is given alone is ``test``."""
     problems: tuple[Problem, ...] = ()
     notices: tuple[Problem, ...] = ()
     setup: Setup | None = field(repr=False, compare=False, default=None)
@@ -313,22 +315,33 @@ class IntakePlan:
         """Returns whether the plan can be committed: it has files, and neither they nor the plan have
         problems.
         """
-        of_test = self.test.problems if self.test else ()
-        return (
-            bool(self.used) and all(file.is_usable for file in self.files) and not (*self.problems, *of_test)
-        )
+        together = (*self.problems, *self.test_problems)
+        return bool(self.used) and all(file.is_usable for file in self.files) and not together
+
+    @property
+    def tests(self) -> tuple[TestPlan, ...]:
+        """Returns the tests that the files make: at most an A/B test and an interleaving test."""
+        return tuple(test for test in (self.test, self.interleaved) if test is not None)
+
+    @property
+    def test_problems(self) -> tuple[Problem, ...]:
+        return tuple(problem for test in self.tests for problem in test.problems)
+
+    @property
+    def test_notices(self) -> tuple[Problem, ...]:
+        return tuple(notice for test in self.tests for notice in test.notices)
 
     @property
     def all_problems(self) -> tuple[Problem, ...]:
-        """Returns the problems of each file (their places begin with its name), of the plan, and of the A/B
-        test.
+        """Returns the problems of each file (their places begin with its name), of the plan, and of the
+        tests.
         """
         of_files = [
             replace(problem, place=f"{file.file_name}, {problem.place}")
             for file in self.used
             for problem in file.problems
         ]
-        return (*of_files, *self.problems, *(self.test.problems if self.test else ()))
+        return (*of_files, *self.problems, *self.test_problems)
 
     def choice(self, key: str) -> FileChoice:
         return self.inputs.choices.get(key, FileChoice())
@@ -370,8 +383,9 @@ class RefusedFile:
 
 @dataclass(frozen=True)
 class IntakeResult:
-    """What a commit stored: the experiment, its new runs and A/B test; and which candidates it refused.
+    """What a commit stored: the experiment, its new runs and tests; and which candidates it refused.
 
+    ``interleaved`` is an interleaving test beside the A/B test ``test``.
     ``is_new`` is whether the commit created the experiment. ``completed`` are runs with popular items for
     users without a list.
     """
@@ -382,3 +396,8 @@ class IntakeResult:
     test: OnlineTest | None = None
     refused: tuple[RefusedFile, ...] = ()
     completed: tuple[AddedRun, ...] = ()
+    interleaved: OnlineTest | None = None
+
+    @property
+    def tests(self) -> tuple[OnlineTest, ...]:
+        return tuple(test for test in (self.test, self.interleaved) if test is not None)

@@ -154,8 +154,9 @@ class Planner:
         self._check_together(used)
         notices = (*self._inputs.notices, *self._notices(used, setup), *self._names_taken(used))
         relevance_plan = self._relevance(used, setup)
-        test = self._test(used)
-        self._problems += refused_by([*notices, *(test.notices if test else ())], self._settings.refuse)
+        test, interleaved = self._tests(used)
+        of_tests = [notice for planned in (test, interleaved) if planned for notice in planned.notices]
+        self._problems += refused_by([*notices, *of_tests], self._settings.refuse)
         return IntakePlan(
             self._inputs,
             tuple(self._planned(draft) for draft in drafts),
@@ -164,6 +165,7 @@ class Planner:
             self._depth(used) if self._makes_setup(used) else None,
             self._baseline(used),
             test,
+            interleaved,
             tuple(self._problems),
             notices,
             setup=setup,
@@ -500,22 +502,36 @@ class Planner:
 
     # ── the A/B test ─────────────────────────────────────────────────────────────────────────
 
-    def _test(self, used: Sequence[Draft]) -> TestPlan | None:
+    def _tests(self, used: Sequence[Draft]) -> tuple[TestPlan | None, TestPlan | None]:
+        """Returns the test that the files make, and the interleaving test beside an A/B test."""
         tables = {draft.kind: draft for draft in used if draft.kind in OF_A_TEST}
-        if not tables:
-            return None
-        kind, problems = _kind_of_test(cast("Any", tables))
+        interleaved = {kind: draft for kind, draft in tables.items() if kind == "interleaving"}
+        of_ab_test = {kind: draft for kind, draft in tables.items() if kind != "interleaving"}
+        if not interleaved or not of_ab_test:
+            return (self._test(used, cast("Any", tables)) if tables else None), None
+        test = self._test(used, cast("Any", of_ab_test))
+        beside = self._test(used, cast("Any", interleaved), beside=test)
+        return test, beside
+
+    def _test(
+        self, used: Sequence[Draft], tables: Mapping[TableKind, Draft], beside: TestPlan | None = None
+    ) -> TestPlan:
+        """Returns the plan of a test. Of one ``beside`` another, name and control are not chosen."""
+        kind, problems = _kind_of_test(tables)
         files = {table: draft.file.key for table, draft in tables.items()}
         first = next(iter(tables.values()))
-        name = self._settings.test_name or plain_name(first.file.name)
+        chosen_name = self._settings.test_name if beside is None else None
+        name = chosen_name or plain_name(first.file.name)
+        if beside is not None and name == beside.name:
+            name = f"{name} interleaved"
         plan = TestPlan(name, kind, files, problems=tuple(problems))
         if problems or not all(draft.reads_well for draft in tables.values()):
             return plan
-        chosen = self._settings.control
-        plan = replace(plan, offers=self._offers(cast("Any", tables)))
-        trial = self._counted(cast("Any", tables), chosen)
+        chosen = self._settings.control if beside is None else None
+        plan = replace(plan, offers=self._offers(tables, chosen))
+        trial = self._counted(tables, chosen)
         if chosen is None and not isinstance(trial, InputError):
-            trial = self._counted(cast("Any", tables), self._served_baseline(used, trial))
+            trial = self._counted(tables, self._served_baseline(used, trial))
         if isinstance(trial, InputError):
             return replace(plan, problems=tuple(trial.placed()))
         of_files = {(notice.code, notice.place) for draft in tables.values() for notice in draft.notices}
@@ -529,11 +545,11 @@ class Planner:
             is_proposed=any(notice.code in (PROPOSED, LIBRARY) for notice in trial.notices),
         )
 
-    def _offers(self, tables: Mapping[TableKind, Draft]) -> MetricOffers:
+    def _offers(self, tables: Mapping[TableKind, Draft], control: str | None) -> MetricOffers:
         """Returns what can be chosen about the test's metrics, whatever was chosen already."""
         rules = replace(self._settings.rules, activated_by=None)
         settings = replace(self._settings, rules=rules, choices=NO_CHOICE, purposes={})
-        trial = self._counted(tables, settings.control, settings)  # counted anyway if nothing was chosen
+        trial = self._counted(tables, control, settings)  # counted anyway if nothing was chosen
         return trial.offers if isinstance(trial, PreviewedTest) else NO_OFFER
 
     def _counted(

@@ -138,8 +138,7 @@ def _plan_again(upload: UploadState, files: list[ReceivedFile]) -> None:
 
 
 def _show_button(upload: UploadState, plan: IntakePlan) -> None:
-    of_test = plan.test.problems if plan.test else ()
-    if together := (*plan.problems, *of_test):
+    if together := (*plan.problems, *plan.test_problems):
         _show_problems(together)
     first, notices = words.noticed(plan)
     if first:
@@ -200,12 +199,13 @@ def _show_result(result: IntakeResult) -> None:
         kind: Literal["primary", "secondary"] = "secondary" if result.runs else "primary"
         is_interleaved = result.test is not None and result.test.is_interleaved
         label = "View interleaving results" if is_interleaved else "View A/B results"
+        label = "View results of both tests" if result.interleaved is not None else label
         if result.test and st.button(label, type=kind, key="view-ab-results"):
             state.show_experiment(result.experiment.id)
             state.choose(t=None if is_interleaved else result.test.id)
             links.go("ab-results")
     notices = [notice for added in result.runs for notice in added.run.notices]
-    notices += list(result.test.notices) if result.test else []
+    notices += [notice for test in result.tests for notice in test.notices]
     if result.runs:  # what no run shows alone, such as users who get a list from some runs only
         every = [run.id for run in workspace().runs.all(result.experiment.id)]
         of_data = notices_of(result.experiment.settings)

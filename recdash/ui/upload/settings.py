@@ -78,7 +78,7 @@ def _served_runs_of(
     plan: IntakePlan, experiments: Sequence[Experiment], runs: Callable[[str], Sequence[str]]
 ) -> str | None:
     """Returns the experiment whose runs the variants of an A/B test are named like; None without one."""
-    variants = plan.test.variants if plan.test else ()
+    variants = [variant for test in plan.tests for variant in test.variants]
     newest_first = sorted(experiments, key=lambda experiment: experiment.created, reverse=True)
     same = {own.id: len(same_names(variants, runs(own.id))) for own in newest_first}
     best = max(same, key=same.__getitem__, default=None)
@@ -107,8 +107,9 @@ def show(upload: UploadState, plan: IntakePlan) -> None:
         st.caption(markdown(f"{said.strip()} {words.gain_of_grades(plan.relevance)}"))
     if served := words.served_runs(plan):
         st.caption(markdown(served))
+    for test in plan.tests:
+        _choose_links(upload, plan, test)
     if plan.test is not None:
-        _choose_links(upload, plan, plan.test)
         if plan.test.is_proposed:
             purposes.boxes(upload, plan, plan.test.purposes)
         metric_choices.boxes(upload, plan.settings.choices, plan.test)
@@ -302,7 +303,9 @@ def _choose_links(upload: UploadState, plan: IntakePlan, test: TestPlan) -> None
     _tell_links(plan.settings.links, test)
     with st.container(horizontal=True, gap="small"):
         for number, variant in enumerate(test.variants):
-            _choose_link(upload, plan, number, variant, names)
+            # a variant of both tests is linked once
+            key = f"{test.kind}_{number}" if test is plan.interleaved else str(number)
+            _choose_link(upload, plan, key, variant, names)
 
 
 def _tell_links(links: Mapping[str, str] | None, test: TestPlan) -> None:
@@ -322,7 +325,8 @@ def with_links(plan: IntakePlan) -> IntakePlan:
     """
     if plan.test is None or plan.settings.links is not None:
         return plan
-    links = same_names(plan.test.variants, _runs_to_link(plan))
+    variants = dict.fromkeys(variant for test in plan.tests for variant in test.variants)
+    links = same_names(list(variants), _runs_to_link(plan))
     return plan.with_settings(links=links) if links else plan
 
 
@@ -332,14 +336,14 @@ def _runs_to_link(plan: IntakePlan) -> list[str]:
     return list(dict.fromkeys([*stored, *plan.run_names]))
 
 
-def _choose_link(upload: UploadState, plan: IntakePlan, number: int, variant: str, names: list[str]) -> None:
+def _choose_link(upload: UploadState, plan: IntakePlan, place: str, variant: str, names: list[str]) -> None:
     links = dict(plan.settings.links or {})
 
     def choose(name: str) -> None:
         others = {own: run for own, run in links.items() if own != variant}
         upload.change_settings(links={**others, variant: name} if name else others)
 
-    box = _bound(upload, f"link_{number}", links.get(variant, ""), choose)
+    box = _bound(upload, f"link_{place}", links.get(variant, ""), choose)
     titles = {"": "not linked", **{name: name for name in names}}
     st.selectbox(f"{as_label(variant)} served", **widgets.titled(titles), width=WIDTH, **box)
 

@@ -267,7 +267,7 @@ def contents(plan: IntakePlan) -> list[str]:
     """Returns what the files contain, such as [``8 candidates``, ``a baseline``, ``a test set``]."""
     parts = _runs_in_words(plan, "a baseline")
     parts += ["a test set"] if plan.of_kind("truth") else []
-    parts += [f"an {test_noun(plan.test)}"] if plan.test else []
+    parts += [f"an {test_noun(test)}" for test in plan.tests]
     others = [file for file in plan.used if file.kind not in (*LISTS, *OF_A_TEST, "truth", None)]
     return [*parts, *([many(len(others), "further table")] if others else [])]
 
@@ -293,8 +293,8 @@ def button(plan: IntakePlan) -> str:
     """Returns the label of the button that scores and stores the files."""
     if plan.run_names:
         return f"Evaluate {listed(_runs_in_words(plan, 'the baseline'))}"
-    if plan.test:
-        return f"Analyze {test_noun(plan.test)}"
+    if plan.tests:
+        return f"Analyze {listed([test_noun(test) for test in plan.tests])}"
     return "Create experiment"
 
 
@@ -332,7 +332,7 @@ def gain_of_grades(relevance: RelevancePlan) -> str:
 
 def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
     """Returns the notices about the files together: those of ``FIRST``, then all others."""
-    notices = [*plan.notices, *(plan.test.notices if plan.test else ())]
+    notices = [*plan.notices, *plan.test_notices]
     first = [noted(notice) for notice in notices if notice.code in FIRST]
     return first, [noted(notice) for notice in notices if notice.code not in FIRST]
 
@@ -340,7 +340,7 @@ def noticed(plan: IntakePlan) -> tuple[list[Problem], list[Problem]]:
 def refusable(plan: IntakePlan) -> list[str]:
     """Returns the codes of the files' notices with which files can be refused, and those chosen before."""
     notices = [notice for file in plan.used for notice in file.notices]
-    notices += [*plan.notices, *(plan.test.notices if plan.test else ())]
+    notices += [*plan.notices, *plan.test_notices]
     codes = [notice.code for notice in notices if notice.code in NOTICE_RULES]
     return list(dict.fromkeys([*plan.settings.refuse, *codes]))
 
@@ -354,10 +354,12 @@ def served_runs(plan: IntakePlan) -> str:
     """Returns where an A/B test of stored runs goes: to their experiment; "" for one of no stored run."""
     links = plan.settings.links or {}
     stored = {variant: run for variant, run in links.items() if run not in plan.run_names}
-    if plan.test is None or plan.experiment_id is None or not stored:
+    if not plan.tests or plan.experiment_id is None or not stored:
         return ""
     verb = "is named like a run" if len(stored) == 1 else "are named like runs"
-    return f"The {test_noun(plan.test)} goes to {plan.name}: {listed(list(stored))} {verb} of it."
+    go = "go" if len(plan.tests) > 1 else "goes"
+    tests = listed([test_noun(test) for test in plan.tests])
+    return f"The {tests} {go} to {plan.name}: {listed(list(stored))} {verb} of it."
 
 
 # ── the outcome ──────────────────────────────────────────────────────────────────────────────
@@ -372,7 +374,8 @@ def outcome(result: IntakeResult) -> str:
     evaluated += ["the baseline"] if len(candidates) < len(new) else []
     parts = [f"evaluated {listed(evaluated)}"] if new else []
     parts += [f"found {many(len(old), 'candidate')} stored already ({listed(old)})"] if old else []
-    parts += [f"analyzed the {test_noun(result.test)} {result.test.name}"] if result.test else []
+    tests = [f"the {test_noun(test)} {test.name}" for test in result.tests]
+    parts += [f"analyzed {listed(tests)}"] if tests else []
     name = result.experiment.name
     if not parts:
         return f"Created the experiment {name}." if result.is_new else f"Nothing was added to {name}."
