@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from recdash.diagnosis.mini_chart import Bar, Picture, Side
+from recdash.charts.picture import Bar, Picture, Side
 from recdash.formatting import numbers
 from recdash.formatting.numbers import is_number
 

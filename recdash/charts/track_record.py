@@ -5,7 +5,7 @@ line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import plotly.graph_objects as go
 
@@ -25,15 +25,56 @@ from recdash.charts.traces import CLEAR, Trace, area, cross, dots, end_label, li
 from recdash.formatting import numbers
 from recdash.stats import NORMAL_95
 
-if TYPE_CHECKING:
-    from recdash.online.agreement.calibration import Calibration
-    from recdash.online.agreement.track_record import Point, TrackRecord
-
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)
 STEPS = 40
 NARROW = 280
 """Width of the drawn area on a phone in px. Labels that fit there fit everywhere."""
 Titles = tuple[str, str]
+
+
+class Point(Protocol):
+    """One variant of one A/B test, with both results in the units of their axes."""
+
+    @property
+    def experiment(self) -> str: ...
+    @property
+    def test(self) -> str: ...
+    @property
+    def test_id(self) -> str: ...
+    @property
+    def run(self) -> str: ...
+    @property
+    def run_id(self) -> str: ...
+    @property
+    def offline(self) -> float: ...
+    @property
+    def offline_error(self) -> float: ...
+    @property
+    def online(self) -> float: ...
+    @property
+    def online_error(self) -> float: ...
+    @property
+    def calls(self) -> bool | None: ...
+
+
+class Calibration(Protocol):
+    """The line from offline differences to expected lifts, with their prediction interval."""
+
+    def predict(self, offline: float, offline_error: float) -> tuple[float, float, float]: ...
+
+
+class TrackRecord(Protocol):
+    """The tests of the past: see ``recdash.online.agreement.track_record``."""
+
+    @property
+    def signs(self) -> tuple[int, int]: ...
+    @property
+    def shown_points(self) -> Sequence[Point]: ...
+    @property
+    def shown_calibration(self) -> Calibration | None: ...
+    @property
+    def usual_offline_error(self) -> float: ...
+    def offline_text(self, point: Any) -> str: ...
 
 
 def track_record(

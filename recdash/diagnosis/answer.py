@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
+from recdash.charts.picture import Picture
 from recdash.diagnosis.evidence import Evidence, Gain, Missing, OnlineChange
-from recdash.diagnosis.mini_chart import Picture
 from recdash.formatting import numbers
 
 Finding = Literal["supports", "rules out", "can't tell"]

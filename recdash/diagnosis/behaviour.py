@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from recdash.charts.picture import Bar, Picture
 from recdash.diagnosis.answer import (
     CheckAnswer,
     MissingEvidence,
@@ -17,7 +18,6 @@ from recdash.diagnosis.answer import (
     need,
 )
 from recdash.diagnosis.evidence import Evidence, OnlineChange, SegmentEvidence
-from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.formatting import numbers
 from recdash.formatting.wording import small
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from recdash.charts.picture import Bar, Picture
 from recdash.diagnosis.answer import NO_GAIN, CheckAnswer, MissingEvidence, Result, check, need, percent
 from recdash.diagnosis.evidence import About, Evidence, ExposureEvidence, Gain, Missing, Places
-from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from recdash.charts.picture import Bar, Picture
 from recdash.diagnosis.answer import (
     NO_GAIN,
     CheckAnswer,
@@ -18,7 +19,6 @@ from recdash.diagnosis.answer import (
     percent,
 )
 from recdash.diagnosis.evidence import AudienceEvidence, Evidence, Gain, Missing, OnlineChange, Popularity
-from recdash.diagnosis.mini_chart import Bar, Picture
 from recdash.diagnosis.robustness import becomes, left
 from recdash.formatting import numbers
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from recdash.charts.picture import Bar, Picture, Side
 from recdash.diagnosis.answer import (
     CheckAnswer,
     MissingEvidence,
@@ -19,7 +20,6 @@ from recdash.diagnosis.answer import (
     percent,
 )
 from recdash.diagnosis.evidence import About, Evidence, Gain, Missing, OnlineChange, SplitEvidence
-from recdash.diagnosis.mini_chart import Bar, Picture, Side
 from recdash.formatting import numbers
 from recdash.online.analysis.health import CROSSED_SHARE, CROSSED_USERS, MISMATCH_BELOW, unevenly_left_out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recdash.charts.mini_chart import drawing
-from recdash.diagnosis.mini_chart import Bar, Picture
+from recdash.charts.picture import Bar, Picture
 
 
 def test_bars_begin_at_zero_and_the_axis_has_room_beyond_the_longest() -> None:

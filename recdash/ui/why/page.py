@@ -10,8 +10,8 @@ import streamlit as st
 
 from recdash.charts.marks import Mark
 from recdash.charts.mini_chart import Drawing, Placed, drawing
+from recdash.charts.picture import Picture
 from recdash.diagnosis import CHECKS, Check, CheckAnswer
-from recdash.diagnosis.mini_chart import Picture
 from recdash.diagnosis.summary import likely
 from recdash.errors import RecdashError
 from recdash.formatting import numbers

@@ -1,4 +1,4 @@
-"""The data of a small picture, which ``recdash.charts.mini_chart`` draws."""
+"""The data of a small picture, which ``mini_chart`` draws."""
 
 from __future__ import annotations
 
