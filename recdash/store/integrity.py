@@ -105,8 +105,20 @@ def structure(session: Session) -> Iterator[Problem]:
 
 
 def _structure(session: Session) -> Iterator[InTable]:
-    for problem in structure(session):
+    for problem in (*structure(session), *_additions(session)):
         yield "database", problem
+
+
+def _additions(session: Session) -> Iterator[Problem]:
+    """Yields the triggers and views of an SQLite database: recdash makes none, and they change what others
+    write or read.
+    """
+    if session.get_bind().dialect.name != "sqlite":
+        return
+    query = text("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY name")
+    for kind, name in session.execute(query).all():
+        found = f"it has a {kind} '{name}', which recdash did not make"
+        yield Problem("altered", "database", found, f"Remove it (DROP {kind.upper()}), or restore a backup.")
 
 
 def _references(session: Session) -> Iterator[InTable]:

@@ -411,7 +411,7 @@ class Kind:
     repair: str = RESTORE
 
     def needs(self, value: Any) -> frozenset[str]:
-        """Returns the sha256 of every file that a value needs."""
+        """Returns the sha256 of every file that a value needs. Raises ``TypeError`` if a field names none."""
         named = [getattr(value, field) for field in self.files]
         return frozenset().union(*map(_hashes, named))
 
@@ -447,9 +447,11 @@ class Kind:
         stored = {name: getattr(row, name) for name in self.names}
         try:
             documents = {name: kind.read(stored[name]) for name, kind in self._documents.items()}
-            return self.value(**(stored | documents))
+            value = self.value(**(stored | documents))
+            self.needs(value)
         except (ValueError, TypeError, RecursionError):
             raise EvidenceDamaged(self.damage(row)) from None
+        return value
 
     def to_row(self, value: Any) -> Any:
         return self.row(**self.columns(value))
@@ -466,9 +468,15 @@ class Kind:
 
 
 def _hashes(named: str | Mapping[str, str] | None) -> frozenset[str]:
+    """Returns the sha256 that a field names. Raises ``TypeError`` for a field of another form."""
     if named is None:
         return frozenset()
-    return frozenset([named] if isinstance(named, str) else named.values())
+    if not isinstance(named, str | Mapping):
+        raise TypeError(f"{named!r} names no files")
+    hashes = [named] if isinstance(named, str) else list(named.values())
+    if not all(isinstance(sha256, str) for sha256 in hashes):
+        raise TypeError(f"{named!r} names no files")
+    return frozenset(hashes)
 
 
 EXPERIMENT = Kind("experiment", Experiment, ExperimentRow, ("truth", "train", "catalogue", "tables"))

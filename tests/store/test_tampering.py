@@ -197,6 +197,22 @@ TAMPERINGS = {
         statement("DELETE FROM artifact WHERE sha256 IN (SELECT truth FROM experiment)"), "artifact",
         "experiment 'Films'", "no row",
     ),
+    "write a list in place of the files of a run": (
+        statement("UPDATE run SET hits = '[1]' WHERE name = 'als'"), "run", "run 'als' of 'Films'",
+        "damaged",
+    ),
+    "write a number in place of a file": (
+        statement("UPDATE experiment SET tables = '{\"users\": 1}'"), "experiment", "experiment 'Films'",
+        "damaged",
+    ),
+    "leave a trigger": (
+        statement("CREATE TRIGGER later BEFORE INSERT ON deed BEGIN SELECT raise(IGNORE); END"), "database",
+        "database", "trigger 'later'",
+    ),
+    "leave a view in place of a table": (
+        statement("DROP TABLE ended_session; CREATE VIEW ended_session AS SELECT 'x' AS id, 1 AS until"),
+        "database", "database", "view 'ended_session'",
+    ),
     "rewrite a report": (
         statement("UPDATE report SET author = 'eve'"), "report", "report 'Spring' of 'Films'", "content",
     ),
