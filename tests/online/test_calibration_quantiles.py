@@ -9,7 +9,7 @@ from benchmarks.calibration_quantiles import TITLE, situations
 
 
 def test_no_row_of_the_page_is_outside_its_limits() -> None:
-    """At most .06 of the tests are called, or miss, and two standard errors of those that are not withheld."""
+    """At most .06 of the tests are called, or miss, and two standard errors of those not withheld."""
     text = section(PAGE.read_text(encoding="utf-8"), TITLE)
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")][2:]
     assert len(rows) == len(list(situations()))
