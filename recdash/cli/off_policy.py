@@ -42,6 +42,20 @@ TITLES = {
     help="Log of what was shown: item_id, click, propensity_score, position …",
 )
 @click.option("--target", default="uniform", show_default=True, help=TARGET_HELP)
+@click.option(
+    "--run",
+    help="Use the lists of this stored run as the target policy; the log then needs a column of users.",
+)
+@click.option("--experiment", help="Experiment of the run.")
+@click.option(
+    "--temperature",
+    type=float,
+    help="Draw each item from the run's first k by exp(score ÷ temperature) (default: show the item at the "
+    "rank of each position).",
+)
+@click.option(
+    "--k", "k", type=int, help="First items of a list to draw from with --temperature (default: 10)."
+)
 @columns_option
 @refuse_option
 @click.option(
@@ -65,6 +79,10 @@ def ope(
     log: Path | Sheet,
     target: str,
     *,
+    run: str | None,
+    experiment: str | None,
+    temperature: float | None,
+    k: int | None,
     columns: Mapping[str, Any],
     items: int | None,
     clip: float | None,
@@ -76,21 +94,66 @@ def ope(
     """Estimate from a log with propensities what a new policy would have earned, and whether the log supports
     an estimate.
     """
-    start_light()
-    from recdash.online.off_policy.ope import ope as estimate
+    options: dict[str, Any] = {
+        "clip": clip,
+        "switch": switch,
+        "columns": columns,
+        "user_column": user_column,
+        "refuse": refuse,
+    }
+    if run is not None or experiment is not None:
+        named = {"--target": target != "uniform", "--items": items is not None}
+        estimates = _of_run(log, run, experiment, named, k=k, temperature=temperature, **options)
+    else:
+        _without_run({"--temperature": temperature is not None, "--k": k is not None})
+        start_light()
+        from recdash.online.off_policy.ope import ope as estimate
 
-    estimates = estimate(
-        log,
-        sheet_named(target) or target,
-        n_items=items,
-        clip=clip,
-        switch=switch,
-        columns=columns,
-        user_column=user_column,
-        refuse=refuse,
-    )
+        estimates = estimate(log, sheet_named(target) or target, n_items=items, **options)
     tell(estimates.notices)
     say_lines(json.dumps(estimates.as_dict(), indent=2) if form == "json" else off_policy_text(estimates))
+
+
+def _of_run(
+    log: Path | Sheet,
+    run: str | None,
+    experiment: str | None,
+    named: Mapping[str, bool],
+    *,
+    k: int | None,
+    temperature: float | None,
+    **options: Any,
+) -> OffPolicy:
+    """Returns the estimates for a stored run; ``named`` says which options of other targets are given.
+
+    Raises InputError unless run and experiment are named, and nothing of another target is.
+    """
+    from recdash.cli.options import open_experiment, run_ids, run_named
+
+    if run is None or experiment is None:
+        raise _refused("a stored run is named by both", "Give --experiment and --run.")
+    given = [option for option, is_given in named.items() if is_given]
+    if given:
+        raise _refused(f"{given[0]} names another target than --run", "Give one of them.")
+    if k is not None and temperature is None:
+        raise _refused("--k counts with a temperature only", "Give --temperature, or leave out --k.")
+    workspace, stored = open_experiment(experiment)
+    run_id = run_named(run_ids(workspace, stored.id, archived=True), run)
+    drawn = {} if k is None else {"k": k}
+    return workspace.off_policy.of_run(run_id, log, temperature=temperature, **drawn, **options)
+
+
+def _without_run(named: Mapping[str, bool]) -> None:
+    """Raises InputError if an option is given that only counts with a run."""
+    given = [option for option, is_given in named.items() if is_given]
+    if given:
+        raise _refused(f"{given[0]} without --run", "Name a stored run by --experiment and --run.")
+
+
+def _refused(reason: str, fix: str) -> Exception:
+    from recdash.errors import InputError, Problem
+
+    return InputError(Problem("bad-target", "recdash ope", reason, fix))
 
 
 def off_policy_text(result: OffPolicy) -> str:
@@ -125,6 +188,7 @@ def _evidence_rows(result: OffPolicy) -> list[list[str]]:
         ["standard errors by", "rows (no user column)" if result.n_users is None else "users"],
         ["rows with a click", numbers.count(result.clicks)],
         ["of them shown by the target policy", numbers.count(result.clicks_that_count)],
+        ["rows whose item it never shows", f"{numbers.three(100 * result.not_shown_share)} %"],
         ["effective rows (ESS)", numbers.count(result.ess)],
         ["mean weight", numbers.three(result.mean_weight)],
         ["standard error of the mean weight", numbers.three(result.mean_weight_std_error)],

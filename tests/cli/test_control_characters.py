@@ -99,6 +99,7 @@ def _write_files(folder: Path) -> None:
     drafted.assign(team=IN_FILES + drafted["team"]).to_csv(folder / "interleaved.csv", index=False)
     log = pd.DataFrame({"item_id": items, "click": 1, "propensity_score": 0.5, f"dev{IN_FILES}": "a"})
     log.to_csv(folder / "log.csv", index=False)
+    log.assign(user_id=TRUTH["user_id"]).to_csv(folder / "users_log.csv", index=False)
 
 
 def _fill_store(space: Workspace) -> None:
@@ -157,7 +158,11 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("metrics", "list"): [(), ("--format", "json")],
     ("metrics", "remove"): [("taps",)],
     ("agree",): [(*FILMS, "--metric", "ndcg@3", "--format", form) for form in ("text", "json")],
-    ("ope",): [("--log", "log.csv", "--format", form) for form in ("text", "json")],
+    ("ope",): [
+        *(("--log", "log.csv", "--format", form) for form in ("text", "json")),
+        *(("--log", "users_log.csv", *FILMS, "--run", f"{HOSTILE}als", "--format", form)
+          for form in ("text", "json")),
+    ],
     ("why",): [(*FILMS, "--metric", "ndcg@3", "--format", form) for form in ("text", "json")],
     ("report",): [(*FILMS, "--metric", "ndcg@3", "-o", f"{RED}.json", "--title", HOSTILE, "--keep")],
     ("reproduce",): [("made.json",), ("made.json", "--format", "json")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -126,3 +127,58 @@ def test_a_log_with_a_refused_notice_gives_no_estimate(run: Recdash, folder: Pat
     assert run("ope", "--log", "gaps.csv").exit_code == 0
     refused = run("ope", "--log", "gaps.csv", "--refuse", "missing-item-id")
     assert "Files with the notice 'missing-item-id' are refused, as you chose" in refused.output
+
+
+LOGGED = "".join(f"u{n},{'in'[n % 2]}{n % 4},{n % 3 % 2},0.5,1\n" for n in range(40))
+SET = {
+    "slots.csv": f"user_id,item_id,click,propensity_score,position\n{LOGGED}",
+    "truth.csv": "user_id,item_id\n" + "".join(f"u{n},i0\n" for n in range(40)),
+    "als.csv": "user_id,item_id,rank,score\n"
+    + "".join(f"u{n},i{n % 4},1,{math.log(3)}\nu{n},n{n % 4},2,0\n" for n in range(40)),
+}
+OF_RUN = ("--log", "slots.csv", "--experiment", "films", "--run", "als")
+
+
+@pytest.fixture
+def films(run: Recdash, folder: Path) -> Recdash:
+    for name, text in SET.items():
+        (folder / name).write_text(text)
+    added = run("add", "--experiment", "films", "--truth", "truth.csv", "--run", "als.csv")
+    assert added.exit_code == 0, added.output
+    return run
+
+
+def test_a_stored_run_is_the_target_at_the_top_or_by_its_scores(films: Recdash) -> None:
+    """Users with even numbers were shown i, the first of their lists, the others n, the second. A click on i
+    counts 1 ÷ 0.5 = 2; by scores of log 3 and 0, i has 3/4 and n 1/4. Of the even numbers below 40, six have
+    a click (4, 10 .. 34), of the odd ones seven (1, 7 .. 37).
+    """
+    on_first, on_second = 6, 7
+    top = as_json(films, "ope", *OF_RUN)
+    assert top["target"] == "the top of als"
+    assert top["ips"] == pytest.approx(on_first * 2 / 40)
+    assert top["not_shown_share"] == 0.5
+    drawn = as_json(films, "ope", *OF_RUN, "--temperature", "1")
+    assert drawn["target"] == "softmax over the top 10 of als (temperature 1)"
+    assert drawn["ips"] == pytest.approx((on_first * 1.5 + on_second * 0.5) / 40)
+    first = as_json(films, "ope", *OF_RUN, "--temperature", "1", "--k", "1")
+    assert first["ips"] == top["ips"]
+    assert "rows whose item it never shows" in films("ope", *OF_RUN).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--log", "slots.csv", "--run", "als"], "Give --experiment and --run."),
+        ([*OF_RUN, "--target", "truth.csv"], "--target names another target than --run"),
+        ([*OF_RUN, "--items", "4"], "--items names another target than --run"),
+        ([*OF_RUN, "--k", "4"], "--k counts with a temperature only"),
+        ([*OF_RUN, "--run", "nowhere"], "nowhere"),
+        (["--log", "slots.csv", "--temperature", "1"], "--temperature without --run"),
+        ([*OF_RUN, "--log", "log.csv"], "no column names the user"),
+    ],
+)
+def test_what_is_no_target_of_a_run_is_refused(films: Recdash, options: list[str], says: str) -> None:
+    result = films("ope", *options)
+    assert result.exit_code == 2
+    assert says in result.stderr

@@ -54,6 +54,7 @@ READS = [
     "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
     "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview", "online_tests.activations",
+    "off_policy.of_run",
     "plans.all", "plans.get", "plans.of_test", "plans.check", "plans.baseline",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.decided_run", "overview.standing", "overview.today",
@@ -141,6 +142,7 @@ INTERLEAVED = pd.DataFrame(
         "credit_b": [0, 1, 1, 1, 0, 1],
     }
 )
+BANDIT = TRUTH.assign(click=[1, 0, 1], propensity_score=0.5)
 USERS = pd.DataFrame({"user_id": PEOPLE, "plan": ["free", "free", "paid"]})
 CATALOGUE = pd.DataFrame({"item_id": [*"abcdxyz"], "genre": ["Crime", "Drama"] * 3 + ["Crime"]})
 
@@ -219,7 +221,7 @@ GIVEN: dict[str, Any] = {
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
     "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None,
-    "target": "no-folder/backup",
+    "target": "no-folder/backup", "log": BANDIT,
 }  # fmt: skip
 
 
@@ -291,6 +293,7 @@ def test_a_guest_finds_nothing_of_another_experiment(house: House, name: str) ->
 
 OF_SINGLE_USERS = [
     "definitions.worked_example",
+    "off_policy.of_run",
     "runs.first_ids",
     "users.decisive_users",
     "users.lists",
@@ -319,7 +322,7 @@ def test_a_guest_of_numbers_only_is_told_of_no_user(house: House, name: str) -> 
     seen = [*texts(method_of(house.admin, name)(**asked))]
     guest = method_of(house.seen_by("numbers"), name)
     if name in OF_SINGLE_USERS:
-        assert any("person-" in text for text in seen) or name == "users.values"
+        assert any("person-" in text for text in seen) or name in ("off_policy.of_run", "users.values")
         with pytest.raises(Forbidden, match="numbers only"):
             guest(**asked)
     else:

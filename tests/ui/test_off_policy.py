@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from app_pages import Open, passed, put, said
+from app_pages import Open, lists, passed, put, said, store
 from streamlit.testing.v1 import AppTest
 
 from recdash.charts.marks import DARK, LIGHT
@@ -123,6 +123,31 @@ def test_nothing_is_stored(shown: Open, workspace: Workspace, tmp_path: Path) ->
     left = [path for path in tmp_path.rglob("*") if "uploads" not in path.parts]
     assert sorted(left) == before
     assert [path.name for path in tmp_path.glob("**/uploads/*")] == ["lock"]
+
+
+USERS_LOG = "user_id,item_id,click,propensity_score\n" + "".join(
+    f"u{n % 20 + 1},i{n % 20 + 1},1,0.5\nu{n % 20 + 1},x2,0,0.5\n" for n in range(400)
+)
+"""800 rows of 20 users: a click on each user's own item, none on x2."""
+
+
+def test_a_stored_run_is_a_target(shown: Open, workspace: Workspace) -> None:
+    """*own* has the user's item first, *other* x1, which the log never shows."""
+    assert "A stored run" not in said(shown())
+    ids = store(workspace, {"own": lists(1), "other": lists(3)})
+    app = given(shown(target="run", run=ids["own"]), USERS_LOG)
+    text = said(app)
+    assert "No verdict: this log cannot estimate the top of own" in text
+    assert "Rows with weight 0 50.0 %" in text
+    assert "IPS 100 %" in app.get("plotly_chart")[0].proto.alt
+    text = said(given(shown(target="run", run=ids["other"]), USERS_LOG))
+    assert "100 % of what the target shows is never in the log" in text
+
+
+def test_a_run_without_scores_has_no_softmax(shown: Open, workspace: Workspace) -> None:
+    ids = store(workspace, {"own": lists(1)})
+    app = given(shown(target="run", run=ids["own"], policy="softmax"), USERS_LOG)
+    assert "it has no scores" in app.error[0].value
 
 
 def test_names_from_files_are_shown_as_text(shown: Open) -> None:

@@ -69,7 +69,7 @@ class Failed(NamedTuple):
 
 FACTS = (
     "clip", "switch", "mean_weight", "mean_weight_std_error", "max_weight", "ess", "least_propensity",
-    "clicks", "clicks_that_count", "n", "n_users", "effective_users",
+    "clicks", "clicks_that_count", "n", "n_users", "effective_users", "not_shown_share",
 )  # fmt: skip
 """The fields that ``OffPolicy.as_dict`` copies unchanged."""
 
@@ -127,6 +127,13 @@ class OffPolicy:
     notices: tuple[Problem, ...]
     n_users: int | None = None
     effective_users: float | None = None
+
+    @property
+    def not_shown_share(self) -> float:
+        """Returns the share of the log's rows with an item that the target never shows there: it has a
+        probability of 0, so they have no weight.
+        """
+        return self.weights.zero / self.n
 
     @property
     def verdict(self) -> Verdict:

@@ -16,6 +16,7 @@ from recdash.evaluation.column_choice import ColumnsGiven, read_column_choice
 from recdash.ingest import Limits
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
+from recdash.online.off_policy.list_policy import ListPolicy
 from recdash.online.off_policy.target import logged, of_table, uniform
 
 UNIFORM = "uniform"
@@ -62,9 +63,13 @@ def ope(
     uploads = [ingest.read_upload("bandit", log, mapping=choice.of("bandit", also=mapping), limits=limits)]
     rows = uploads[0].table
     checked = logged(rows, user_column)
+    more: list[Problem] = []
     if is_uniform:
         choice.check_used()
         policy = uniform(checked, n_items)
+    elif isinstance(target, ListPolicy):
+        choice.check_used()
+        checked, policy, more = target.applied(checked, rows, user_column)
     else:
         table = ingest.read_upload("policy", target, mapping=choice.of("policy"), limits=limits)
         uploads.append(table)
@@ -74,4 +79,4 @@ def ope(
     estimates = off_policy(checked, policy, clip, switch)
     notices = [notice for upload in uploads for notice in upload.notices]
     check_refused(notices, refused_codes)
-    return replace(estimates, notices=(*notices, *estimates.notices))
+    return replace(estimates, notices=(*notices, *more, *estimates.notices))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recdash.domain.kinds import Floats, Ints
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.ingest.attributes import without_row_numbers
 
@@ -93,9 +93,9 @@ def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
         message = f"it is {propensity[wrong][0]:g} in {rows_in_words}, which is not a probability above 0"
         fix = "Give the probability, above 0 and at most 1, with which the item was shown there."
         raise InputError(Problem("no-propensity", "column 'propensity_score'", message, fix, n_wrong))
-    item, items = _codes(rows["item_id"])
+    item, items = codes_of(rows["item_id"])
     has_places = "position" in rows.column_names
-    place, places = _codes(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
+    place, places = codes_of(rows["position"]) if has_places else (np.zeros(len(item), dtype=np.int64), ["1"])
     user, without = _users(rows, user_column)
     return LoggedRows(item, items, place, len(places), _numbers(rows["click"]), propensity, user, without)
 
@@ -103,8 +103,23 @@ def logged(rows: pa.Table, user_column: str | None = None) -> LoggedRows:
 def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
     """Returns [n] codes of users, and the number of rows without a user, each of which has its own code.
 
-    If ``column`` is None, the first column with a usual name that names any user is used; the codes are None
-    if there is none. Raises InputError if the log does not have ``column``.
+    The codes are None if the log has no users. Raises InputError as ``user_column_of`` does.
+    """
+    name = user_column_of(rows, column)
+    if name is None:
+        return None, 0
+    code, ids = codes_of(rows[name])
+    nameless = _nameless(code, ids)
+    without = int(nameless.sum())
+    code[nameless] = len(ids) + np.arange(without)
+    return np.unique(code, return_inverse=True)[1], without
+
+
+def user_column_of(rows: pa.Table, column: str | None = None) -> str | None:
+    """Returns the column of users: ``column``, by default the first with a usual name; None if there is none
+    that names any user.
+
+    Raises InputError if the log does not have ``column``.
     """
     names = rows.column_names
     by_name = {name.strip().casefold(): name for name in reversed(names)}
@@ -112,14 +127,12 @@ def _users(rows: pa.Table, column: str | None) -> tuple[Ints | None, int]:
     if column is not None and column not in names:
         message = f"the log has no column '{column}'; its columns: {', '.join(names)}"
         raise InputError(Problem("column-not-in-log", "user column", message, "Name one of them."))
-    for name in candidates:
-        code, ids = _codes(rows[name])
-        nameless = np.isin(code, [place for place, user in enumerate(ids) if not user.strip()])
-        if not nameless.all():
-            without = int(nameless.sum())
-            code[nameless] = len(ids) + np.arange(without)
-            return np.unique(code, return_inverse=True)[1], without
-    return None, 0
+    return next((name for name in candidates if not _nameless(*codes_of(rows[name])).all()), None)
+
+
+def _nameless(code: Ints, ids: Sequence[str]) -> Mask:
+    """Returns [n] whether a row names no user."""
+    return np.isin(code, [place for place, user in enumerate(ids) if not user.strip()])
 
 
 def uniform(log: LoggedRows, n_items: int | None = None) -> Target:
@@ -161,14 +174,14 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
         raise InputError(Problem("column-not-in-log", "target", message, fix, len(unknown)))
     case, cases = _keys(table, depends_on)
     chances = _numbers(table["probability"])
-    item, items = _codes(table["item_id"])
+    item, items = codes_of(table["item_id"])
     _check_probabilities(chances, case, cases, item, items)
     places = {item_id: place for place, item_id in enumerate(log.items)}
     entry_item = np.array([places.get(item_id, -1) for item_id in items], dtype=np.int64)[item]
     of_row = _cases_of(rows, depends_on, cases)
     return Target(
         name=name,
-        probability=_looked_up(of_row, log, case, entry_item, chances),
+        probability=looked_up(of_row, log, case, entry_item, chances),
         case=of_row,
         n_cases=len(cases),
         entry_item=entry_item,
@@ -177,7 +190,7 @@ def of_table(log: LoggedRows, rows: pa.Table, table: pa.Table, name: str) -> Tar
     )
 
 
-def _looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
+def looked_up(of_row: Ints, log: LoggedRows, case: Ints, item: Ints, chances: Floats) -> Floats:
     """Returns [n] the probability with which the policy shows the item of each logged row.
 
     ``case``, ``item`` and ``chances`` are the columns of the policy's table: in this case (such as a context)
@@ -240,14 +253,14 @@ def _keys(table: pa.Table, columns: Sequence[str]) -> tuple[Ints, list[str]]:
     """
     code, labels = np.zeros(table.num_rows, dtype=np.int64), [""]
     for column in columns:
-        own, values = _codes(table[column])
+        own, values = codes_of(table[column])
         both, code = np.unique(code * len(values) + own, return_inverse=True)
         pairs = [divmod(pair, len(values)) for pair in both.tolist()]
         labels = [", ".join(filter(None, [labels[a], f"{column} {values[b]}"])) for a, b in pairs]
     return code, labels
 
 
-def _codes(column: Any) -> tuple[Ints, list[str]]:
+def codes_of(column: Any) -> tuple[Ints, list[str]]:
     """Returns [n] indexes into the distinct values, and these values as text, in their order as text.
 
     Empty cells, including NaN, share one value, the empty text.

@@ -278,6 +278,12 @@ target policy divided by the logged probability: rows that the target would show
 - **Switch-DR** is doubly robust, but relies on the model alone for rows whose weight is above a threshold:
   the one at which squared error and largest possible bias are least, unless one is given.
 
+The lists of a **stored run** can be the target, if the log names users. The **deterministic** policy shows at
+each position the item at that rank, and the first item in a log without positions. **Softmax** draws each
+slot's item from the first k, with probabilities in proportion to exp(score ÷ temperature). Rows of users
+without a list are left out. Rows with an item that the target never shows there have weight 0; the estimate
+rests on the others.
+
 If the log names users, errors are by user: the rows of one user are alike. The intervals hold for few and
 unequal users and for rare clicks.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from recdash.online.off_policy.estimates import (
     OffPolicy,
     chance,
 )
+from recdash.online.off_policy.list_policy import DEFAULT_K
 from recdash.online.off_policy.ope import UNIFORM, ope
 from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
@@ -35,7 +37,14 @@ from recdash.web.received_files import ReceivedFile
 if TYPE_CHECKING:
     import pandas as pd
 
-TARGETS = {UNIFORM: "Every item equally likely", "file": "From a file"}
+    from recdash.domain.records import Experiment
+
+TARGETS = {UNIFORM: "Every item equally likely", "file": "From a file", "run": "A stored run"}
+POLICIES = {"top": "Deterministic", "softmax": "Softmax"}
+POLICY_HELP = (
+    "Deterministic: each position shows the item at its rank; a log without positions shows the first item. "
+    "Softmax: each slot shows one of the first items, drawn by exp(score ÷ temperature)."
+)
 NAMES = {
     "observed": "Observed",
     "ips": "IPS",
@@ -48,12 +57,28 @@ NAMES = {
 
 
 @dataclass(frozen=True)
+class RunTarget:
+    """A stored run as the target: its id, and how its lists fill slots (``ListPolicy``)."""
+
+    run_id: str
+    k: int = DEFAULT_K
+    temperature: float | None = None
+
+
+@dataclass(frozen=True)
+class FileTarget:
+    """The target policy: a received file, or the uniform policy over ``n_items`` if there is none."""
+
+    file: ReceivedFile | None = None
+    n_items: int | None = None
+
+
+@dataclass(frozen=True)
 class OffPolicyRequest:
-    """The uploaded files and the options of an estimate. ``target`` is None for the uniform policy."""
+    """The log, the target policy, and the options of an estimate."""
 
     log: ReceivedFile
-    target: ReceivedFile | None
-    n_items: int | None
+    target: FileTarget | RunTarget
     clip: float | None
     user_column: str | None = None
 
@@ -68,26 +93,59 @@ def ask() -> OffPolicyRequest | None:
     with left:
         log = _file("bandit", "Log: item shown, its propensity (the chance to show it), and whether clicked")
     with right:
-        chosen = widgets.choice("Target policy", "target", TARGETS, UNIFORM)
-        if chosen == UNIFORM:
-            target = None
-            n_items = st.number_input(
-                "Number of items",
-                min_value=1,
-                value=None,
-                step=1,
-                key="off-policy-items",
-                width=260,
-                placeholder="items in the log",
-                help="Set it if the policy can also show items that are not in the log.",
-            )
-        else:
-            n_items, target = None, _file("policy", "Target: item_id and probability")
+        target = _target()
     clip, user_column = _details()
     st.caption("Nothing is stored: the files are deleted when you remove them or close the dashboard.")
-    if log is None or (chosen != UNIFORM and target is None):
+    if log is None or target is None:
         return None
-    return OffPolicyRequest(log, target, n_items, clip, user_column)
+    return OffPolicyRequest(log, target, clip, user_column)
+
+
+def _target() -> FileTarget | RunTarget | None:
+    """Draws the choice of the target policy and returns it; None while its file is missing."""
+    experiments = [
+        experiment
+        for experiment in state.workspace().experiments.all()
+        if state.workspace().runs.all(experiment.id)
+    ]
+    offered = {name: title for name, title in TARGETS.items() if name != "run" or experiments}
+    chosen = widgets.choice("Target policy", "target", offered, UNIFORM)
+    if chosen == "run":
+        return _run_target(experiments)
+    if chosen == "file":
+        file = _file("policy", "Target: item_id and probability")
+        return FileTarget(file) if file else None
+    n_items = st.number_input(
+        "Number of items",
+        min_value=1,
+        value=None,
+        step=1,
+        key="off-policy-items",
+        width=260,
+        placeholder="items in the log",
+        help="Set it if the policy can also show items that are not in the log.",
+    )
+    return FileTarget(n_items=n_items)
+
+
+def _run_target(experiments: Sequence[Experiment]) -> RunTarget:
+    """Draws the choice of a stored run and of how its lists fill slots."""
+    names = {experiment.id: experiment.name for experiment in experiments}
+    newest = max(experiments, key=lambda experiment: experiment.created).id
+    experiment = widgets.select(
+        "Experiment", "e", names, state.option("e", newest, list(names)), "off-policy-experiment", 420
+    )
+    runs = {run.id: run.name for run in state.workspace().runs.all(experiment)}
+    run = widgets.select(
+        "Run", "run", runs, state.option("run", next(iter(runs)), list(runs)), "off-policy-run", 420
+    )
+    policy = widgets.choice("Policy", "policy", POLICIES, "top", POLICY_HELP)
+    if policy == "top":
+        return RunTarget(run)
+    left, right = st.columns(2)
+    k = left.number_input("First items to draw from", min_value=1, value=DEFAULT_K, key="off-policy-k")
+    temperature = right.number_input("Temperature", min_value=0.001, value=1.0, key="off-policy-temperature")
+    return RunTarget(run, int(k), float(temperature))
 
 
 def _file(kind: str, label: str) -> ReceivedFile | None:
@@ -131,11 +189,14 @@ def estimate(request: OffPolicyRequest) -> OffPolicy:
     """Returns the estimates, cached by file; if there are none, shows the reasons and ends this run of the
     page.
     """
-    target_id = request.target.id if request.target else UNIFORM
+    target = request.target
+    target_key: RunTarget | tuple[str | None, int | None]
+    if isinstance(target, RunTarget):
+        target_key = target
+    else:
+        target_key = (target.file.id if target.file else None, target.n_items)
     try:
-        return _estimated(
-            request.log.id, target_id, request.n_items, request.clip, request.user_column, request
-        )
+        return _estimated(request.log.id, target_key, request.clip, request.user_column, request)
     except RecdashError as error:
         widgets.problems(error)
         state.stop()
@@ -144,19 +205,28 @@ def estimate(request: OffPolicyRequest) -> OffPolicy:
 @st.cache_data(show_spinner="Estimating", max_entries=32)
 def _estimated(
     log_id: str,  # noqa: ARG001 - for the cache
-    target_id: str,  # noqa: ARG001
-    n_items: int | None,
+    target_key: RunTarget | tuple[str | None, int | None],  # noqa: ARG001
     clip: float | None,
     user_column: str | None,
     _request: OffPolicyRequest,
 ) -> OffPolicy:
+    target, workspace = _request.target, state.workspace()
+    if isinstance(target, RunTarget):
+        return workspace.off_policy.of_run(
+            target.run_id,
+            _request.log.path,
+            k=target.k,
+            temperature=target.temperature,
+            clip=clip,
+            user_column=user_column,
+        )
     return ope(
         _request.log.path,
-        _request.target.path if _request.target else UNIFORM,
-        n_items=n_items,
+        target.file.path if target.file else UNIFORM,
+        n_items=target.n_items,
         clip=clip,
         user_column=user_column,
-        limits=state.workspace().limits,
+        limits=workspace.limits,
     )
 
 
@@ -288,6 +358,8 @@ def _checks(result: OffPolicy) -> list[tuple[Cell, ...]]:
     rows.append(("Smallest propensity", chance(result.least_propensity), rule, meaning))
     meaning = "Weight of the heaviest row."
     rows.append(("Largest weight", single(result.max_weight), "", meaning))
+    meaning = "Rows with an item that the target never shows there; the estimate rests on the others."
+    rows.append(("Rows with weight 0", f"{numbers.three(100 * result.not_shown_share)} %", "", meaning))
     rule = _rule(f"at least {LEAST_CLICKS}", fails.clicks)
     clicks = numbers.count(result.clicks)
     meaning = f"Of {clicks} clicks, those on items that the target can show."
