@@ -26,7 +26,7 @@ from recdash.online.off_policy.target import LoggedRows, Target
 TITLE = "Intervals of estimates"
 TRIES = 1_000
 LEAST = 0.92
-"""Smallest share of tries in which an interval of a slope or a prediction may contain the truth."""
+"""Smallest share of tries in which an interval of a slope, a prediction or τ may contain the truth."""
 
 # ── the track record ─────────────────────────────────────────────────────────────────────────
 
@@ -115,8 +115,8 @@ RECORD_HEAD = """
 ### Track record
 
 The line through the offline differences of A/B tests and their lifts
-(`recdash/online/agreement/calibration.py`). The limit: of the intervals of the slope, and of those of the
-true lift of a new variant, at least 92 % contain the truth. The true slope is 0.3, the true offline
+(`recdash/online/agreement/calibration.py`). The limit: of the intervals of the slope, of those of the true
+lift of a new variant, and of those of τ, at least 92 % contain the truth. The true slope is 0.3, the true offline
 differences have a standard deviation of 10 %, online standard errors are 0.5 to 2 %, and variants of a test
 share a control. *Error*: the standard error of the offline differences as a share of their spread. *τ*: the
 standard deviation around the line, in % of lift. *Line*: the share of tries in which the offline differences

@@ -124,6 +124,9 @@ def calibrated(
     cluster-robust by test, since variants of one test share their control (``_gap``). Unlike a standard error
     of b, the test is valid if offline differences are as small as their errors. The interval is at least as
     wide as the points' own errors imply, which matters if all points happen to be on the line.
+
+    The low end of τ's interval is the lowest at the slope and at those one standard error away: a line that
+    is too flat leaves the errors of the offline differences in r, as if variants were off the line.
     """
     points = _Points(offline, online, offline_error**2, online_error**2, test)
     slope, tau2 = _fitted(points)
@@ -134,6 +137,7 @@ def calibrated(
     variance = points.variance(slope, 0.0)
     least = NORMAL_95 / math.sqrt(float((points.expected(slope, variance) ** 2 / variance).sum()))
     tau_at = _tau_quantiles(points, slope)
+    slopes = (slope, max(low, slope - error), min(high, slope + error))
     return Calibration(
         slope=slope,
         std_error=error,
@@ -141,7 +145,7 @@ def calibrated(
         high=max(high, slope + least),
         tau=math.sqrt(tau2),
         degrees=degrees,
-        tau_low=tau_at(0.025),
+        tau_low=min(_tau_quantiles(points, other)(0.025) for other in slopes),
         tau_high=tau_at(0.975),
         taus=tuple(tau_at((place + 0.5) / QUANTILES) for place in range(QUANTILES)),
     )
