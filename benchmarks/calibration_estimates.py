@@ -116,12 +116,12 @@ RECORD_HEAD = """
 
 The line through the offline differences of A/B tests and their lifts
 (`recdash/online/agreement/calibration.py`). The limit: of the intervals of the slope, of those of the true
-lift of a new variant, and of those of τ, at least 92 % contain the truth. The true slope is 0.3, the true offline
-differences have a standard deviation of 10 %, online standard errors are 0.5 to 2 %, and variants of a test
-share a control. *Error*: the standard error of the offline differences as a share of their spread. *τ*: the
-standard deviation around the line, in % of lift. *Line*: the share of tries in which the offline differences
-tell enough for a line; without one, the page says why. The other shares are those of the intervals that
-contain the truth.
+lift of a new variant, and of those of τ, at least 92 % contain the truth. The true slope is 0.3, the true
+offline differences have a standard deviation of 10 %, online standard errors are 0.5 to 2 %, and variants of
+a test share a control. *Error*: the standard error of the offline differences as a share of their spread.
+*τ*: the standard deviation around the line, in % of lift. *Line*: the share of tries in which the offline
+differences tell enough for a line; without one, the page says why. The other shares are those of the
+intervals that contain the truth.
 
 | variants | tests | error | τ | line, % | slope, % | prediction, % | τ, % | tries |
 |---:|---:|---:|---:|---:|---:|---:|---:|---:|
