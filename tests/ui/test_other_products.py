@@ -127,7 +127,7 @@ def test_from_files_to_results_agreement_reason_and_report(app: AppTest, kind: s
     title = rows[0].title.lower()
     for page in ("ab_results", "offline_online", "report"):
         assert title in texts[page].lower(), page
-    assert "Offline and online agree on one of one candidate" in texts["offline_online"]
+    assert "als won offline and online" in texts["offline_online"]
     assert "als won both" in texts["why"]
 
 

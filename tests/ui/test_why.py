@@ -83,6 +83,8 @@ def test_a_cause_comes_with_what_to_do(workspace: Workspace, shown: Open) -> Non
     assert "won offline, lost online, most likely because of what counts as relevant offline" in text
     assert "of what counted as relevant offline were grades below 5. Counting only grades of 5" in text
     assert "Label definition ● most likely cause +100 % offline; 0 % with grades of 5" in text
+    assert "12 checks: 1 most likely cause, " in text
+    assert "possible cause" not in text
     assert "What to do: Set the relevance threshold" in text
     assert "See the recommendation with relevance from 5 on →" in text
     assert "th=5" in markup(shown())

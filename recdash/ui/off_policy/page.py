@@ -54,6 +54,8 @@ NAMES = {
     "dr": "Doubly robust",
     "switch_dr": "Switch-DR",
 }
+GAIN = "Doubly robust − observed"
+"""The paired difference by which the target is better or worse; its interval is not that of an estimate."""
 
 
 @dataclass(frozen=True)
@@ -403,7 +405,9 @@ def show_notices(result: OffPolicy) -> None:
 
 
 def tidy(result: OffPolicy) -> pd.DataFrame:
+    """Returns the estimates with their intervals, and the difference that the headline is about."""
     import pandas as pd
 
-    rows = [{"estimate": NAMES[name], **getattr(result, name)._asdict()} for name in NAMES]
+    names = {**NAMES, "gain": GAIN}
+    rows = [{"estimate": title, **getattr(result, name)._asdict()} for name, title in names.items()]
     return pd.DataFrame(rows)

@@ -26,7 +26,7 @@ from recdash.formatting.wording import CORRECTIONS, capital, count_range, listed
 from recdash.formatting.wording import finding as by_interval
 from recdash.metrics import define
 from recdash.metrics.naming import metric_at
-from recdash.online.agreement.agreement import DISAGREE
+from recdash.online.agreement.agreement import AGREE, DISAGREE
 from recdash.online.agreement.join import (
     BLOCKED,
     SPLIT_BROKEN,
@@ -81,9 +81,14 @@ def without_links(view: View, sides: OfflineOnline) -> None:
 
 
 def finding(sides: OfflineOnline) -> str:
-    """Returns the headline: see ``headline_of_sides``."""
+    """Returns the headline: see ``headline_of_sides``; for a single candidate with the same result on both
+    sides, that result.
+    """
     if sides.rows.empty:
         return f"{sides.test.name}: {sides.online_title}"
+    rows = records(sides.rows)
+    if len(rows) == 1 and rows[0]["quadrant"] in AGREE:
+        return f"{rows[0]['run']} {outcome(rows[0]).replace('both', 'offline and online', 1)}"
     return headline_of_sides(sides.rows)
 
 

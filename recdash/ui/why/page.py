@@ -99,7 +99,11 @@ def subtitle(explained: Explanation) -> str:
     if explained.quadrant in AGREE:
         noun, nouns, otherwise = "reason for doubt", "reasons for doubt", "without a reason for doubt"
     n_supported, n_open = verdicts.count("supports"), verdicts.count("can't tell")
-    parts = [f"{n_supported} {noun if n_supported == 1 else nouns}"] if n_supported else []
+    parts = []
+    if n_supported and explained.quadrant in DISAGREE:  # the table names the strongest so, too
+        parts, n_supported = [f"1 {MOST_LIKELY}"], n_supported - 1
+        noun, nouns = f"other {noun}", f"other {nouns}"
+    parts += [f"{n_supported} {noun if n_supported == 1 else nouns}"] if n_supported else []
     parts += [f"{n_open} inconclusive"] if n_open else []
     parts += [f"{verdicts.count('rules out')} {otherwise}"]
     metrics = f"{explained.where} offline, {lowered(explained.online)} online, vs {explained.base}"
