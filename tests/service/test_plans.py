@@ -19,6 +19,7 @@ from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.errors import Forbidden, InputError, NotFound, UnknownName
 from recdash.online.plan import AnalysisPlan
+from recdash.online.rules import USUAL
 from recdash.service import Workspace
 from recdash.store import open_store
 
@@ -44,16 +45,19 @@ def shop(space: Workspace) -> str:
 
 
 def add_test(space: Workspace, shop: str, name: str = "checkout", seed: int = 3) -> OnlineTest:
-    """400 users, half of them new: 1.3 orders each against 1."""
+    return space.online_tests.add(shop, name, {"sessions": orders_of_400(seed)})
+
+
+def orders_of_400(seed: int = 3, gain: float = 1.3) -> pd.DataFrame:
+    """400 users, half of them new: ``gain`` orders each against 1."""
     rng, is_new = np.random.default_rng(seed), np.arange(400) % 2 == 1
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "user_id": range(400),
             "variant": np.where(is_new, "new", "control"),
-            "orders": rng.poisson(np.where(is_new, 1.3, 1.0)),
+            "orders": rng.poisson(np.where(is_new, gain, 1.0)),
         }
     )
-    return space.online_tests.add(shop, name, {"sessions": table})
 
 
 def test_every_change_is_kept_with_time_person_and_reason(
@@ -102,6 +106,23 @@ def test_viewers_read_plans(space: Workspace, shop: str) -> None:
     assert viewer.plans.all(shop) == [plan]
     with pytest.raises(Forbidden):
         viewer.plans.change(shop, plan.id, replace(PLAN, users=1), "because")
+
+
+def test_plans_of_an_archived_experiment_cannot_be_changed(space: Workspace, shop: str) -> None:
+    plan = space.plans.add(shop, PLAN)
+    space.experiments.archive(shop)
+    for write in (
+        lambda: space.plans.change(shop, plan.id, replace(PLAN, users=800), "Too few users."),
+        lambda: space.plans.add(shop, replace(PLAN, test="June")),
+    ):
+        with pytest.raises(InputError, match="'Shop': it is archived"):
+            write()
+    assert space.plans.all(shop) == [plan]
+    space.experiments.unarchive(shop)
+    assert (
+        space.plans.change(shop, plan.id, replace(PLAN, users=800), "Too few users.").current.plan.users
+        == 800
+    )
 
 
 def test_two_plans_of_a_name_are_refused(space: Workspace, shop: str) -> None:
@@ -195,7 +216,7 @@ def test_the_decision_follows_the_plan(space: Workspace, shop: str, clock: Stand
     planned = add_test(space, shop, "planned", seed=11)
     assert unplanned == "Ship new if this size was planned"
     assert space.online_tests.next_steps(planned.id)[0] == "Ship new"
-    assert space.online_tests.next_steps(planned.id, planned=False)[0] == unplanned
+    assert space.online_tests.rules(test.id).planned_users is None
 
 
 def test_a_larger_plan_keeps_the_test_running(space: Workspace, shop: str, clock: StandingClock) -> None:
@@ -208,6 +229,58 @@ def test_a_larger_plan_keeps_the_test_running(space: Workspace, shop: str, clock
     space.plans.change(shop, plan.id, replace(PLAN, users=400), "It looks good.")
     _, (again,) = space.online_tests.next_steps(test.id)
     assert again.action == "keep running"  # the size was changed when the test had data
+
+
+def test_the_planned_size_is_that_of_the_rules(space: Workspace, shop: str, clock: StandingClock) -> None:
+    space.plans.add(shop, replace(PLAN, users=4000))
+    clock.wait(days=1)
+    test = add_test(space, shop)
+    assert space.online_tests.rules(test.id).planned_users == 4000
+    assert add_test(space, shop).id == test.id
+    # the always-valid interval is narrowest at that size
+    given = replace(USUAL, planned_users=4000)
+    other = space.experiments.create("Other").id
+    same = space.online_tests.add(other, "x", {"sessions": orders_of_400()}, rules=given)
+    rows = {row["variant"]: row for row in test.results if row["metric"] == "orders"}
+    expected = {row["variant"]: row for row in same.results if row["metric"] == "orders"}
+    assert rows["new"]["sequence_low"] == expected["new"]["sequence_low"] is not None
+    variant = next(name for name in test.variants if name != test.control)
+    space.decisions.decide(shop, "do not ship", variant=variant, text="Too few users.")
+    (decision,) = space.journal.decisions(shop)
+    (size,) = (item for item in decision.checklist if item.name == "Sample size")
+    assert size.reason.startswith("400 of 4,000 planned users")
+
+
+def test_a_size_that_was_planned_after_the_data_does_not_count(
+    space: Workspace, shop: str, clock: StandingClock
+) -> None:
+    dated = orders_of_400().assign(start_ts="2026-03-01T10:00:00Z")
+    clock.wait(days=5)
+    space.plans.add(shop, PLAN)
+    clock.wait(days=1)
+    test = space.online_tests.add(shop, "late", {"sessions": dated})
+    assert space.online_tests.rules(test.id).planned_users is None
+
+
+@pytest.mark.parametrize(("dated", "action"), [(False, "keep running"), (True, "ship")])
+def test_a_gain_before_the_planned_size_ends_only_a_test_with_dates(
+    space: Workspace, shop: str, clock: StandingClock, dated: bool, action: str
+) -> None:
+    space.plans.add(shop, replace(PLAN, users=4000))
+    clock.wait(days=1)
+    table = orders_of_400(gain=2.5)
+    if dated:
+        table["start_ts"] = [f"2026-03-{2 + n % 7:02d}T10:00:00Z" for n in range(400)]
+    clock.wait(days=10)
+    test = space.online_tests.add(shop, "checkout", {"sessions": table})
+    _, (step,) = space.online_tests.next_steps(test.id)
+    assert step.action == action  # the always-valid interval excludes 0
+    check = space.plans.check(test.id)
+    assert check is not None
+    assert [deviation.code for deviation in check.deviations] == ["users"]
+    if not dated:
+        assert step.more_users == 3600
+        assert "no dates show how long the test ran" in step.reason
 
 
 # ── sample sizes from an earlier test ────────────────────────────────────────────────────────

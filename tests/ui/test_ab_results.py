@@ -17,13 +17,15 @@ from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.errors import Problem
+from recdash.formatting import numbers
+from recdash.formatting.html import markdown
 from recdash.formatting.wording import lowered
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis.novelty_effect import NoveltyEffect
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.analysis.segments import Reversal
 from recdash.online.metrics import MetricRole
-from recdash.online.plan import AnalysisPlan
+from recdash.online.plan import AnalysisPlan, days_needed, users_needed
 from recdash.service import Workspace
 from recdash.ui.ab_results.over_time import novelty_text
 from recdash.ui.ab_results.power import effect_of, sentence
@@ -744,6 +746,26 @@ def test_an_experiment_without_a_test_can_be_planned(workspace: Workspace, shown
     assert "Planned A/B tests" in page
     assert "visits (2 %)" in page
     assert "400 users, control and variant together" in page
+
+
+def test_a_plan_takes_the_baseline_of_a_stored_test(workspace: Workspace, shown: Open) -> None:
+    earlier = added(workspace, sessions({"control": 100, "new": 100}))
+    baseline = workspace.plans.baseline(earlier.id, "session_watch_time")
+    experiment = workspace.experiments.create("Shop")
+    app, form = passed(shown(e=experiment.id)), f"plan-new-{experiment.id}"
+    app.selectbox(key=f"{form}-kind").select("stored").run()
+    app.selectbox(key=f"{form}-metric-{earlier.id}").select("session_watch_time").run()
+    assert any(
+        markdown(f"Its control: mean {numbers.three(baseline.mean)}") in text.value for text in app.caption
+    )
+    app.number_input(key=f"{form}-effect").set_value(5.0)
+    press(app, "Store plan")
+    (history,) = workspace.plans.all(experiment.id)
+    plan = history.current.plan
+    assert plan.primary == "session_watch_time"
+    assert plan.users == users_needed(baseline, 0.05)
+    assert baseline.users_per_day is not None
+    assert plan.days == days_needed(plan.users, baseline.users_per_day)
 
 
 def test_a_wrong_plan_is_told_at_its_form(workspace: Workspace, shown: Open) -> None:

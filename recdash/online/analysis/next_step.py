@@ -142,15 +142,18 @@ def _step(
     certain = [row for row in rows if not is_early or is_always_valid(row)]
     won = [row for row in certain if row.word == "better"]
     lost = [row for row in certain if row.word in ("worse", "broken")]
-    if won or lost:
-        guardrails = _guardrails(rows) or ("" if lost else " No guardrail is set.")
-        reason = f"{capital(_findings(won, lost))}.{guardrails}"
-        if not lost and results.health.srm_p is None:
-            unchecked = f"{reason} The split of users cannot be checked."
-            return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
-        if not lost and not has_planned_end and not any(map(is_always_valid, won)):
-            return NextStep(lift.variant, "check the plan", _unplanned(won, guardrails), _deciding(lift, won))
-        return NextStep(lift.variant, "roll back" if lost else "ship", reason, _deciding(lift, lost or won))
+    if lost:
+        reason = f"{capital(_findings(won, lost))}.{_guardrails(rows)}"
+        return NextStep(lift.variant, "roll back", reason, _deciding(lift, lost))
+    if won:
+        guardrails = _guardrails(rows) or " No guardrail is set."
+        is_planned = has_planned_end or any(map(is_always_valid, won))
+        step = _gained(results, won, guardrails, lift, is_planned=is_planned)
+        is_undated = plan is not None and missing > 0 and (sample is None or not sample.days)
+        if step.action == "ship" and is_undated:
+            reason = _undated(won, rules.planned_users or 0, guardrails)
+            return NextStep(lift.variant, "keep running", reason, step.lift, missing)
+        return step
     if is_early:
         is_found = any(row.word in ("better", "worse", "broken") for row in rows)
         begin = "Not significant under continuous monitoring" if is_found else "No significant lift"
@@ -166,6 +169,26 @@ def _step(
         reason = f"No significant lift at the planned {end}.{_guardrails(rows)}"
         return NextStep(lift.variant, "inconclusive", reason, lift)
     return _without_plan(results.control, sample, lift, n, _guardrails(rows))
+
+
+def _gained(
+    results: OnlineResults,
+    won: Sequence[OnlineRow],
+    guardrails: str,
+    lift: OnlineRow,
+    *,
+    is_planned: bool,
+) -> NextStep:
+    """Returns the step for a variant that wins and loses nothing. ``is_planned`` is whether the test was to
+    end now, or a gain holds however often it was looked at.
+    """
+    reason = f"{capital(_findings(won, ()))}.{guardrails}"
+    if results.health.srm_p is None:
+        unchecked = f"{reason} The split of users cannot be checked."
+        return NextStep(lift.variant, "check the split", unchecked, _deciding(lift, won))
+    if not is_planned:
+        return NextStep(lift.variant, "check the plan", _unplanned(won, guardrails), _deciding(lift, won))
+    return NextStep(lift.variant, "ship", reason, _deciding(lift, won))
 
 
 def _days_left(plan: AnalysisPlan | None, sample: SampleSummary | None) -> int:
@@ -203,6 +226,12 @@ def _unplanned(won: Sequence[OnlineRow], guardrails: str) -> str:
     )
     looked = "If results were looked at before the end, keep the test running."
     return f"{capital(_findings(won, ()))}, but {monitored}. {looked}{guardrails}"
+
+
+def _undated(won: Sequence[OnlineRow], planned_users: int, guardrails: str) -> str:
+    """Returns the reason to go on with a test that gains before its planned size, in data without dates."""
+    size = f"the planned sample size of {numbers.count(planned_users)} users is not reached"
+    return f"{capital(_findings(won, ()))}, but {size}, and no dates show how long the test ran.{guardrails}"
 
 
 def _deciding(lift: OnlineRow, significant: Sequence[OnlineRow]) -> OnlineRow:

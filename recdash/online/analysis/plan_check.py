@@ -48,10 +48,7 @@ class PlannedTest:
 
     @property
     def begin(self) -> datetime:
-        """Returns the end of the first day of the data; without days, when the data were stored."""
-        if self.sample is None or self.sample.first is None:
-            return self.stored
-        return min(times.date(self.sample.first + 1), self.stored)
+        return begin_of(self.sample, self.stored)
 
     @property
     def first_day(self) -> datetime:
@@ -110,12 +107,26 @@ class PlanCheck:
         }
 
 
+def begin_of(sample: SampleSummary | None, stored: datetime) -> datetime:
+    """Returns the end of the first day of a test's data; without days, when the data were ``stored``."""
+    if sample is None or sample.first is None:
+        return stored
+    return min(times.date(sample.first + 1), stored)
+
+
+def binding_version(history: PlanHistory, begin: datetime) -> PlanVersion | None:
+    """Returns the last version of a plan that was made before the data began; None if there is none."""
+    early = [version for version in history.versions if version.created <= begin]
+    return early[-1] if early else None
+
+
 def check_plan(history: PlanHistory, test: PlannedTest) -> PlanCheck:
     """Returns the test compared with its plan."""
-    early = [version for version in history.versions if version.created <= test.begin]
-    version = early[-1] if early else history.first
-    deviations = tuple(_deviations(history, version, test, is_before_data=bool(early)))
-    return PlanCheck(history, version, bool(early), deviations, test.look)
+    binding = binding_version(history, test.begin)
+    version = binding or history.first
+    is_before_data = binding is not None
+    deviations = tuple(_deviations(history, version, test, is_before_data=is_before_data))
+    return PlanCheck(history, version, is_before_data, deviations, test.look)
 
 
 def _deviations(
@@ -231,7 +242,7 @@ def _covariates(plan: AnalysisPlan, results: OnlineResults) -> Iterator[Deviatio
         yield Deviation("covariates", text)
     if is_adjusted and not plan.covariates:
         text = (
-            f"The lift in {title} is adjusted for pre-test behaviour (CUPED), which the plan does not name."
+            f"The lift in {title} is adjusted by values before the test (CUPED); the plan has no covariates."
         )
         yield Deviation("covariates", text)
 

@@ -105,7 +105,7 @@ class Additions:
         tell = progress or quiet
         setup = addition.setup
         where = addition.experiment_id if setup is None or setup.reference is None else setup
-        tests = [self._stage_test(test) for test in addition.tests]
+        tests = [self._stage_test(test, addition.experiment_id) for test in addition.tests]
         check_refused(_noticed(addition, tests), read_codes(addition.refuse))
         runs: list[StagedRun] = []
         completed: list[StagedRun] = []
@@ -117,9 +117,10 @@ class Additions:
         tables = self._experiments.store_tables(setup) if setup else {}
         return Staged(tables, [*addition.staged, *runs], tests, completed)
 
-    def _stage_test(self, test: NewTest) -> StagedTest:
-        service = self._interleaving if INTERLEAVING in test.tables else self._online_tests
-        return service.stage(test)
+    def _stage_test(self, test: NewTest, experiment_id: str | None) -> StagedTest:
+        if INTERLEAVING in test.tables:
+            return self._interleaving.stage(test)
+        return self._online_tests.stage(test, experiment_id)
 
     def store_staged(self, addition: Addition, staged: Staged) -> Added:
         """Stores the rows of a staged addition, within the caller's transaction."""

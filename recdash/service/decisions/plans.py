@@ -55,9 +55,9 @@ class Plans:
         """Stores a new plan, and returns it.
 
         ``author`` and ``key`` are as for all entries of the journal. Raises InputError for an impossible
-        plan, and if another plan of the experiment has its name.
+        plan, if another plan of the experiment has its name, and for an archived experiment.
         """
-        self._context.must_be_editor()
+        self._must_be_open(experiment_id)
         plan.check()
         writing = self._journal.writing(author, key, "plan", experiment_id, plan.as_dict(), reason)
         experiment_id = self._context.store.experiments.get(experiment_id).id
@@ -86,9 +86,9 @@ class Plans:
         """Stores a change of a plan with its reason, and returns the plan; a plan without changes stays as it
         is.
 
-        Raises InputError for an impossible plan, and without a reason.
+        Raises InputError for an impossible plan, without a reason, and for an archived experiment.
         """
-        self._context.must_be_editor()
+        self._must_be_open(experiment_id)
         plan.check()
         writing = self._journal.writing(author, key, "plan", experiment_id, plan_id, plan.as_dict(), reason)
         known = self.get(experiment_id, plan_id)
@@ -97,6 +97,14 @@ class Plans:
         facts = {"plan": plan.as_dict()}
         self._journal.add(writing, experiment_id, "plan", prose("reason", reason), facts, plan_id)
         return self.get(experiment_id, plan_id)
+
+    def _must_be_open(self, experiment_id: str) -> None:
+        """Raises Forbidden unless the person is an editor, and InputError for an archived experiment."""
+        self._context.must_be_editor()
+        experiment = self._context.store.experiments.get(experiment_id)
+        if experiment.archived is not None:
+            fix = "Unarchive it to plan its tests."
+            raise InputError(Problem("archived", f"experiment '{experiment.name}'", "it is archived", fix))
 
     def baseline(self, test_id: str, metric: str) -> Baseline:
         """Returns mean, deviation and users per day of the control of an earlier test, for a sample size.

@@ -9,7 +9,13 @@ from typing import NamedTuple
 
 from recdash.domain.journal import Entry
 from recdash.domain.records import OnlineTest
-from recdash.online.analysis.plan_check import PlanCheck, PlannedTest, check_plan
+from recdash.online.analysis.plan_check import (
+    PlanCheck,
+    PlannedTest,
+    begin_of,
+    binding_version,
+    check_plan,
+)
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.online.plan import AnalysisPlan, PlanHistory, PlanVersion
@@ -100,6 +106,16 @@ def plan_of_test(store: Store, test: OnlineTest, moment: datetime | None = None)
     ]
     earlier = [other.created for other in own if other.created < test.created]
     return PlanOfTest(history, len(earlier) + 1, min([*earlier, test.created]))
+
+
+def planned_users(store: Store, test: OnlineTest, sample: SampleSummary | None) -> int | None:
+    """Returns the sample size that the plan of a test gives; None without one that was made before the data.
+
+    ``test`` need not be stored yet.
+    """
+    known = plan_of_test(store, test)
+    binding = binding_version(known.history, begin_of(sample, known.stored)) if known else None
+    return binding.plan.users if binding else None
 
 
 def _id_of(plan: PlanHistory | None) -> str | None:

@@ -33,7 +33,7 @@ from recdash.online.users import OnlineUsers, Removed
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.offline.scores import Scores
-from recdash.service.online.planned import PlanKey, history_of, plan_of_test
+from recdash.service.online.planned import PlanKey, history_of, plan_of_test, planned_users
 from recdash.service.staging import store_with_files
 from recdash.service.validation import check_typed, clean_name
 from recdash.store import new_id
@@ -160,19 +160,22 @@ class OnlineTests:
         new = NewTest(name, tables, control, rules, metrics, mappings, columns, links or {}, choices=choices)
         return store_with_files(
             self._context.writable_store(),
-            lambda: self._stage_unless_refused(new, refused_codes),
+            lambda: self._stage_unless_refused(new, experiment_id, refused_codes),
             lambda staged: self.store_staged(experiment_id, staged, staged.links),
         )
 
-    def _stage_unless_refused(self, new: NewTest, refused_codes: Sequence[str]) -> StagedTest:
-        staged = self.stage(new)
+    def _stage_unless_refused(
+        self, new: NewTest, experiment_id: str, refused_codes: Sequence[str]
+    ) -> StagedTest:
+        staged = self.stage(new, experiment_id)
         check_refused(staged.notices, refused_codes)
         return staged
 
-    def stage(self, new: NewTest) -> StagedTest:
+    def stage(self, new: NewTest, experiment_id: str | None = None) -> StagedTest:
         """Returns an A/B test with its results, whose files are stored already, and whose row is not.
 
-        It belongs to no experiment and is linked to no run until ``store_staged``. Only the transaction knows
+        It belongs to no experiment and is linked to no run until ``store_staged``. If the experiment in which
+        it will be stored has a plan for it, the rules get its sample size. Only the transaction knows
         which of the runs is the baseline, so the results are computed here with each variant that served a
         run as control.
         """
@@ -181,6 +184,7 @@ class OnlineTests:
         logs = read_logs(new.tables, rules, new.mappings, self._context.limits, new.columns)
         library = new.choices.of_library(self._library())
         users = self._users_in(logs, rules, [*new.metrics, *library])
+        rules = self._with_planned_size(rules, new, experiment_id, users)
         counted = counted_test(logs, rules, new.metrics, new.choices, users=users, library=library)
 
         def facts(results: OnlineResults) -> dict[str, Any]:
@@ -211,6 +215,16 @@ class OnlineTests:
             # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
         return StagedTest(test, new.links, by_control, (*logs.notices, *results.noticed()))
+
+    def _with_planned_size(
+        self, rules: OnlineRules, new: NewTest, experiment_id: str | None, users: OnlineUsers | None
+    ) -> OnlineRules:
+        """Returns the rules with the sample size of the test's plan, if that was made before the data."""
+        if experiment_id is None:
+            return rules
+        test = OnlineTest("", experiment_id, clean_name(new.name), self._context.now(), "sessions", "", "")
+        size = planned_users(self._store, test, summarise(users) if users is not None else None)
+        return replace(rules, planned_users=size or rules.planned_users)
 
     def store_staged(self, experiment_id: str, staged: StagedTest, links: Mapping[str, str]) -> OnlineTest:
         """Stores the row of a staged A/B test, within the caller's transaction; ``links`` are {variant: run

@@ -7,17 +7,24 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from recdash.domain.records import OnlineTest
+from recdash.errors import RecdashError
+from recdash.formatting import numbers
+from recdash.formatting.html import markdown
+from recdash.formatting.wording import many
 from recdash.online.plan import POWER, AnalysisPlan, Baseline, PlanHistory, with_sample_size
 from recdash.online.plan_texts import guardrails_of, names_of, split_of
 from recdash.ui.app.state import View, workspace
 from recdash.ui.components import idempotent_form, widgets
 
-UNKNOWN, RATE, MEAN = "unknown", "rate", "mean"
+UNKNOWN, RATE, MEAN, STORED = "unknown", "rate", "mean", "stored"
 KINDS: Mapping[str, str] = {
     UNKNOWN: "Users are given",
     RATE: "A share of users",
     MEAN: "A mean per user",
+    STORED: "A stored A/B test",
 }
+MOST_TESTS = 50
 NARROW, WIDE = 190, 390
 COMPUTED = "computed"
 
@@ -30,9 +37,14 @@ class BaselineFields:
     value: float | None
     std_dev: float | None
     users_per_day: float | None
+    stored: Baseline | None = None
+    """The baseline that a stored A/B test gives."""
 
     def baseline(self) -> Baseline | None:
         """Returns the baseline; None if the sample size is given instead."""
+        if self.stored is not None:
+            pace = self.users_per_day
+            return self.stored if pace is None else replace(self.stored, users_per_day=pace)
         if self.kind == UNKNOWN or self.value is None:
             return None
         if self.kind == RATE:
@@ -43,10 +55,13 @@ class BaselineFields:
 def add(view: View) -> None:
     """Draws the form of a new plan, which can compute users and days."""
     form = f"plan-new-{view.experiment.id}"
-    kind = widgets.pick("What is known of the primary metric", KINDS, UNKNOWN, f"{form}-kind", width=WIDE)
+    tests = _stored_tests()
+    kinds = {kind: title for kind, title in KINDS.items() if tests or kind != STORED}
+    kind = widgets.pick("What is known of the primary metric", kinds, UNKNOWN, f"{form}-kind", width=WIDE)
+    metric, stored = _of_stored_test(form, tests) if kind == STORED else ("", None)
     with st.form(form, border=False):
-        fields = _baseline(form, kind)
-        texts = _fields(form, AnalysisPlan(""), has_size=kind == UNKNOWN)
+        fields = replace(_baseline(form, kind), stored=stored)
+        texts = _fields(form, AnalysisPlan(metric), has_size=kind == UNKNOWN, suffix=metric)
 
         def store(sent: idempotent_form.Sent) -> None:
             plan, baseline = texts.plan(), fields.baseline()
@@ -107,13 +122,55 @@ class PlanFields:
         )
 
 
+def _stored_tests() -> dict[str, OnlineTest]:
+    """Returns {id: test} of the newest A/B tests of all experiments."""
+    experiments = workspace().experiments.all()
+    tests = [test for experiment in experiments for test in workspace().online_tests.all(experiment.id)]
+    newest_first = sorted(tests, key=lambda test: test.created, reverse=True)
+    return {test.id: test for test in newest_first[:MOST_TESTS]}
+
+
+def _of_stored_test(form: str, tests: Mapping[str, OnlineTest]) -> tuple[str, Baseline | None]:
+    """Draws the choice of a test and of its metric, and what its control had; returns the name of the metric
+    and the baseline, None if it has none.
+    """
+    names = {experiment.id: experiment.name for experiment in workspace().experiments.all()}
+    titles = {test.id: f"{names[test.experiment]}, {test.name}" for test in tests.values()}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        test_id = widgets.pick("Stored A/B test", titles, "", f"{form}-stored", width=WIDE)
+        metrics = {str(row["metric"]): str(row["title"]) for row in tests[test_id].results}
+        primary = tests[test_id].primary_metric
+        key = f"{form}-metric-{test_id}"
+        metric = str(widgets.pick("Its metric", metrics, primary, key, width=NARROW + 40))
+    try:
+        baseline = workspace().plans.baseline(test_id, metric)
+        baseline.check()
+    except RecdashError as error:
+        st.warning(markdown(f"No sample size follows from this metric: {error}"))
+        return metric, None
+    st.caption(markdown(_in_words(baseline)))
+    return metric, baseline
+
+
+def _in_words(baseline: Baseline) -> str:
+    """Returns the value of the control, and how many users a day the test had."""
+    value = f"mean {numbers.three(baseline.mean)}, standard deviation {numbers.three(baseline.std_dev)}"
+    if baseline.is_rate:
+        value = f"{numbers.three(100 * baseline.mean)} % of users"
+    pace = ""
+    if baseline.users_per_day is not None:
+        pace = f", {many(round(baseline.users_per_day), 'user')} a day"
+    return f"Its control: {value}{pace}."
+
+
 def _baseline(form: str, kind: str) -> BaselineFields:
     if kind == UNKNOWN:
         return BaselineFields(kind, None, None, None)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        title = "Share of users, %" if kind == RATE else "Mean per user"
-        value = st.number_input(title, 0.0, None, None, format="%g", key=f"{form}-value", width=NARROW)
-        std_dev = None
+        value = std_dev = None
+        if kind != STORED:
+            title = "Share of users, %" if kind == RATE else "Mean per user"
+            value = st.number_input(title, 0.0, None, None, format="%g", key=f"{form}-value", width=NARROW)
         if kind == MEAN:
             label = "Standard deviation"
             std_dev = st.number_input(
@@ -126,13 +183,17 @@ def _baseline(form: str, kind: str) -> BaselineFields:
             None,
             key=f"{form}-pace",
             width=NARROW,
+            placeholder="as in that test" if kind == STORED else None,
             help="Users who enter the test on a day, over all variants. From them follows the duration.",
         )
     return BaselineFields(kind, value, std_dev, pace)
 
 
-def _fields(form: str, plan: AnalysisPlan, *, has_size: bool) -> PlanFields:
-    """Draws the fields of a plan. Without ``has_size``, users and days are computed unless they are given."""
+def _fields(form: str, plan: AnalysisPlan, *, has_size: bool, suffix: str = "") -> PlanFields:
+    """Draws the fields of a plan. Without ``has_size``, users and days are computed unless they are given.
+
+    With another ``suffix`` the primary metric is that of ``plan`` again.
+    """
     margins = ", ".join(f"{metric}={100 * margin:g}%" for metric, margin in plan.guardrails.items())
     split = ", ".join(f"{variant}={share:g}" for variant, share in plan.split.items())
     empty = None if has_size else COMPUTED
@@ -140,7 +201,7 @@ def _fields(form: str, plan: AnalysisPlan, *, has_size: bool) -> PlanFields:
         primary = st.text_input(
             "Primary metric",
             plan.primary,
-            key=f"{form}-primary",
+            key=f"{form}-primary{suffix}",
             width=NARROW,
             placeholder="engagement_rate",
             help="The metric that decides, by the name that it will have in the results.",
