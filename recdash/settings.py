@@ -50,7 +50,8 @@ class Settings(BaseSettings):
     found_artifacts: FoundArtifacts = Field(
         default="ask",
         description="What a new database does with files of another one in its folder: ask (stop with a "
-        "message), leave them alone, or adopt them into its own folder.",
+        "message), leave them alone, or adopt them into its own folder. With leave, a store whose files are "
+        "lost goes on with a new key of the audit log.",
     )
     host: str = Field(default="127.0.0.1", description="Address the dashboard listens on.")
     port: int = Field(default=8501, ge=1, le=65535, description="Port the dashboard listens on.")

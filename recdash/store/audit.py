@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import AuditEvent, Mismatch
-from recdash.store.audit_key import AuditKey
+from recdash.store.audit_key import NAME, AuditKey
 from recdash.store.tables import AuditEventRow, Kind, audit_event_of, seal_of
 
 PURGE = "purge user"
@@ -65,6 +65,11 @@ def breaks(log: Iterable[AuditEvent], key: AuditKey | None = None) -> list[int]:
 
 def broken_lines(log: Iterable[AuditEvent], key: AuditKey | None) -> Iterator[tuple[int, Mismatch]]:
     """Yields each line at which the chain is broken: its number, and what is wrong."""
+    log = list(log)
+    if lacks_key(log, key):
+        found = "its key is missing, so that lines made with it cannot be verified"
+        yield 1, Mismatch("deed", NAME, found, "the file beside the store's files. Put their folder back")
+        return
     before, expected, since = "", 1, key.since if key else None
     for event in log:
         row = f"line {event.number}"
@@ -88,6 +93,29 @@ def _is_hash(event: AuditEvent, before: str, key: AuditKey | None) -> bool:
         return True
     is_older = key is None or event.number <= key.since.last
     return is_older and event.hash == hash_of(event, before)
+
+
+def n_plain(log: Sequence[AuditEvent], key: AuditKey | None) -> int:
+    """Returns how many lines, from the first on, were written before the log had a key."""
+    last = len(log) if key is None else key.since.last
+    hashes = ["", *(event.hash for event in log)]
+    pairs = zip(log, hashes, strict=False)
+    return sum(event.number <= last and event.hash == hash_of(event, before) for event, before in pairs)
+
+
+def is_made_with_key(session: Session) -> bool:
+    """Returns whether the newest line of the log was hashed with a key."""
+    return _is_keyed(events(session, 2))
+
+
+def lacks_key(log: Sequence[AuditEvent], key: AuditKey | None) -> bool:
+    """Returns whether the key is missing with which the newest lines were hashed."""
+    return key is None and _is_keyed(log)
+
+
+def _is_keyed(lines: Sequence[AuditEvent]) -> bool:
+    before = lines[-2].hash if len(lines) > 1 else ""
+    return bool(lines) and lines[-1].hash != hash_of(lines[-1], before)
 
 
 def sealed(*rows: tuple[Kind, Any]) -> dict[str, str | None]:

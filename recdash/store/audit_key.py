@@ -40,17 +40,18 @@ class AuditKey:
     since: LogState
 
 
-def key_of(folder: Path, state: Callable[[], LogState], *, create: bool) -> AuditKey | None:
-    """Returns the key in the folder of a store's files. The first process creates it, unless not ``create``.
+def key_of(folder: Path, state: Callable[[], LogState], may_create: Callable[[], bool]) -> AuditKey | None:
+    """Returns the key in the folder of a store's files. The first process creates it if it may, else None.
 
     Raises ``StoreError`` for a key that can neither be read nor created.
     """
     file = folder / NAME
     try:
         if not file.exists():
-            if not create:
+            if may_create():
+                create_private(file, _text(AuditKey(secrets.token_bytes(N_BYTES), state())))
+            elif not file.exists():  # another process may have created it, and written with it, meanwhile
                 return None
-            create_private(file, _text(AuditKey(secrets.token_bytes(N_BYTES), state())))
         return _key(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         fix = "Restore it from a backup."

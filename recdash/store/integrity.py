@@ -16,6 +16,7 @@ from recdash.domain.results import Unavailable
 from recdash.errors import EvidenceDamaged, NotFound, Problem
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
+from recdash.store.audit_key import NAME as KEY_FILE
 from recdash.store.audit_key import AuditKey
 from recdash.store.replay import AT_ONCE, replay
 from recdash.store.tables import (
@@ -207,7 +208,10 @@ def _curves(session: Session) -> Iterator[InTable]:
 
 def _log(session: Session, key: AuditKey | None) -> Iterator[InTable]:
     log = audit.events(session, None)
-    for number in audit.breaks(log, key):
+    if audit.lacks_key(log, key):
+        found = f"its key, {KEY_FILE}, is missing, so that lines made with it cannot be verified"
+        yield "deed", Problem("lost-key", "audit log", found, "Put the folder of the store's files back.")
+    for number in () if audit.lacks_key(log, key) else audit.breaks(log, key):
         yield "deed", Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
     for mismatch in replay(session, log, key).mismatches:
         if not mismatch.is_damaged:

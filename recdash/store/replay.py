@@ -86,8 +86,7 @@ def audited(session: Session, key: AuditKey | None) -> AuditResult:
     log = audit.events(session, None)
     chain = [mismatch for _, mismatch in audit.broken_lines(log, key)]
     compared = replay(session, log, key)
-    plain = len(log) if key is None else min(len(log), key.since.last)
-    return AuditResult((*chain, *compared.mismatches), tuple(compared.unsealed), plain)
+    return AuditResult((*chain, *compared.mismatches), tuple(compared.unsealed), audit.n_plain(log, key))
 
 
 def replay(session: Session, log: Sequence[AuditEvent], key: AuditKey | None) -> Comparison:

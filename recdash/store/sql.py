@@ -112,7 +112,12 @@ class SqlStore:
                 with Session(database.reader) as session, session.begin():
                     damage.of_all(structure(session))
                     state = partial(log_state, session)
-                    key = key_of(files.folder, state, create=not read_only)
+                    goes_on = found_artifacts != "ask"
+                    key = key_of(
+                        files.folder,
+                        state,
+                        lambda: not read_only and (goes_on or not audit.is_made_with_key(session)),
+                    )
         except BaseException:
             database.close()
             raise

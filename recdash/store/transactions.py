@@ -17,6 +17,7 @@ from recdash.domain.journal import AuditEvent
 from recdash.errors import Forbidden, StoreError
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
+from recdash.store.audit_key import NAME as KEY_FILE
 from recdash.store.audit_key import AuditKey
 from recdash.store.connections import Database, translating_errors
 from recdash.store.damage import Damage
@@ -24,6 +25,13 @@ from recdash.store.tables import ArtifactRow
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
+
+LOST_KEY = (
+    "The key of the audit log, {}, is missing: the folder of the store's files was lost, is not mounted, or is "
+    "another one. Nothing was changed. Put it back, or name it with RECDASH_ARTIFACTS, and start recdash "
+    "again; or restore a backup. If it is lost for good, RECDASH_FOUND_ARTIFACTS=leave goes on with a new key, "
+    "and the lines until then can no longer be verified."
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,9 @@ class Transactions:
     damage: Damage
     read_only: bool
     key: AuditKey | None = None
-    """The key of the audit log; None only for a store that is read-only and never had one."""
+    """The key of the audit log; None for a store whose log is not continued: it is read-only, or its key is
+    missing.
+    """
     who: str = "recdash"
     role: str = "admin"
     _current: threading.local = field(default_factory=threading.local, repr=False, compare=False)
@@ -137,6 +147,8 @@ class Transactions:
 
         ``seals`` are those of all rows that the transaction has written, as ``audit.sealed`` returns them.
         """
+        if self.key is None:
+            raise StoreError(LOST_KEY.format(self.files.folder / KEY_FILE))
         told = audit.short(details) | ({audit.SEALS: dict(seals)} if seals else {})
         event = AuditEvent(0, datetime.now(UTC), self.who, self.role, action, target, told, hash="")
         audit.note(session, event, self.key)

@@ -18,6 +18,7 @@ from sqlalchemy import create_engine
 from store_contract import NOON, a_curve, a_run, a_test, add_experiment, put_table, with_older_log
 
 from recdash.domain.journal import AuditEvent, Entry, Mismatch, Report, SavedView, ShareLink
+from recdash.errors import StoreError
 from recdash.store import Store, open_store, restore_store
 from recdash.store.audit import hash_of
 from recdash.store.checksums import checksum, key_checksum
@@ -448,6 +449,45 @@ def test_a_reader_without_a_key_reads_the_plain_lines(old_folder: Path) -> None:
     assert reader.audit.breaks() == []
     reader.close()
     assert list(old_folder.rglob("audit.key")) == []
+
+
+@pytest.fixture
+def without_files(folder: Path) -> Path:
+    """The folder of a store whose files were moved away, with the key of its log."""
+    (folder / "artifacts").rename(folder / "elsewhere")
+    return folder
+
+
+def test_a_log_is_not_continued_without_its_key(without_files: Path) -> None:
+    store = open_store(url(without_files))
+    (home,) = store.experiments.all()
+    with pytest.raises(StoreError, match=r"audit\.key.* is missing.*Nothing was changed.*RECDASH_ARTIFACTS"):
+        store.experiments.update(home.id, note="written meanwhile")
+    assert store.experiments.get(home.id).note == home.note
+    result = store.audit.audited()
+    (mismatch,) = [mismatch for mismatch in result.mismatches if mismatch.table == "deed"]
+    assert "key is missing" in mismatch.found
+    assert result.plain == 0
+    store.close()
+    assert list((without_files / "artifacts").rglob("audit.key")) == []
+    shutil.rmtree(without_files / "artifacts")
+    (without_files / "elsewhere").rename(without_files / "artifacts")
+    store = open_store(url(without_files))
+    store.experiments.update(home.id, note="written with the key")
+    store.close()
+    assert audited(without_files) == []
+
+
+def test_a_log_can_be_continued_with_a_new_key_if_the_old_one_is_lost(without_files: Path) -> None:
+    store = open_store(url(without_files), found_artifacts="leave")
+    (home,) = store.experiments.all()
+    before = store.audit.events(None)[-1].number
+    store.experiments.update(home.id, note="written with another key")
+    result = store.audit.audited()
+    lines = [mismatch.row for mismatch in result.mismatches if mismatch.table == "deed"]
+    assert lines == [f"line {number}" for number in range(1, before + 1)]
+    assert result.plain == 0
+    store.close()
 
 
 def test_a_copy_with_its_files_is_clean(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
