@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 LOST_KEY = (
-    "The key of the audit log, {}, is missing: the folder of the store's files was lost, is not mounted, or is "
-    "another one. Nothing was changed. Put it back, or name it with RECDASH_ARTIFACTS, and start recdash "
-    "again; or restore a backup. If it is lost for good, RECDASH_FOUND_ARTIFACTS=leave goes on with a new key, "
-    "and the lines until then can no longer be verified."
+    "The key of the audit log, {}, is missing: the folder of the store's files was lost, is not mounted, or "
+    "is another one. Nothing was changed. Put it back, or name it with RECDASH_ARTIFACTS, and start recdash "
+    "again; or restore a backup. If it is lost for good, RECDASH_FOUND_ARTIFACTS=leave goes on with a new "
+    "key, and the lines until then can no longer be verified."
 )
 
 
