@@ -34,6 +34,7 @@ from recdash.cli.serve import serve
 from recdash.cli.settings import settings
 from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
+from recdash.cli.tokens import tokens
 from recdash.cli.verify import verify
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.sanitize import visible
@@ -82,7 +83,7 @@ for command in (
     evaluate, compare, online, plan, interleave, agree, ope, why, report, reproduce, add,
     list_experiments,
     settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
-    links, revoke, views, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
+    links, revoke, views, tokens, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
     decisions, review, digest, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from recdash.domain.access import Person
+from recdash.domain.access import AccessRole, Person
 
 EntryKind = Literal["proposal", "offline evidence", "online evidence", "decision", "comment", "plan"]
 Outcome = Literal["ship", "do not ship", "inconclusive", "needs A/B"]
@@ -94,6 +94,28 @@ class LinkUse:
 
     last: datetime
     n_opened: int
+
+
+@dataclass(frozen=True)
+class ApiToken:
+    """Permission to use the HTTP API with a role, for a program that has the token.
+
+    ``id`` is the sha256 of the token's random part, so that stored data does not reveal the token. Without
+    ``expires`` it works until it is revoked.
+    """
+
+    id: str
+    created: datetime
+    author: str
+    label: str
+    role: AccessRole
+    expires: datetime | None = None
+    revoked: datetime | None = None
+
+    @property
+    def holder(self) -> Person:
+        """Returns the person as which a program with the token writes, named by the token and its author."""
+        return Person(f"{self.label} (token of {self.author})", self.role)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from recdash.service.access.audit import AuditLog
 from recdash.service.access.maintenance import Maintenance
 from recdash.service.access.sharing import Sharing
 from recdash.service.access.sign_ins import SignIns
+from recdash.service.access.tokens import Tokens
 from recdash.service.catalog.additions import Additions
 from recdash.service.catalog.demo import DemoExperiment
 from recdash.service.catalog.experiments import Experiments
@@ -92,6 +93,7 @@ class Workspace:
         self.overlap = Overlap(context, self._data, self._values, self._lists)
         self.sharing = Sharing(context)
         self.sign_ins = SignIns(context)
+        self.tokens = Tokens(context)
         self.audit = AuditLog(context)
         self.maintenance = Maintenance(context)
         self._run_curves = RunCurves(context, self._data, self._values, self.slices)

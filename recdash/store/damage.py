@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from recdash.errors import EvidenceDamaged, Problem
-from recdash.store.tables import DAMAGED, EXPERIMENT, UPLOAD_AGAIN, CurveRow, Kind, RunRow
+from recdash.store.tables import DAMAGED, UPLOAD_AGAIN, CurveRow, Kind, RunRow
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -73,8 +73,7 @@ class Damage:
         try:
             value = kind.to_value(row)
         except EvidenceDamaged as error:
-            home = row.id if kind is EXPERIMENT else row.experiment
-            self._note((kind.row, (row.id,)), str(home), error.problem)
+            self._note((kind.row, (row.id,)), kind.home_of(row), error.problem)
             raise
         self._found.pop((kind.row, (row.id,)), None)
         return value

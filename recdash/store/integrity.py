@@ -21,7 +21,6 @@ from recdash.store.audit_key import AuditKey
 from recdash.store.replay import AT_ONCE, replay
 from recdash.store.tables import (
     CURVE_DAMAGED,
-    EXPERIMENT,
     KINDS,
     RESTORE,
     UPLOAD_AGAIN,
@@ -133,7 +132,7 @@ def _rows(session: Session, artifacts: Artifacts, needed: NeededFiles) -> Iterat
     names: dict[str, str] = {row.id: row.name for row in session.scalars(select(ExperimentRow))}
     for kind in KINDS:
         for row in session.scalars(select(kind.row)):
-            home = "" if kind is EXPERIMENT else f" of '{names.get(row.experiment, row.experiment)}'"
+            home = f" of '{names.get(row.experiment, row.experiment)}'" if kind.has("experiment") else ""
             yield from _row(kind, row, home, artifacts, needed)
         session.expunge_all()
 

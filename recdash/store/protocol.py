@@ -12,7 +12,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from recdash.domain.journal import AuditEvent, AuditResult, Entry, LinkUse, Report, SavedView, ShareLink
+from recdash.domain.journal import (
+    ApiToken,
+    AuditEvent,
+    AuditResult,
+    Entry,
+    LinkUse,
+    Report,
+    SavedView,
+    ShareLink,
+)
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
@@ -223,6 +232,31 @@ class ShareLinkStore(ValueStore[ShareLink], Protocol):
         """
 
 
+class ApiTokenStore(Protocol):
+    """The tokens of the HTTP API, the newest first; expired and revoked ones are included."""
+
+    def all(self) -> list[ApiToken]:
+        """Returns all tokens."""
+
+    def get(self, key: str) -> ApiToken:
+        """Returns the token with this id. Raises ``NotFound``."""
+
+    def add(self, token: ApiToken) -> ApiToken:
+        """Stores a token, and returns it as stored."""
+
+    def update(self, key: str, **fields: Any) -> ApiToken:
+        """Changes fields of a token, and returns it. Only ``revoked`` can change."""
+
+    def last_uses(self) -> dict[str, datetime]:
+        """Returns {token id: time} of the tokens that were used."""
+
+    def note_use(self, key: str, at: datetime) -> None:
+        """Stores when a token was last used.
+
+        It is no change of the token, so the audit log does not record it.
+        """
+
+
 class EndedSessionStore(Protocol):
     """The sign-in sessions that users have ended. The audit log does not record them."""
 
@@ -382,6 +416,9 @@ class Store(Protocol):
 
     @property
     def share_links(self) -> ShareLinkStore: ...
+
+    @property
+    def api_tokens(self) -> ApiTokenStore: ...
 
     @property
     def metric_library(self) -> MetricLibraryStore: ...

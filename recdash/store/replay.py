@@ -252,7 +252,7 @@ class Comparison:
         word = WORDS.get(word, word)
         named = f"{word} '{title}'" if title else f"{word} {key}"
         home = self._experiments.get(str(experiment), experiment)
-        return named if kind is EXPERIMENT else f"{named} of '{home}'"
+        return f"{named} of '{home}'" if kind.has("experiment") else named
 
     def _note(
         self, kind: Kind, shown: str, actual: str, expected: str, record: str, *, is_damaged: bool = False
@@ -399,7 +399,7 @@ def _old_seal(kind: Kind, row: Any) -> str | None:
     """Returns the hash that an older release would have logged for a row; None for an unreadable one."""
     try:
         value = kind.unchecked(row)
-        fixed = {name: getattr(value, name) for name in OLD_SEALS[kind.word]}
+        fixed = {name: getattr(value, name) for name in OLD_SEALS.get(kind.word, kind.names)}
         text = json.dumps(fixed, sort_keys=True, default=_canonical)
     except (EvidenceDamaged, ValueError, TypeError, AttributeError):
         return None

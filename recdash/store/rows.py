@@ -24,7 +24,7 @@ from recdash.store.transactions import Transactions
 
 LOGGED = (
     "experiment", "name", "title", "kind", "about", "label", "report", "expires", "upload", "truth", "text",
-    "numbers_only", "replicate_of",
+    "numbers_only", "replicate_of", "role",
 )  # fmt: skip
 """The fields of an added or deleted value that the audit log records."""
 
@@ -90,7 +90,7 @@ class Rows(Generic[Value]):
     def _insert(self, session: Session, value: Any, seals: Mapping[str, str | None] | None = None) -> Any:
         """Adds a row and its line of the audit log; ``seals`` are those of other rows that belong to it."""
         kind = self.kind
-        if kind is not EXPERIMENT:
+        if kind.has("experiment"):
             row_of(session, EXPERIMENT, value.experiment)
         _refuse_conflicts(session, kind, value)
         self._transactions.register(session, kind.needs(value), value.created)
@@ -126,7 +126,7 @@ class Rows(Generic[Value]):
                 if getattr(before, name) != new
             }
             if changed:
-                home = {} if kind is EXPERIMENT else {"experiment": row.experiment}
+                home = {"experiment": row.experiment} if kind.has("experiment") else {}
                 sealed = audit.sealed((kind, row))
                 self._transactions.note(session, f"change {kind.word}", key, sealed, **home, **changed)
             return stored(session, kind, row)

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from recdash.domain.journal import AuditEvent, AuditResult, Entry, LinkUse, Report, SavedView, ShareLink
+from recdash.domain.journal import (
+    ApiToken,
+    AuditEvent,
+    AuditResult,
+    Entry,
+    LinkUse,
+    Report,
+    SavedView,
+    ShareLink,
+)
 from recdash.domain.records import Experiment, OnlineTest
 from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
@@ -41,6 +50,7 @@ from recdash.store.schema import ensure_schema
 from recdash.store.secret import kept_secret
 from recdash.store.sql_runs import SqlCurves, SqlRuns
 from recdash.store.tables import (
+    API_TOKEN,
     ENTRY,
     EXPERIMENT,
     KINDS,
@@ -48,6 +58,7 @@ from recdash.store.tables import (
     REPORT,
     SAVED_VIEW,
     SHARE_LINK,
+    ApiTokenRow,
     EndedSessionRow,
     EntryRow,
     ExperimentRow,
@@ -57,6 +68,7 @@ from recdash.store.tables import (
     ReportRow,
     SavedViewRow,
     ShareLinkRow,
+    TokenUseRow,
     columns_of,
     is_intact,
 )
@@ -78,6 +90,7 @@ class SqlStore:
         self.journal = SqlJournal(transactions)
         self.reports = SqlReports(transactions)
         self.share_links = SqlShareLinks(transactions)
+        self.api_tokens = SqlApiTokens(transactions)
         self.ended_sessions = SqlEndedSessions(transactions)
         self.saved_views = SqlSavedViews(transactions)
         self.metric_library = SqlMetricLibrary(transactions)
@@ -202,7 +215,7 @@ class SqlExperiments(DeletableRows[Experiment]):
             row = row_of(session, EXPERIMENT, key)
             deleted = {}
             for kind in KINDS:
-                if kind is not EXPERIMENT:
+                if kind.has("experiment"):
                     count = select(func.count()).select_from(kind.row).filter_by(experiment=key)
                     if n_rows := session.scalar(count):
                         deleted[kind.word] = n_rows
@@ -266,6 +279,27 @@ class SqlShareLinks(Rows[ShareLink]):
                 use.last, use.n_opened = at, use.n_opened + opened
             elif session.get(ShareLinkRow, key) is not None:
                 session.add(LinkUseRow(link=key, last=at, n_opened=int(opened)))
+
+
+class SqlApiTokens(Rows[ApiToken]):
+    """The :class:`recdash.store.protocol.ApiTokenStore` of an SQL database."""
+
+    kind = API_TOKEN
+    order = (ApiTokenRow.created.desc(), ApiTokenRow.id)
+
+    def all(self) -> list[ApiToken]:
+        return self._list()
+
+    def last_uses(self) -> dict[str, datetime]:
+        def read(session: Session) -> dict[str, datetime]:
+            return {row.token: row.last for row in session.scalars(select(TokenUseRow))}
+
+        return dict(self._transactions.remembered("last uses of API tokens", read))
+
+    def note_use(self, key: str, at: datetime) -> None:
+        with self._transactions.write() as session:
+            if session.get(ApiTokenRow, key) is not None:
+                session.merge(TokenUseRow(token=key, last=at))
 
 
 class SqlEndedSessions:

@@ -34,7 +34,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from recdash.domain.journal import AuditEvent, Entry, Report, SavedView, ShareLink
+from recdash.domain.journal import ApiToken, AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.kinds import Floats, Ints
 from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
@@ -343,6 +343,29 @@ class LinkUseRow(Base):
     n_opened: Mapped[int] = mapped_column(Integer)
 
 
+class ApiTokenRow(WithChecksum, Base):
+    """A token of the HTTP API, which belongs to no experiment."""
+
+    __tablename__ = "api_token"
+
+    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    created: Mapped[datetime] = mapped_column(UtcTime)
+    author: Mapped[str] = mapped_column(Text)
+    label: Mapped[str] = mapped_column(Text)
+    role: Mapped[str] = mapped_column(Text)
+    expires: Mapped[datetime | None] = mapped_column(UtcTime)
+    revoked: Mapped[datetime | None] = mapped_column(UtcTime)
+
+
+class TokenUseRow(Base):
+    """When a token of the HTTP API was last used."""
+
+    __tablename__ = "token_use"
+
+    token: Mapped[str] = mapped_column(ForeignKey("api_token.id", ondelete="CASCADE"), primary_key=True)
+    last: Mapped[datetime] = mapped_column(UtcTime)
+
+
 class EndedSessionRow(Base):
     """A sign-in session that was ended by its user, kept until its cookie expires."""
 
@@ -433,6 +456,12 @@ class Kind:
     def has(self, field: str) -> bool:
         return field in self.names
 
+    def home_of(self, thing: Any) -> str | None:
+        """Returns the id of the experiment to which a value or row belongs; None if it belongs to none."""
+        if self.has("experiment"):
+            return str(thing.experiment)
+        return str(thing.id) if self.value is Experiment else None
+
     def to_value(self, row: Any) -> Any:
         """Returns the value of a row. Raises ``EvidenceDamaged`` if its checksum does not match."""
         if not is_intact(row):
@@ -486,7 +515,8 @@ ENTRY = Kind("entry", Entry, EntryRow, changes=frozenset())
 REPORT = Kind("report", Report, ReportRow, ("document",), changes=frozenset({"archived"}))
 SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, changes=frozenset({"revoked"}))
 SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, changes=frozenset())
-KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW)
+API_TOKEN = Kind("API token", ApiToken, ApiTokenRow, changes=frozenset({"revoked"}))
+KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW, API_TOKEN)
 
 # These fields identify a stored record and never change.
 FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})

@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.requests import HTTPConnection
 
-from recdash.service.access.sharing import id_in_token
+from recdash.service.access.signed_tokens import id_in_token
 from recdash.web.hosts import address_of
 from recdash.web.visitor import Visitor
 

@@ -183,6 +183,9 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("share",): [(*FILMS, "--label", HOSTILE)],
     ("links",): [FILMS, (*FILMS, "--format", "json")],
     ("revoke",): [("LINK",)],
+    ("tokens", "create"): [(HOSTILE,)],
+    ("tokens", "list"): [(), ("--format", "json")],
+    ("tokens", "revoke"): [("TOKEN",)],
     ("views",): [FILMS, (*FILMS, "--format", "json")],
     ("audit",): [(), ("--format", "json")],
     ("check",): [(), ("--format", "json")],
@@ -234,6 +237,9 @@ def test_a_command_that_works_writes_no_control_character(
         ("ope",),
         ("add",),
         ("revoke",),
+        ("tokens", "create"),
+        ("tokens", "list"),
+        ("tokens", "revoke"),
         ("audit",),
         ("check",),
         ("gc",),
@@ -257,6 +263,10 @@ def prepared(call: tuple[str, ...], world: Callable[..., Result]) -> tuple[str, 
     if "LINK" in call:
         (link, *_) = json.loads(world("links", *FILMS, "--format", "json").stdout)
         return (link["id"],)
+    if "TOKEN" in call:
+        assert world("tokens", "create", "nightly").exit_code == 0
+        (token, *_) = json.loads(world("tokens", "list", "--format", "json").stdout)
+        return (token["id"],)
     return call
 
 

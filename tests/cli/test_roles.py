@@ -66,6 +66,9 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "share": ("editor", OF_FILMS),
     "links": ("editor", OF_FILMS),
     "revoke": ("editor", ("LINK",)),
+    "tokens create": ("admin", ("nightly",)),
+    "tokens list": ("admin", ()),
+    "tokens revoke": ("admin", ("TOKEN",)),
     "audit": ("admin", ()),
     "check": ("admin", ()),
     "verify": ("admin", ()),
@@ -115,6 +118,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     Reports(space).write(question, home / "kept.json")
     (home / "link").write_text(space.sharing.share(films.id).link.id)
+    (home / "token").write_text(space.tokens.create("weekly").token.id)
     space.maintenance.back_up(home / "kept.tar")
     store.close()
     return home
@@ -162,10 +166,10 @@ def test_a_command_is_for_its_role_and_for_none_below(
     may = role == least
     if may and name in ("demo", "revoke"):
         return  # tests/cli/test_cli.py loads the demo; a link of another person is taken back by admins
-    link = (tmp_path / "link").read_text()
+    ids = {"LINK": (tmp_path / "link").read_text(), "TOKEN": (tmp_path / "token").read_text()}
     before = deeds(tmp_path)
     as_role(role, monkeypatch)
-    result = here(*name.split(), *[link if option == "LINK" else option for option in options])
+    result = here(*name.split(), *[ids.get(option, option) for option in options])
     if may:
         assert result.exit_code == 0, result.output
     else:

@@ -98,13 +98,14 @@ CHANGES = [
 ]  # fmt: skip
 ADMINS = [
     "audit.altered", "audit.audited", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",
-    "maintenance.collect_garbage", "purge.user",
+    "maintenance.collect_garbage", "purge.user", "tokens.all", "tokens.create", "tokens.last_uses",
+    "tokens.revoke",
 ]  # fmt: skip
 # Of the server and of nobody who asks it: they take or give what decides who somebody is.
 OF_THE_SERVER = [
     "also_clear", "now", "open", "release_unneeded", "reports.shared", "secret", "seen_by",
     "sharing.guest_of", "sharing.link_state", "sharing.note_use", "sharing.shared", "sign_ins.end",
-    "sign_ins.has_ended",
+    "sign_ins.has_ended", "tokens.check", "tokens.note_use", "tokens.state",
 ]  # fmt: skip
 # What services ask of each other; whatever they write goes through the store, which refuses viewers.
 BETWEEN_SERVICES = [
@@ -220,7 +221,8 @@ GIVEN: dict[str, Any] = {
     "params": {},
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
-    "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None,
+    "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None, "label": "nightly",
+    "token_id": "unknown",
     "target": "no-folder/backup", "log": BANDIT,
 }  # fmt: skip
 
