@@ -149,3 +149,18 @@ def marks(runs: Iterable[Run], baseline: str | None, candidates: Iterable[str], 
         return "candidate" if run.id in chosen else "context"
 
     return {run.id: mark(run, role(run), palette) for run in runs}
+
+
+def marks_of_names(names: Iterable[str], baseline: str | None, palette: Palette) -> Marks:
+    """Returns {name: mark} of runs that are not stored: their slots are their places."""
+    return {
+        name: Mark(
+            name,
+            name,
+            palette.baseline if name == baseline else colour(slot),
+            "circle" if name == baseline else shape(slot),
+            "baseline" if name == baseline else "candidate",
+            slot,
+        )
+        for slot, name in enumerate(names)
+    }

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from recdash.cli.options import experiment_option, form_option, open_experiment
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
 from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.formatting import numbers
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.online.agreement.agreement import Agreement, BestMetric
@@ -63,7 +63,7 @@ def _agreement_text(agreement: Agreement) -> str:
         name = f"{run.run} (control)" if run.is_control else run.run
         value_text = numbers.fixed(value, numbers.places(values))
         rows.append([name, value_text, numbers.signed(lift, numbers.places(lifts))])
-    return "\n".join([*agreement.sentences, "", aligned(rows)])
+    return "\n".join([*agreement.sentences, "", text_table(rows)])
 
 
 def _directed(title: str, sign: int) -> str:
@@ -77,7 +77,7 @@ def _best_text(best: BestMetric) -> str:
         for prediction in best.predictions[:SHOWN_METRICS]
         if prediction.tau is not None
     ]
-    return "\n".join([named, *([aligned([["metric", "τ"], *rows])] if rows else [])])
+    return "\n".join([named, *([text_table([["metric", "τ"], *rows])] if rows else [])])
 
 
 def _record_lines(record: TrackRecord) -> Iterable[str]:

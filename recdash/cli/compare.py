@@ -29,11 +29,12 @@ from recdash.cli.options import (
     terms_given,
     uploads,
 )
-from recdash.cli.output import aligned, known_lines
+from recdash.cli.output import known_lines
 from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import DEFAULT_RATING_METRIC, DEFAULT_SPEC, baseline_by_name
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.formatting.text_table import text_table
 from recdash.formatting.wording import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def comparison_text(result: Compared) -> str:
     notes += [f"{reason}." for reason in comparison.apart.values()]
     cases = [["candidate", "case"], *([case.name, _case_text(case)] for case in result.verdict.cases)]
     evidence = ["", *map(plain, result.verdict.offline.sentences)] if result.verdict.cases else []
-    tables = [aligned(cases, texts=2), "", aligned(lines, texts=2)] if result.verdict.cases else []
+    tables = [text_table(cases, texts=2), "", text_table(lines, texts=2)] if result.verdict.cases else []
     return "\n".join([result.verdict.text, *evidence, "", *tables, "", *notes])
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.domain.defaults import FIRST_CANDIDATES
 from recdash.errors import NotFound, UnknownName
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.comparison import ComparisonQuery
@@ -122,7 +122,7 @@ def decisions(experiment: str, form: str) -> None:
         why = line if len(line) <= 60 else f"{line[:59]}…"
         cells = [decision.id, f"{decision.created:%Y-%m-%d %H:%M}", decision.label, decision.about or "–"]
         rows.append([*cells, decision.author, applies, why])
-    say_lines(aligned(rows, texts=7) if entries else f"'{stored.name}' has no decision yet.")
+    say_lines(text_table(rows, texts=7) if entries else f"'{stored.name}' has no decision yet.")
 
 
 def decision_facts(decision: Decision) -> dict[str, Any]:

@@ -103,4 +103,4 @@ def evaluate(
     bands = list(evaluation.tie_bands()) if tie_band else None
     places = shown_by_k or default_k(evaluation.rules.depth)
     shown = list(evaluation.shown_rows(shown_by, places)) if shown_by else None
-    print_scores(evaluation, form, bands, shown)
+    print_scores(evaluation, form, bands, shown, is_overview=question["metrics"] is None)

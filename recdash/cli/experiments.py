@@ -29,10 +29,11 @@ from recdash.cli.options import (
     tell,
     uploads,
 )
-from recdash.cli.output import aligned, known_lines
+from recdash.cli.output import known_lines
 from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, Problem
+from recdash.formatting.text_table import text_table
 from recdash.formatting.wording import many
 
 if TYPE_CHECKING:
@@ -348,4 +349,4 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
         facts = {"experiment": stored.name, "run": run.name, "metric": spec.label, "k": question[-1]}
         say(json.dumps({**facts, **as_dict(*answers)}, ensure_ascii=False))
     else:
-        say_lines("\n\n".join(aligned(rows, len(rows[0])) for rows in as_tables(*answers)))
+        say_lines("\n\n".join(text_table(rows, len(rows[0])) for rows in as_tables(*answers)))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
 from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.errors import InputError, NotFound, Problem
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.domain.records import OnlineTest
@@ -104,4 +104,4 @@ def as_text(explanation: Explanation) -> str:
         if answer.verdict == "supports"
     ]
     notes = ["", *advice] if advice else []
-    return "\n".join([explanation.question, explanation.summary, "", aligned(lines, texts=3), *notes])
+    return "\n".join([explanation.question, explanation.summary, "", text_table(lines, texts=3), *notes])

@@ -21,11 +21,11 @@ from recdash.cli.options import (
     run_ids,
     tell,
 )
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import visible
+from recdash.formatting.text_table import text_table
 from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _compared_lines(compared: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 interval if facts["low"] is not None else numbers.NONE,
             )
         )
-    yield aligned([header, *rows], 2)
+    yield text_table([header, *rows], 2)
 
 
 def _lines(results: InterleavingResults) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _lines(results: InterleavingResults) -> Iterator[str]:
     for warning in results.warnings:
         yield visible(str(warning))
     yield ""
-    yield aligned([HEADER, *_rows(results)], 1)
+    yield text_table([HEADER, *_rows(results)], 1)
     if any(row.note for row in results.rows):
         yield ""
         yield from (f"{row.measure}: {row.note}" for row in results.rows if row.note)

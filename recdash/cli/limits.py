@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from recdash.cli.options import form_option
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
+from recdash.formatting.text_table import text_table
 
 
 @click.command()
@@ -24,4 +24,4 @@ def limits(form: str) -> None:
     else:
         head = ["setting", "counts", "limit", "default"]
         lines = [[row["setting"], row["counts"], f"{row['limit']:,}", f"{row['default']:,}"] for row in rows]
-        say_lines(aligned([head, *lines], 2))
+        say_lines(text_table([head, *lines], 2))

@@ -8,8 +8,8 @@ import click
 
 from recdash.cli.online import metric_of
 from recdash.cli.options import form_option, open_workspace
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.online import OnlineMetric
@@ -33,7 +33,7 @@ def list_metrics(form: str) -> None:
     if form == "json":
         say_json([metric.facts() for metric in known])
     elif known:
-        say_lines(aligned([HEADER, *map(_cells, known)], len(HEADER)))
+        say_lines(text_table([HEADER, *map(_cells, known)], len(HEADER)))
     else:
         say_lines("The metric library is empty. Add one: recdash metrics add aov=revenue/orders")
 

@@ -12,9 +12,9 @@ import click
 from recdash.cli.fast_start import start_light
 from recdash.cli.input_file import InputFile, sheet_named
 from recdash.cli.options import columns_option, form_option, refuse_option, tell
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.formatting import numbers
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.ingest import Sheet
@@ -172,7 +172,7 @@ def off_policy_text(result: OffPolicy) -> str:
                 ends,
             ]
         )
-    return "\n".join([result.sentence, "", aligned(lines), "", aligned(_evidence_rows(result))])
+    return "\n".join([result.sentence, "", text_table(lines), "", text_table(_evidence_rows(result))])
 
 
 def _evidence_rows(result: OffPolicy) -> list[list[str]]:

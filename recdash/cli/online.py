@@ -29,11 +29,11 @@ from recdash.cli.options import (
     run_ids,
     tell,
 )
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
 from recdash.formatting.sanitize import visible
+from recdash.formatting.text_table import text_table
 from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
@@ -445,7 +445,7 @@ def _lines(results: OnlineResults) -> Iterator[str]:
     if any(row.plain_lift is not None for row in results.rows):
         yield "Lifts are adjusted for pre-test behaviour (CUPED); values are not."
     yield ""
-    yield aligned([HEADER, *rows], 2)
+    yield text_table([HEADER, *rows], 2)
     # Without a p-value the table shows the reason.
     judged = [replace(row, title=row.metric) for row in results.rows if row.p is not None]
     if notes := [visible(note) for note in validity_notes(judged)]:

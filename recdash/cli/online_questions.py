@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.output import aligned
 from recdash.errors import InputError, Problem
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.formatting.result_table import ResultTable
@@ -253,7 +253,7 @@ def lines_of(questions: Questions, results: AnalysedTest) -> Iterator[str]:
         columns = [column for column in SHOWN.get(name, table.columns) if _has_values(table, column)]
         yield ""
         yield f"{table.title}."
-        yield aligned(_in_percent(table, columns), LEFT.get(name, 2)) if len(table) else NOTHING
+        yield text_table(_in_percent(table, columns), LEFT.get(name, 2)) if len(table) else NOTHING
         yield table.note.replace(IN_SHARES, "in %")
 
 

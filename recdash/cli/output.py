@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import default_k
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.domain.hits import IdOverlap
@@ -27,9 +28,12 @@ def print_scores(
     form: str,
     bands: Sequence[Mapping[str, Any]] | None,
     shown: Sequence[Mapping[str, Any]] | None,
+    *,
+    is_overview: bool = False,
 ) -> None:
     """Prints the scores as table, json or csv. ``bands`` (ranges over tied scores) and ``shown`` (shares by
-    attribute) are rows to print too, or None.
+    attribute) are rows to print too, or None. The table of an overview has curves at one cutoff, others at a
+    few.
     """
     if form == "json":
         added = {name: rows for name, rows in (("tie_bands", bands), ("shown_by", shown)) if rows is not None}
@@ -45,9 +49,12 @@ def print_scores(
             writer.writerow({**row, **safe})
         say_lines(text.getvalue().rstrip("\n"))
     else:
-        tables = [_score_table(evaluation)]
+        k = default_k(evaluation.rules.depth)
+        tables = [_score_table(evaluation, (k,) if is_overview else SHOWN_CUTOFFS)]
+        if is_overview:
+            tables.append(f"Metrics at k = {k}. --metrics ndcg,recall prints more cutoffs, --format csv all.")
         if spread := _spread_rows(evaluation):
-            tables.append(aligned([["run", "metric", "spread over", "lowest", "highest"], *spread], 3))
+            tables.append(text_table([["run", "metric", "spread over", "lowest", "highest"], *spread], 3))
         if bands is not None:
             tables.append(_band_table(bands))
         if shown is not None:
@@ -81,7 +88,7 @@ def _shown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     lines.append(["values shown", *(f"{count:,}" for count in (n_values, *n_shown))])
     head = [f"{rows[0]['attribute']} (% of recommendations in the top {rows[0]['k']})", "catalogue", *runs]
     left = len(by_value) - len(values)
-    return aligned([head, *lines]) + (f"\n{left:,} more values with --format json" if left else "")
+    return text_table([head, *lines]) + (f"\n{left:,} more values with --format json" if left else "")
 
 
 def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
@@ -94,7 +101,7 @@ def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
             expected += f" ± {band['expected_error']:.1g}"
         values = [three_digits(band["worst"]), expected, three_digits(band["best"])]
         lines.append([band["run"], _metric_name(band), *values, f"{band['n_users']:,}"])
-    return aligned(lines, 2)
+    return text_table(lines, 2)
 
 
 def _metric_name(row: Mapping[str, Any]) -> str:
@@ -106,15 +113,15 @@ def _requested_labels(evaluation: Evaluation) -> set[str]:
     return {request.spec.label for request in evaluation.requests if request.spec.k is not None}
 
 
-def _score_table(evaluation: Evaluation) -> str:
-    """Returns a table with one row per metric and cutoff and one column per candidate; curves have a few
-    cutoffs only.
+def _score_table(evaluation: Evaluation, cutoffs: Collection[int]) -> str:
+    """Returns a table with one row per metric and cutoff and one column per candidate; curves have only
+    these cutoffs.
     """
     requested = _requested_labels(evaluation)
     names = [run.name for run in evaluation.runs]
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for row in evaluation.rows():
-        if row["k"] in (None, *SHOWN_CUTOFFS) or row["metric"] in requested:
+        if row["k"] in (None, *cutoffs) or row["metric"] in requested:
             part = ""
             if row.get("slice_by") is not None:
                 part = f"{row['slice_by']}={row['slice']} ({row['n_users']:,})"
@@ -125,7 +132,7 @@ def _score_table(evaluation: Evaluation) -> str:
         for (part, metric), values in sorted(cells.items(), key=lambda cell: cell[0][0])
     ]
     head = [*(["slice"] if sliced else []), "metric", *names]
-    return aligned([head, *lines], 2 if sliced else 1) + "\n" + "\n".join(_population_lines(evaluation))
+    return text_table([head, *lines], 2 if sliced else 1) + "\n" + "\n".join(_population_lines(evaluation))
 
 
 def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
@@ -157,24 +164,6 @@ def known_lines(known: Mapping[str, IdOverlap]) -> Iterable[str]:
 
 def three_digits(value: float | None) -> str:
     return "–" if value is None else f"{value:#.3g}".rstrip(".")
-
-
-def aligned(rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Returns the rows as a text table: the first ``texts`` columns are aligned to the left, all others to
-    the right.
-
-    Control characters are escaped, so that no text can move the cursor or end a line.
-    """
-    rows = [[visible(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    left = [True] * texts + [False] * (len(widths) - texts)
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if to_left else cell.rjust(width)
-            for cell, width, to_left in zip(row, widths, left, strict=True)
-        ).rstrip()
-        for row in rows
-    )
 
 
 def _population_lines(evaluation: Evaluation) -> Iterable[str]:

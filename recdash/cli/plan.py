@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import form_option, open_workspace, tell
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting import numbers
+from recdash.formatting.text_table import text_table
 from recdash.formatting.wording import small
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _compute(form: str, options: Mapping[str, Any]) -> None:
     if form == "json":
         say_json(facts)
     else:
-        say_lines(aligned([(TITLES[name], plan.text(name)) for name in facts], texts=2))
+        say_lines(text_table([(TITLES[name], plan.text(name)) for name in facts], texts=2))
 
 
 def _store(
@@ -238,7 +238,7 @@ def _text(facts: Mapping[str, Any]) -> str:
     from recdash.online.plan import TITLES, AnalysisPlan
 
     versions = [AnalysisPlan.of_facts(version["plan"]) for version in facts["versions"]]
-    lines = [aligned(versions[-1].rows(), texts=2), ""]
+    lines = [text_table(versions[-1].rows(), texts=2), ""]
     for place, version in enumerate(facts["versions"]):
         when = f"{version['created'][:16].replace('T', ' ')} UTC"
         if not place:

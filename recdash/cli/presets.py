@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from recdash.cli.options import form_option
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.metrics.agreement import PresetAgreement
@@ -31,9 +31,9 @@ def presets(name: str | None, form: str) -> None:
         say_json([asdict(row) for row in agreements])
     elif name is None:
         overview = _overview(agreements)
-        say_lines(aligned(overview, len(overview[0])))
+        say_lines(text_table(overview, len(overview[0])))
     else:
-        say_lines(aligned([["metric", "library"], *([row.spec, row.sentence()] for row in agreements)], 2))
+        say_lines(text_table([["metric", "library"], *([row.spec, row.sentence()] for row in agreements)], 2))
 
 
 def _overview(agreements: list[PresetAgreement]) -> list[list[str]]:

@@ -22,9 +22,9 @@ from recdash.cli.decide import (
     test_option,
 )
 from recdash.cli.options import experiment_option, form_option, open_experiment, run_ids, run_named
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.formatting.sanitize import visible
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.decisions import Review
@@ -149,7 +149,7 @@ def _text(review_: Review) -> str:
         lines.append(f"{review_.decision.label}, {review_.decision.author}: {review_.decision.text}")
     if review_.missing:
         lines.append(f"Next: {review_.missing}")
-    checklist = aligned([[item.title, item.state, item.reason] for item in review_.checklist], 3)
+    checklist = text_table([[item.title, item.state, item.reason] for item in review_.checklist], 3)
     return "\n".join([*map(visible, lines), checklist])
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import form_option, metric_and_k, open_experiment, run_ids, run_named
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say_json, say_lines
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.comparison.rules import DecisionRules
@@ -174,7 +174,7 @@ def _text(facts: Mapping[str, Any]) -> str:
         ["depth", f"{facts['depth']} ({FIXED})"],
         ["recommendation", facts["recommendation"]],
     ]
-    return aligned(rows, texts=2)
+    return text_table(rows, texts=2)
 
 
 def _margin_text(margin: str) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import experiment_option, form_option, open_experiment, open_workspace
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.errors import InputError, NotFound, Problem
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.domain.journal import AuditEvent
@@ -100,7 +100,7 @@ def links(experiment: str, form: str) -> None:
     for fact in facts:
         id_, *others, last, opened = fact.values()
         rows.append([id_[:ID_SHOWN], *others, last or "never", str(opened)])
-    say_lines(aligned(rows, texts=8) if facts else f"'{stored.name}' has no share links.")
+    say_lines(text_table(rows, texts=8) if facts else f"'{stored.name}' has no share links.")
 
 
 @click.command()
@@ -155,7 +155,7 @@ def views(
         say_json(facts)
         return
     rows = [["name", "page", "link", "saved by"], *(list(fact.values()) for fact in facts)]
-    say_lines(aligned(rows, texts=4) if facts else f"'{stored.name}' has no saved views.")
+    say_lines(text_table(rows, texts=4) if facts else f"'{stored.name}' has no saved views.")
 
 
 def _param(text: str) -> tuple[str, str]:
@@ -182,7 +182,7 @@ def audit(last: int, form: str) -> None:
         say_json(facts)
     else:
         rows = [["when (UTC)", "who", "role", "did", "what"], *map(_event_cells, events)]
-        say_lines(aligned(rows, texts=5) if events else "The audit log is empty.")
+        say_lines(text_table(rows, texts=5) if events else "The audit log is empty.")
         say(_integrity(broken, altered, events), err=True)
     if broken or altered:
         click.get_current_context().exit(1)

@@ -63,7 +63,7 @@ ALL = 0.995
 UNTESTED: RichText = (Piece("But no A/B test has confirmed it yet.", "ab-results"),)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recommendation:
     """What to do, and with which run.
 
@@ -80,6 +80,16 @@ class Recommendation:
     risks: tuple[RichText, ...]
     cases: tuple[CandidateCase, ...]
     evidence: VerdictEvidence
+
+    def __repr__(self) -> str:
+        """Returns headline, reasons and the most serious risk, a line each."""
+        return "\n".join([self.headline, *map(plain, self.sentences), "Each candidate: .table()"])
+
+    def _repr_html_(self) -> str:
+        """Returns the same as HTML, for notebooks."""
+        from recdash.comparison.display import display_of_verdict
+
+        return display_of_verdict(self).html()
 
     @property
     def state(self) -> Action:

@@ -23,6 +23,7 @@ from recdash.stats import bootstrap, corrected, differences, grouped, permutatio
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
 FURTHER = ("wilcoxon_p", "permutation_p", "bootstrap_low", "bootstrap_high")
 
@@ -46,6 +47,23 @@ class Compared:
         ]
         lines = first_lines(lines)
         return "\n".join([self.verdict.headline, *lines, "All numbers: .table(), .as_dict()"])
+
+    def _repr_html_(self) -> str:
+        """Returns the recommendation and the differences from the baseline as HTML, for notebooks."""
+        from recdash.comparison.display import display_of
+
+        return display_of(self).html()
+
+    def plot(self) -> go.Figure:
+        """Returns a Plotly figure of the differences from the baseline with their corrected intervals."""
+        from recdash.comparison.display import plot_differences
+
+        return plot_differences(self.comparison)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Returns what limits the comparison."""
+        return tuple(map(str, self.verdict.evidence.problems))
 
     @property
     def comparison(self) -> Comparison:
@@ -177,7 +195,7 @@ class Compared:
             "known_ids": {
                 comparison.names[run]: overlap.as_dict() for run, overlap in self.known_ids().items()
             },
-            "warnings": [str(problem) for problem in self.verdict.evidence.problems],
+            "warnings": list(self.warnings),
             "guardrails": [rail.as_dict() for rail in self.verdict.evidence.guardrails],
             "verdict": self.verdict.as_dict(),
             "candidates": [case.as_dict() for case in self.verdict.cases],

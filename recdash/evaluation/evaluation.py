@@ -49,6 +49,7 @@ from recdash.version import __version__
 if TYPE_CHECKING:
     # Rarely needed modules are imported where they are used: saves 0.03 s CPU.
     import pandas as pd
+    import plotly.graph_objects as go
 
     from recdash.comparison import Terms
     from recdash.comparison.result import Compared
@@ -249,7 +250,7 @@ def _check_unique(names: Sequence[str]) -> None:
         raise InputError(Problem("name-twice", "candidates", f"two have the name '{twice[0]}'", fix))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The scores of several runs against one test set, with population counts and notices.
 
@@ -261,6 +262,39 @@ class Evaluation:
     rules: CountingRules
     reference: Reference = field(repr=False)
     columns_by_values: tuple[Problem, ...] = ()
+
+    def __repr__(self) -> str:
+        """Returns the first scores as text, at most 15 lines."""
+        from recdash.evaluation.display import display_of
+
+        return display_of(self).text()
+
+    def _repr_html_(self) -> str:
+        """Returns the scores as HTML, for notebooks."""
+        from recdash.evaluation.display import display_of
+
+        return display_of(self).html()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Returns what was dropped or decided while the tables were read, and what limits comparisons."""
+        return tuple(map(str, self.notices()))
+
+    def plot(self, metric: str | None = None, *, baseline: str | None = None) -> go.Figure:
+        """Returns a Plotly figure of a metric (``"ndcg"``, ``"ndcg@10"``) at each k with 95 % intervals, by
+        default of the first requested one. A baseline's line is grey.
+
+        Raises InputError for a metric without cutoffs, and for one that was not scored.
+        """
+        from recdash.evaluation.display import plot_metric
+
+        return plot_metric(self, metric, baseline)
+
+    def plot_precision_recall(self, *, baseline: str | None = None) -> go.Figure:
+        """Returns a Plotly figure of precision against recall. Raises InputError if they were not scored."""
+        from recdash.evaluation.display import plot_precision_recall
+
+        return plot_precision_recall(self, baseline)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields one dict per score: run, metric (as requested, without @k), k, value, std_error, n_users.
@@ -320,7 +354,7 @@ class Evaluation:
         """
         import pandas as pd
 
-        request = self._request_for(spec)
+        request = self.request_for(spec)
         formula, place = request.definition.formula(), f"metric '{request.spec}'"
         if isinstance(formula, OverPopulation):
             problem = f"it is averaged over the population users={formula.users}"
@@ -348,7 +382,10 @@ class Evaluation:
         columns = ["run", "user_id", "value"]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
-    def _request_for(self, spec: str) -> MetricRequest:
+    def request_for(self, spec: str) -> MetricRequest:
+        """Returns the request with this metric, at the cutoff of ``spec``; a new one if it was not
+        requested.
+        """
         parsed = parse(spec)
         for request in self.requests:
             if request.spec.label == parsed.label:
@@ -362,7 +399,7 @@ class Evaluation:
         import pandas as pd
 
         columns = ["run", "metric", "k", "worst", "expected", "best", "expected_error", "n_users"]
-        frame = pd.DataFrame(list(self.tie_bands([self._request_for(spec)])), columns=columns)
+        frame = pd.DataFrame(list(self.tie_bands([self.request_for(spec)])), columns=columns)
         return frame.astype({"k": "Int64"})
 
     def tie_bands(self, requests: Sequence[MetricRequest] | None = None) -> Iterator[dict[str, Any]]:
@@ -489,7 +526,7 @@ class Evaluation:
         from recdash.comparison.result import compared, cutoff_of
         from recdash.evaluation.in_memory_source import EvaluationSource
 
-        request = self._request_for(spec)
+        request = self.request_for(spec)
         metric, k = str(request.definition), cutoff_of(request.spec)
         # Reference candidates cannot be shipped: they are compared only as the baseline.
         candidates = tuple(run.name for run in self.runs if run.reference is None)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from recdash.formatting import numbers
+from recdash.formatting.display import Display
 from recdash.formatting.wording import first_lines
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ class ResultTable:
         """Returns a line for each row, at most as many as ``first_lines`` shows."""
         lines = [", ".join(f"{name} {_text(row.get(name))}" for name in self.columns) for row in self.rows]
         return "\n".join([f"{self.title}:", *first_lines(lines), *filter(None, [self.note])])
+
+    def _repr_html_(self) -> str:
+        """Returns the table as HTML, for notebooks."""
+        return Display(self.title, self.texts(), [*filter(None, [self.note])]).html()
 
 
 def frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> pd.DataFrame:

@@ -67,8 +67,8 @@ def broken_lines(log: Iterable[AuditEvent], key: AuditKey | None) -> Iterator[tu
     """Yields each line at which the chain is broken: its number, and what is wrong."""
     log = list(log)
     if lacks_key(log, key):
-        found = "its key is missing, so that lines made with it cannot be verified"
-        yield 1, Mismatch("deed", NAME, found, "the file beside the store's files. Put their folder back")
+        finding = "its key is missing, so that lines made with it cannot be verified"
+        yield 1, Mismatch("deed", NAME, finding, "the file beside the store's files. Put their folder back")
         return
     before, expected, since = "", 1, key.since if key else None
     for event in log:

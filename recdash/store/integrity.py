@@ -117,8 +117,9 @@ def _additions(session: Session) -> Iterator[Problem]:
         return
     query = text("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY name")
     for kind, name in session.execute(query).all():
-        found = f"it has a {kind} '{name}', which recdash did not make"
-        yield Problem("altered", "database", found, f"Remove it (DROP {kind.upper()}), or restore a backup.")
+        finding = f"it has a {kind} '{name}', which recdash did not make"
+        fix = f"Remove it (DROP {kind.upper()}), or restore a backup."
+        yield Problem("altered", "database", finding, fix)
 
 
 def _references(session: Session) -> Iterator[InTable]:
@@ -208,8 +209,8 @@ def _curves(session: Session) -> Iterator[InTable]:
 def _log(session: Session, key: AuditKey | None) -> Iterator[InTable]:
     log = audit.events(session, None)
     if audit.lacks_key(log, key):
-        found = f"its key, {KEY_FILE}, is missing, so that lines made with it cannot be verified"
-        yield "deed", Problem("lost-key", "audit log", found, "Put the folder of the store's files back.")
+        finding = f"its key, {KEY_FILE}, is missing, so that lines made with it cannot be verified"
+        yield "deed", Problem("lost-key", "audit log", finding, "Put the folder of the store's files back.")
     for number in () if audit.lacks_key(log, key) else audit.breaks(log, key):
         yield "deed", Problem("changed-log", f"audit log, line {number}", "it was changed", RESTORE)
     for mismatch in replay(session, log, key).mismatches:

@@ -195,6 +195,10 @@ class WinChances:
         lines = [f"{row.title}, {row.variant}: {in_words(row, self.effect)}" for row in self.rows]
         return "\n".join([*lines, f"Prior of the lift: {self.prior}."])
 
+    def _repr_html_(self) -> str:
+        """Returns the chances as HTML, for notebooks."""
+        return self.results()._repr_html_()
+
 
 def definition(prior: Prior) -> str:
     """Returns what chance to win and expected loss are, with the prior."""

@@ -26,6 +26,7 @@ from recdash.stats import Correction
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
     from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable
     from recdash.online.analysis.judgement import Word
@@ -135,14 +136,17 @@ class OnlineResults:
         excluded = (removed.notice(self.variants) for removed in self.removed)
         return [*self.notices, *self.value_notices, *excluded]
 
+    def judged_rows(self) -> list[OnlineRow]:
+        """Returns the rows of the variants other than the control, goals and guardrails first."""
+        rows = sorted(self.rows, key=lambda row: PRINTED_ROLES.index(row.role))
+        return [row for row in rows if not row.is_control]
+
     def __repr__(self) -> str:
         """Returns a line for each metric and variant as text, goals and guardrails first: see
         ``first_lines``.
         """
         lines = []
-        for row in sorted(self.rows, key=lambda row: PRINTED_ROLES.index(row.role)):
-            if row.is_control:
-                continue
+        for row in self.judged_rows():
             low, high = row.judged_interval
             lift, interval = numbers.estimate(percent(row.lift), percent(low), percent(high), " %")
             lines.append(
@@ -150,6 +154,26 @@ class OnlineResults:
             )
         lines = first_lines(lines)
         return "\n".join([f"Lifts over {self.control}:", *lines, "All numbers: .table(all_columns=True)"])
+
+    def _repr_html_(self) -> str:
+        """Returns the lifts as HTML, for notebooks."""
+        from recdash.online.analysis.display import display_of
+
+        return display_of(self).html()
+
+    def plot(self, metric: str | None = None) -> go.Figure:
+        """Returns a Plotly figure of the lifts with the intervals that decide, of one metric or of all.
+
+        Raises UnknownName for an unknown metric.
+        """
+        from recdash.online.analysis.display import plot_lifts
+
+        return plot_lifts(self, metric)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Returns what was dropped or decided while the test was read, and what limits its results."""
+        return tuple(map(str, self.noticed()))
 
     def records(self) -> list[dict[str, Any]]:
         """Returns the rows as dicts, for a table or for the store."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.errors import Problem
 from recdash.formatting import numbers
+from recdash.formatting.display import Display
 from recdash.formatting.wording import shown
 from recdash.online.interleaving import power
 from recdash.online.interleaving.credits import Method, RequestCredits
@@ -131,6 +132,16 @@ class InterleavingResults:
 
     def __repr__(self) -> str:
         return f"{self.sentence}\nAll numbers: .table()"
+
+    def _repr_html_(self) -> str:
+        """Returns the verdict and the table as HTML, for notebooks."""
+        frame = self.table().drop(columns=["note"])
+        cells = [
+            [numbers.three(cell) if isinstance(cell, float) else str(cell) for cell in row]
+            for row in frame.itertuples(index=False)
+        ]
+        warnings = [str(notice) for notice in self.noticed()]
+        return Display(self.sentence, [list(frame.columns), *cells], (), warnings, texts=3).html()
 
     def table(self) -> pd.DataFrame:
         """Returns a data frame with one row per measure, the deciding one first.

@@ -28,6 +28,7 @@ from recdash.stats.skewed import with_skewness
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
 LEAST_USERS = 50
 """Smallest number of effective users; with fewer, standard errors clustered by user are too small."""
@@ -89,7 +90,7 @@ class Weights:
     carried: dict[int, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OffPolicy:
     """Estimates of the mean reward per slot under ``target``, and whether they may be used.
 
@@ -127,6 +128,29 @@ class OffPolicy:
     notices: tuple[Problem, ...]
     n_users: int | None = None
     effective_users: float | None = None
+
+    def __repr__(self) -> str:
+        """Returns the verdict and the estimates as text, at most 15 lines."""
+        from recdash.online.off_policy.display import display_of
+
+        return display_of(self).text()
+
+    def _repr_html_(self) -> str:
+        """Returns the verdict and the estimates as HTML, for notebooks."""
+        from recdash.online.off_policy.display import display_of
+
+        return display_of(self).html()
+
+    def plot(self) -> go.Figure:
+        """Returns a Plotly figure of the estimates with their intervals and the observed value."""
+        from recdash.online.off_policy.display import plot_estimates
+
+        return plot_estimates(self)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Returns what was dropped or decided while the log was read."""
+        return tuple(map(str, self.notices))
 
     @property
     def not_shown_share(self) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.off_policy import EstimateLine, estimates, weights
+from recdash.charts.off_policy import estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
@@ -16,6 +16,7 @@ from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import Cell, count, number_columns, single, text_columns
 from recdash.formatting.wording import capital
 from recdash.ingest import get_ready
+from recdash.online.off_policy.display import NAMES, estimate_lines, scale
 from recdash.online.off_policy.estimates import (
     LEAST_CLICKS,
     LEAST_ESS,
@@ -45,15 +46,6 @@ POLICY_HELP = (
     "Deterministic: each position shows the item at its rank; a log without positions shows the first item. "
     "Softmax: each slot shows one of the first items, drawn by exp(score ÷ temperature)."
 )
-NAMES = {
-    "observed": "Observed",
-    "ips": "IPS",
-    "snips": "SNIPS",
-    "clipped": "IPS, clipped",
-    "dm": "Direct method",
-    "dr": "Doubly robust",
-    "switch_dr": "Switch-DR",
-}
 GAIN = "Doubly robust − observed"
 """The paired difference by which the target is better or worse; its interval is not that of an estimate."""
 
@@ -235,11 +227,6 @@ def _estimated(
 # ── results ──────────────────────────────────────────────────────────────────────────────────
 
 
-def scale(result: OffPolicy) -> tuple[float, str]:
-    """Returns the factor and the unit of rewards: clicks in % of slots, other rewards unchanged."""
-    return (100.0, " %") if result.of_clicks else (1.0, "")
-
-
 def finding(result: OffPolicy) -> str:
     """Returns the verdict as a headline."""
     name = capital(result.target)
@@ -290,28 +277,14 @@ def show_estimates(result: OffPolicy) -> None:
         "Estimates vs observed",
         f"{capital(where)}, 95 % CI. Dashed: observed.{used}",
     )
-    chart = estimates(lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
+    chart = estimates(estimate_lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
     widgets.chart(chart, "off-policy-estimates", alt(result))
     widgets.note(_method_notes(result))
 
 
-def lines(result: OffPolicy) -> list[EstimateLine]:
-    factor, _ = scale(result)
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else factor * value
-
-    rows = []
-    for name, title in NAMES.items():
-        estimate = getattr(result, name)
-        value, low, high = map(scaled, (estimate.value, estimate.low, estimate.high))
-        rows.append(EstimateLine(title, value, low, high, observed=name == "observed"))
-    return rows
-
-
 def alt(result: OffPolicy) -> str:
     unit = scale(result)[1]
-    parts = [f"{line.name} {numbers.three(line.value)}{unit}" for line in lines(result)]
+    parts = [f"{line.name} {numbers.three(line.value)}{unit}" for line in estimate_lines(result)]
     return f"Estimates per slot: {', '.join(parts)}."
 
 

@@ -1,0 +1,73 @@
+"""What a comparison shows of itself in a notebook: the recommendation and the differences, as a table and a
+figure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recdash.comparison.wording import plain
+from recdash.formatting import numbers
+from recdash.formatting.display import Display
+from recdash.formatting.wording import shown
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from recdash.comparison.pairs import Comparison
+    from recdash.comparison.recommendation import Recommendation
+    from recdash.comparison.result import Compared
+
+
+def display_of(compared: Compared) -> Display:
+    """Returns the recommendation with a row for each difference from the baseline."""
+    comparison = compared.comparison
+    names = comparison.names
+    header = ("candidate", comparison.query.where, "difference", "95 % CI, corrected", "finding", "n")
+    rows = [
+        (
+            names[pair.candidate],
+            numbers.three(pair.value),
+            numbers.change(pair.paired.mean),
+            numbers.interval(*pair.interval, numbers.places(pair.interval)),
+            shown(pair.judged.word),
+            numbers.count(pair.paired.n),
+        )
+        for pair in comparison.against
+    ]
+    remarks = [*_sentences(compared.verdict), "All numbers: .table(), .as_dict(); figure: .plot()"]
+    return Display(compared.verdict.headline, [header, *rows], remarks, compared.warnings)
+
+
+def display_of_verdict(verdict: Recommendation) -> Display:
+    """Returns the headline, the reasons and the risks."""
+    return Display(verdict.headline, (), [*_sentences(verdict), "Each candidate: .table()"])
+
+
+def _sentences(verdict: Recommendation) -> list[str]:
+    return [plain(sentence) for sentence in verdict.sentences]
+
+
+def plot_differences(comparison: Comparison) -> go.Figure:
+    """Returns the figure of the differences from the baseline with their corrected intervals."""
+    import pandas as pd
+
+    from recdash.charts.forest import forest
+    from recdash.charts.marks import LIGHT, marks_of_names
+
+    names = comparison.names
+    rows = [
+        {
+            "run_id": names[pair.candidate],
+            "mean_diff": pair.paired.mean,
+            "ci_low": pair.interval[0],
+            "ci_high": pair.interval[1],
+            "word": pair.judged.word,
+            "margin": pair.judged.margin,
+        }
+        for pair in comparison.against
+    ]
+    candidates = [str(row["run_id"]) for row in rows]
+    columns = ["run_id", "mean_diff", "ci_low", "ci_high", "word", "margin"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return forest(frame, candidates, marks_of_names(candidates, None, LIGHT), LIGHT)
