@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
     from recdash.online.analysis.analysed_test import AnalysedTest
     from recdash.online.analysis.plan_check import PlanCheck
+    from recdash.online.analysis.shared_users import SharedUsers
     from recdash.online.proposals import MetricChoices
     from recdash.stats import Correction
 
@@ -158,9 +159,10 @@ def online(
     _refuse_twice("--metric", [metric.name for metric in metrics])
     _refuse_twice("--link", [link.partition("=")[0] for link in links])
     planned: PlanCheck | None = None
+    shared: Sequence[SharedUsers] = ()
     if experiment is not None:
         how |= {"choices": choices}
-        results, planned = _stored_results(experiment, name, tables, links, how, correction)
+        results, planned, shared = _stored_results(experiment, name, tables, links, how, correction)
     elif name or links:
         fix = "Name the experiment to store the test in: --experiment NAME."
         option = "--test" if name else "--link"
@@ -178,12 +180,14 @@ def online(
         )
     if form == "json":
         facts = {**as_dict(results), **({"plan": planned.as_dict()} if planned else {})}
+        if experiment is not None:
+            facts["shared_users"] = [users.as_dict() for users in shared]
         text = json_of(facts, questions, results)
     elif form == "csv":
         text = csv_of(questions, results)
     else:
         text = "\n".join([*_plan_lines(planned), *_lines(results), *lines_of(questions, results)])
-    tell((*results.notices, *results.value_notices))
+    tell((*results.notices, *results.value_notices, *(users.notice() for users in shared)))
     say_lines(text)
 
 
@@ -194,9 +198,9 @@ def _stored_results(
     links: Sequence[str],
     how: Mapping[str, Any],
     correction: Correction,
-) -> tuple[AnalysedTest, PlanCheck | None]:
-    """Returns the results of an experiment's A/B test, compared with its plan. If ``tables`` are given,
-    the test is stored first.
+) -> tuple[AnalysedTest, PlanCheck | None, Sequence[SharedUsers]]:
+    """Returns the results of an experiment's A/B test, compared with its plan, and the users whom it shares
+    with other tests. If ``tables`` are given, the test is stored first.
     """
     workspace, stored = open_experiment(experiment)
     if tables:
@@ -206,7 +210,8 @@ def _stored_results(
     else:
         _refuse_counting()
         test = workspace.online_tests.named(stored.id, name)
-    return workspace.online_analysis.results(test.id, correction), workspace.plans.check(test.id)
+    results = workspace.online_analysis.results(test.id, correction)
+    return results, workspace.plans.check(test.id), workspace.concurrent_tests.of(test.id)
 
 
 def _refuse_counting() -> None:

@@ -50,6 +50,7 @@ from recdash.service.online.analysis import OnlineAnalysis
 from recdash.service.online.interleaving import Interleaving
 from recdash.service.online.library import MetricLibrary
 from recdash.service.online.off_policy import OffPolicyEstimates
+from recdash.service.online.shared_users import ConcurrentTests
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
 from recdash.service.queries import Queries
@@ -117,6 +118,7 @@ class Workspace:
         self.metric_library = MetricLibrary(context)
         self.interleaving = Interleaving(context, self.online_tests, self.comparisons)
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
+        self.concurrent_tests = ConcurrentTests(context, self.online_tests)
         self.off_policy = OffPolicyEstimates(context, self._data)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
         self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)

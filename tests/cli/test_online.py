@@ -409,3 +409,18 @@ def test_a_quantile_is_compared_by_users_and_shown_with_its_reason(run: Recdash)
     assert (row["method"], row["p"] is not None) == ("quantile test by users", True)
     assert run("metrics", "add", "slow=load_ms:quantile=0.9:down").stdout == "Added slow.\n"
     assert "90 % quantile of load_ms" in run("metrics", "list").stdout
+
+
+@pytest.mark.usefixtures("kept")
+def test_users_of_another_stored_test_are_told(run: Recdash) -> None:
+    """40 users by turns in A and B, in the other test two by two: ten in each pair of variants."""
+    head = "unit_id,session_id,variant,start_ts,clicks,watch_s\n"
+    for name, each in (("menu", 1), ("price", 2)):
+        rows = [f"u{n},s{n},{'AB'[n // each % 2]},2026-03-01T09:00Z,1,{60 + n}\n" for n in range(40)]
+        Path(f"{name}.csv").write_text(head + "".join(rows))
+        stored = run("online", "--sessions", f"{name}.csv", "--experiment", "Films", "--control", "A")
+        assert stored.exit_code == 0, stored.stderr
+    (shared,) = as_json(run, "online", "--experiment", "Films", "--test", "menu")["shared_users"]
+    assert (shared["other"], shared["n"], shared["share"], shared["balanced"]) == ("price", 40, 1.0, True)
+    told = run("online", "--experiment", "Films", "--test", "menu").stderr
+    assert "40 users (100 %) are also in 'price'" in told

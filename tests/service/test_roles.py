@@ -29,7 +29,7 @@ from recdash.store.audit import SEALS
 
 READS = [
     "agreement.of", "agreement.best_metric", "comparisons.changes", "comparisons.compare",
-    "comparisons.at_other_k", "comparisons.completion",
+    "comparisons.at_other_k", "comparisons.completion", "concurrent_tests.of",
     "comparisons.invalid_tests", "comparisons.list_pulls", "comparisons.lifts_elsewhere",
     "comparisons.tests_elsewhere",
     "comparisons.online_lifts", "comparisons.pairs", "comparisons.shown_pairs", "comparisons.ranks",

@@ -848,3 +848,17 @@ def test_users_are_limited_to_activated_ones_and_their_split_is_checked(
     app.selectbox(key=key).set_value("")
     press(app, "Apply rules")
     assert workspace.online_tests.rules(test.id).activated_by is None
+
+
+def test_users_of_another_test_are_told_beside_the_checks(workspace: Workspace, shown: Open) -> None:
+    """The other test has the same 400 users in variants of the same name: they go together."""
+    own = add_won_and_lost(workspace)
+    assert "Other tests" not in said(shown())
+    table = sessions({"control": 80, "new": 140}, {"new": 2.0})
+    workspace.online_tests.add(own.experiment, "<b>prices</b>", {"sessions": table})
+    text = said(shown(t=own.id))
+    assert (
+        "Other tests : 400 users (100 %) are also in '<b>prices</b>', whose variants are not balanced" in text
+    )
+    assert "compare the users who are not in it" in text
+    assert "<b>prices</b>" not in markup(shown(t=own.id))

@@ -20,7 +20,7 @@ from recdash.online.analysis.sample import WEEK, SampleSummary
 from recdash.online.rules import USUAL
 from recdash.ui.ab_results.definitions import GUIDE
 from recdash.ui.ab_results.page import AbTest
-from recdash.ui.app import links
+from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.online_rules import RULE_TITLES
@@ -59,6 +59,8 @@ def show(view: View, ab_test: AbTest) -> None:
     left_out = [notice for notice in ab_test.test.notices if notice.code == "column-left-out"]
     if left_out:
         widgets.notices(left_out)
+    if shared := state.workspace().concurrent_tests.of(ab_test.test.id):
+        widgets.notices([users.notice() for users in shared])
     with st.expander("Excluded data and counting rules"):
         _exclusions(ab_test)
         _rules(ab_test)

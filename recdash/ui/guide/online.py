@@ -91,6 +91,8 @@ users and do not show the split.
         """
 Checks that the data of a test can be trusted, besides the split (SRM) and the novelty effect:
 
+- **Other tests**: how many users are also in another test of this store on the same days, and whether its
+  variants are balanced over those of this test (p of a chi-square test). If they are, it biases no lift.
 - **Multiple exposures**: users who saw several variants. They are excluded, since no variant alone can
   explain what they did. Above 1 % the page warns: the assignment may not be stable.
 - **Bots**: users with more clicks or sessions per day than the counting rules allow. They are excluded. The
