@@ -199,8 +199,8 @@ def _stored_results(
     how: Mapping[str, Any],
     correction: Correction,
 ) -> tuple[AnalysedTest, PlanCheck | None, Sequence[SharedUsers]]:
-    """Returns the results of an experiment's A/B test, compared with its plan, and the users whom it shares
-    with other tests. If ``tables`` are given, the test is stored first.
+    """Returns the results of an experiment's A/B test, compared with its plan, and the users who are also in
+    other tests. If ``tables`` are given, the test is stored first.
     """
     workspace, stored = open_experiment(experiment)
     if tables:

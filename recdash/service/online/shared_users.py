@@ -18,14 +18,14 @@ MOST_TESTS = 20
 
 
 class ConcurrentTests:
-    """The service that finds the users whom an A/B test shares with other tests of the store."""
+    """The service that finds the users of an A/B test who are also in other tests of the store."""
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests) -> None:
         self._context, self._online_tests = context, online_tests
         self._cached = context.cached_until_written(self._find, most=64)
 
     def of(self, test_id: str) -> tuple[SharedUsers, ...]:
-        """Returns the users whom a test shares with each other test that ran on one of its days; empty
+        """Returns how many users of a test are also in each other test that ran on one of its days; empty
         without any, and for a test with aggregated data.
 
         Other tests are the active ones of all experiments that the person may read, the newest 20. A test
