@@ -32,6 +32,8 @@ LISTED = ("item_id", "rank", "score", "relevance", "rating")
 BETWEEN_ITEMS = " ,|;\t\r\n"
 LINE_BREAK = re.compile(r"[\r\n]+")
 NUMPY_SCALAR = re.compile(r"np\.\w+\(([^()]*)\)")
+GUID = re.compile(r"\{[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}")
+"""An id as Microsoft's products write it, in braces."""
 QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s,'"]+)""")
 
 
@@ -210,8 +212,10 @@ def is_nested(text: str) -> bool:
     """Returns True if a cell contains pairs, records or a set, and not a list of items."""
     inner = unwrapped(text.strip())
     if inner.startswith("{"):
-        return True
+        return GUID.fullmatch(inner) is None
     first = inner[1:].lstrip()
+    if GUID.match(first):
+        return False
     if inner[:1] not in ("[", "(") or not first:
         return False
     word, opened, _ = first.partition("(")
@@ -222,7 +226,8 @@ def is_nested(text: str) -> bool:
 def is_set(text: str) -> bool:
     """Returns True if a cell contains a set of items, such as ``{'a', 'b'}``."""
     inner = text.strip()
-    return inner.startswith("{") and not any(mark in inner for mark in ":=[(") and inner.strip("{} ") != ""
+    is_filled = inner.startswith("{") and inner.strip("{} ") != "" and GUID.fullmatch(inner) is None
+    return is_filled and not any(mark in inner for mark in ":=[(")
 
 
 def unwrapped(value: str) -> str:
@@ -235,7 +240,7 @@ def unwrapped(value: str) -> str:
 def is_bracketed(value: str) -> bool:
     """Returns True if a cell is enclosed in brackets, as a list, pairs or a set are."""
     value = unwrapped(value)
-    return value[:1] + value[-1:] in ("[]", "()", "{}")
+    return value[:1] + value[-1:] in ("[]", "()", "{}") and not GUID.match(value)
 
 
 def separator_of(values: Sequence[str]) -> str | None:

@@ -302,3 +302,15 @@ def test_a_model_without_scores_beside_one_with_pairs_keeps_its_order() -> None:
 
 def test_sets_in_a_dict_of_columns_are_no_lists_of_recommendations() -> None:
     assert "column 'item_id': the cells hold sets" in refused({"user_id": [1], "item_id": [{"a", "b"}]})
+
+
+GUIDS = [f"{{{n:08X}-0A1B-4C2D-8E3F-001122334455}}" for n in range(4)]
+
+
+def test_ids_in_braces_are_ids_and_no_sets() -> None:
+    """Microsoft's products write GUIDs so."""
+    rows = [(user, item) for user in GUIDS[:2] for item in GUIDS[2:]]
+    (run,) = read_recommendations(csv("user_id,item_id", *rows))
+    assert lists_of(run) == rows
+    (run,) = read_recommendations(csv("user_id,recs", *((u, f"[{', '.join(GUIDS[2:])}]") for u in GUIDS[:2])))
+    assert lists_of(run) == rows

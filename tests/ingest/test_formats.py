@@ -554,3 +554,82 @@ def test_blank_lines_before_the_header_are_no_rows(tmp_path: Path) -> None:
     path.write_text("\n\nuser_id,item_id\nu1,a\nu1,b\n")
     (run,) = read_recommendations(path)
     assert [row for batch in run.batches() for row in batch.column(0).to_pylist()] == ["u1", "u1"]
+
+
+ZIPPED = {
+    "mimetype": "application/vnd.oasis.opendocument.spreadsheet", "Index/Document.iwa": "x",
+    "xl/workbook.bin": "x",
+}  # fmt: skip
+NO_TABLES = {
+    "an HTML page": b"<!DOCTYPE html>\n<html><body>Please, sign in</body></html>\n",
+    "HTML": b'<table border="1">\n<tr><th>user_id</th><th>item_id</th></tr></table>\n',
+    "XML": b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>\n',
+    "a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n",
+    "a Matrix Market file": b"%%MatrixMarket matrix coordinate real general\n200 300 1\n1 2 0.5\n",
+    "an ARFF file": b"@relation recs\n@attribute user_id numeric\n@data\n1,2\n",
+    "SQL": b"INSERT INTO recs (user_id, item_id) VALUES (1, 2);\n",
+    "printed in a terminal": (
+        "shape: (1, 2)\n┌─────────┬─────────┐\n│ user_id ┆ item_id │\n╞═════════╪═════════╡\n"
+    ).encode(),
+    "printed in a terminal ": "┌─────────┬─────────┐\n│ user_id │ item_id │\n".encode(),
+    "a tar archive": b"als.csv".ljust(257, b"\0") + b"ustar\x0000".ljust(255, b"\0"),
+    "a tar archive ": gzip.compress(b"als.csv".ljust(257, b"\0") + b"ustar  \0".ljust(255, b"\0")),
+    "a RAR archive": b"Rar!\x1a\x07\x01\x00xyz",
+    "LZ4 data": b"\x04\x22\x4d\x18xyz",
+    "a MATLAB file": b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(200, b"\0"),
+    "an R data file": gzip.compress(b"RDX3\nX\n\0\0\0\x03"),
+}
+
+
+@pytest.mark.parametrize("what", NO_TABLES)
+def test_a_file_of_another_format_is_called_by_its_name(what: str) -> None:
+    with pytest.raises(UploadError) as refusal:
+        read_upload("truth", NO_TABLES[what])
+    (problem,) = refusal.value.problems
+    assert problem.code == "unsupported-format"
+    assert what.strip() in problem.found
+    assert problem.fix
+
+
+@pytest.mark.parametrize("name", ZIPPED)
+def test_a_document_that_is_an_archive_inside_is_called_by_its_name(name: str) -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as writer:
+        writer.writestr(name, ZIPPED[name])
+        writer.writestr("content.xml", "<x/>")
+    with pytest.raises(UploadError, match=r"an OpenDocument|Apple Numbers|binary Excel workbook \(xlsb\)"):
+        read_upload("truth", archive.getvalue())
+
+
+@pytest.mark.parametrize(
+    "header", ["insert into,user_id,item_id", "<user>,user_id,item_id", "#shape,user_id,item_id"]
+)
+def test_a_table_that_only_begins_like_another_format_is_read(header: str) -> None:
+    assert read_upload("truth", f"{header}\nx,u1,i1\n".encode()).table.num_rows == 1
+
+
+PRETTY = "\n".join(
+    json.dumps({"user_id": f"u{n}", "item_id": "i", "note": "}\n{"}, indent=2) for n in range(3)
+)
+
+
+@pytest.mark.parametrize("text", [PRETTY, PRETTY.replace("}\n{", "} {"), f"{PRETTY}\n\n", f"\ufeff{PRETTY}"])
+def test_documents_after_one_another_are_rows(text: str) -> None:
+    """jq writes them so."""
+    upload = read_upload("truth", text.encode(), name="rows.json")
+    assert upload.table["user_id"].to_pylist() == ["u0", "u1", "u2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"user_id": "u", "item_id": "i"}\n{\n"user_id": "u2", "item', r"position \d+"),
+        ('{"u1": ["i1"]}\n[1]', "several JSON documents"),
+        ("[{'user_id': 'u1', 'item_id': 'i1'}]", r"Python.*json\.dump"),
+        ("{'u1': ['i1', 'i2']}", r"Python.*json\.dump"),
+        ('[{"user_id": "u1", "item_id": None}]', r"Python.*json\.dump"),
+    ],
+)
+def test_text_that_is_nearly_json_is_refused_with_its_reason(text: str, words: str) -> None:
+    with pytest.raises(UploadError, match=words):
+        read_upload("truth", text.encode(), name="rows.json")

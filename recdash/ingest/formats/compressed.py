@@ -24,6 +24,12 @@ MOST_MEMBERS = 1000
 """Largest number of tables in a zip archive."""
 MOST_SHOWN = 80
 """Characters that a message shows of the name of a file in an archive."""
+OPEN_DOCUMENT = b"application/vnd.oasis.opendocument"
+DOCUMENTS = {
+    "Index/Document.iwa": "an Apple Numbers document",
+    "xl/workbook.bin": "a binary Excel workbook (xlsb)",
+}
+"""{the name of a file in an archive: what the archive is}."""
 ENCRYPTED = 1
 """The bit of a zip member's flags that says it needs a password."""
 
@@ -119,6 +125,7 @@ def _tables_in(
 
     Refuses an archive without tables, with too many, or whose tables exceed the limits together.
     """
+    _refuse_documents(archive)
     files = [info for info in archive.infolist() if not (info.is_dir() or _is_of_the_system(info.filename))]
     other = [info for info in files if _is_no_table(info)]
     tables = [info for info in files if not _is_no_table(info)]
@@ -139,6 +146,19 @@ def _tables_in(
     finding = f"{_listed(other)} in the zip archive {'is' if len(other) == 1 else 'are'} not read"
     fix = "To read it, put it into another archive or upload it by itself."
     return tables, (Problem("zip-others", "file", finding, fix, len(other), other[0].filename),)
+
+
+def _refuse_documents(archive: zipfile.ZipFile) -> None:
+    """Raises UploadError for an archive that is the document of another program."""
+    names = [info.filename for info in archive.infolist()[:MOST_MEMBERS]]
+    what = next((DOCUMENTS[name] for name in names if name in DOCUMENTS), None)
+    if names[:1] == ["mimetype"]:
+        with archive.open("mimetype") as reader:
+            is_open_document = reader.read(len(OPEN_DOCUMENT)) == OPEN_DOCUMENT
+        what = "an OpenDocument file" if is_open_document else what
+    if what:
+        finding, fix = f"{what}, which is not supported", "Save the table as CSV, or as an Excel workbook."
+        raise UploadError(Problem("unsupported-format", "file", finding, fix))
 
 
 def _refuse_locked_or_repeated(tables: Sequence[zipfile.ZipInfo]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +14,19 @@ from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import Content, whole
 from recdash.ingest.columns import WITH_ATTRIBUTES, is_known, listed
-from recdash.ingest.formats.json_values import broken_json, column_array, ids_as_text, parse_json
+from recdash.ingest.formats.json_values import (
+    broken_json,
+    column_array,
+    ids_as_text,
+    parse_documents,
+    parse_json,
+)
 from recdash.ingest.formats.raw_table import RawTable, row_place, table_of_arrow
 from recdash.ingest.formats.surrogates import printable, refuse_surrogates
 from recdash.ingest.limits import UNLIMITED, Limits, keep_candidates_few, keep_names_within
+
+AFTERWARDS = "Extra data"
+"""What Python says of text after a JSON value."""
 
 
 def is_json(content: Content) -> bool:
@@ -30,7 +40,13 @@ def read_json(content: Content, kind: TableKind, limits: Limits) -> RawTable:
     ``UploadError`` for invalid JSON and for other forms.
     """
     try:
-        document = parse_json(whole(content).decode("utf-8-sig"))
+        text = whole(content).decode("utf-8-sig")
+        try:
+            document = parse_json(text)
+        except json.JSONDecodeError as error:
+            if error.msg != AFTERWARDS:
+                raise
+            document = parse_documents(text)
     except ValueError as error:
         raise UploadError(broken_json(error, "file")) from error
     except RecursionError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +16,10 @@ from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import is_known
 from recdash.ingest.formats.raw_table import is_list
 from recdash.ingest.formats.surrogates import WHOLE_TEXT, has_surrogate, printable
+
+BLANKS = re.compile(r"\s*")
+PYTHON = re.compile(r"'|(?:None|True|False)\b")
+"""What Python prints where JSON has another form."""
 
 
 class RepeatedKey(ValueError):
@@ -30,6 +35,28 @@ def parse_json(data: bytes | str) -> Any:
     """Returns the JSON value. Raises ``ValueError`` for invalid JSON and for a key that occurs twice."""
     with _without_garbage_collection():
         return json.loads(data, object_pairs_hook=_unique_keys)
+
+
+def parse_documents(text: str) -> list[Any]:
+    """Returns the JSON values that stand after one another, as jq writes them.
+
+    Raises ``ValueError`` for invalid JSON, and ``UploadError`` if some are no objects or empty ones.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_unique_keys)
+    documents, end = [], len(text.rstrip())
+    position = len(text) - len(text.lstrip())
+    with _without_garbage_collection():
+        while position < end:
+            document, position = decoder.raw_decode(text, position)
+            if not isinstance(document, dict) or not document:
+                finding, fix = (
+                    "several JSON documents after one another",
+                    "Write one list of rows, as jq -s does.",
+                )
+                raise UploadError(Problem("bad-json", "file", finding, fix))
+            documents.append(document)
+            position = BLANKS.match(text, position).end()  # type: ignore[union-attr]
+    return documents
 
 
 @contextmanager
@@ -67,6 +94,9 @@ def broken_json(error: ValueError, place: str) -> Problem:
     finding = f"broken JSON ({error})"
     if isinstance(error, json.JSONDecodeError):
         finding = f"broken JSON at position {error.pos + 1}: {error.msg}"
+        if PYTHON.match(error.doc, error.pos):
+            finding = f"no JSON, but what Python prints, at position {error.pos + 1}"
+            return Problem("bad-json", place, finding, "Write it with json.dump or DataFrame.to_json.")
     return Problem("bad-json", place, finding, "The file may be cut off; write it again.")
 
 

@@ -75,7 +75,9 @@ def _in_its_format(content: Content, kind: TableKind, limits: Limits) -> RawTabl
     chosen = next((f for f in FORMATS if f.recognise(content)), None)
     if chosen is None:
         _refuse_known_binary(content)
-        content = without_rules(without_frame(without_footer(without_preamble(as_utf8(content)))))
+        content = as_utf8(content)
+        _refuse_other_text(content)
+        content = without_rules(without_frame(without_footer(without_preamble(content))))
         _refuse_printed_objects(content)
         chosen = next(f for f in TEXT_FORMATS if f.recognise(content))
     table = chosen.read(content, kind, limits)
@@ -112,7 +114,45 @@ REFUSED: tuple[tuple[bytes, str], ...] = (
     (b"\xfd7zXZ", "xz data"),
     (b"\x28\xb5\x2f\xfd", "zstd data"),
     (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x04\x22\x4d\x18", "LZ4 data"),
+    (b"MATLAB 5.0 MAT", "a MATLAB file"),
+    (b"RDX2", "an R data file"),
+    (b"RDX3", "an R data file"),
+    (b"X\n\0\0\0", "an R data file"),
 )
+TAR, TAR_AT = b"ustar", 257
+"""The bytes by which a tar archive is recognised, and their place."""
+
+
+CSV_FIX = "Save the table as CSV or Parquet."
+OTHER_TEXT: tuple[tuple[bytes, str, str], ...] = (
+    (
+        rb"<!doctype html|<(?:html|head|body|script)\b",
+        "an HTML page",
+        "If it is a page to sign in or an error, download the file again; otherwise export the table as CSV.",
+    ),
+    (rb"<table\b", "a table in HTML", CSV_FIX),
+    (rb"<\?xml\b", "XML", CSV_FIX),
+    (
+        rb"version https://git-lfs",
+        "a pointer of Git LFS in place of the file",
+        "Fetch the file itself: git lfs pull.",
+    ),
+    (rb"%%MatrixMarket\b", "a Matrix Market file", CSV_FIX),
+    (rb"@relation\s", "an ARFF file", CSV_FIX),
+    (
+        rb"insert\s+into\s+\S+\s*(?:\(|values)|create\s+table\s|(?:--[^\n]*\n)*--[^\n]*\bdump\b",
+        "SQL statements",
+        "Export the rows as CSV.",
+    ),
+    (
+        rb"(?:shape: \([\d_, ]+\)\s*)?(?:\xe2\x94[\x8c\x8f]|\xe2\x95[\x94\xad])",
+        "a table as it is printed in a terminal",
+        "Export it as CSV: write_csv in polars, COPY table TO 'FILE.csv' in DuckDB.",
+    ),
+)
+"""(first bytes, format, fix) of text that is no table, or not a whole one."""
 
 
 PRINTED_OBJECT = re.compile(rb"[\s\[(]*([A-Z]\w{0,40})\(\w{1,40}=")
@@ -131,6 +171,16 @@ def _refuse_printed_objects(content: Content) -> None:
 def _refuse_known_binary(content: Content) -> None:
     """Raises ``UploadError`` for a file of a known format that is not supported."""
     file_type = next((file_type for magic, file_type in REFUSED if content.head.startswith(magic)), None)
+    if content.head[TAR_AT:].startswith(TAR):
+        file_type = "a tar archive"
     if file_type:
         finding = f"{file_type}, which is not supported"
-        raise UploadError(Problem("unsupported-format", "file", finding, "Save the table as CSV or Parquet."))
+        raise UploadError(Problem("unsupported-format", "file", finding, CSV_FIX))
+
+
+def _refuse_other_text(content: Content) -> None:
+    """Raises ``UploadError`` for text of a known format that is not supported."""
+    head = content.head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for pattern, what, fix in OTHER_TEXT:
+        if re.match(pattern, head, re.IGNORECASE):
+            raise UploadError(Problem("unsupported-format", "file", f"{what}, which is not read", fix))
