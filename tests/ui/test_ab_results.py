@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from app_pages import MadeOnce, Open, at_once, link, lists, markup, passed, press, said, store, warned
@@ -793,6 +794,19 @@ def test_sums_of_a_warehouse_have_a_trend_segments_and_a_sample_size(
     assert "±3.18 %" in text  # 2.80 standard errors, as in tests/service/test_online.py
     assert "Not available for aggregated data" not in captions
     assert "video" not in text.lower()
+
+
+def test_the_absolute_difference_is_beside_the_lift_of_shares_in_points(
+    workspace: Workspace, shown: Open
+) -> None:
+    variants, bought = np.repeat(["control", "new"], 2000), np.repeat([1, 0, 1, 0], [400, 1600, 500, 1500])
+    table = {"user_id": range(4000), "variant": variants, "bought": bought}
+    test = added(workspace, {"sessions": pd.DataFrame(table)})
+    row = next(row for row in workspace.online_tests.results(test.id).rows if row.variant == "new")
+    low, high = (100 * (end or 0.0) for end in row.judged_difference_interval)
+    assert 1 < low < 5 < high < 9
+    # 500 of 2,000 are 25 %, 5 points more than 20 %
+    assert f"+5.00 pp {numbers.interval(low, high, 2, ' pp')}" in said(shown())
 
 
 def test_a_metric_joins_and_leaves_the_library(workspace: Workspace, shown: Open) -> None:

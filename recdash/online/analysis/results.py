@@ -105,6 +105,13 @@ class OnlineRow:
         return self.corrected_low, self.corrected_high
 
     @property
+    def judged_difference_interval(self) -> tuple[float | None, float | None]:
+        """Returns the ends of the interval of the absolute difference, as ``judged_interval``."""
+        if self.corrected_difference_low is None:
+            return self.difference_low, self.difference_high
+        return self.corrected_difference_low, self.corrected_difference_high
+
+    @property
     def narrower(self) -> float | None:
         """Returns the share by which CUPED made the interval narrower; None if the lift is not adjusted."""
         if None in (self.lift_low, self.plain_low):

@@ -52,7 +52,7 @@ def show(view: View, ab_test: AbTest) -> None:
 
 def _show_lifts(ab_test: AbTest) -> None:
     with st.container(key="ab-body", gap=None):
-        left, right = st.columns([3, 1], gap=None, wrap=False)
+        left, right = st.columns([4, 1], gap=None, wrap=False)
         with left:
             st.html(lifts_table(ab_test))
         with right, st.container(gap=None):
@@ -163,7 +163,12 @@ def lifts_table(ab_test: AbTest) -> Html:
         *text_columns("Metric"),
         *number_columns(_control_head(ab_test)),
         *text_columns("Variant"),
-        *number_columns(_head("Variant", "value"), _head("Lift, %", "95 % CI"), _head("p", rule)),
+        *number_columns(
+            _head("Variant", "value"),
+            _head("Lift, %", "95 % CI"),
+            _head("Difference", "95 % CI"),
+            _head("p", rule),
+        ),
         *text_columns("Finding"),
     ]
     body: list[list[Cell]] = []
@@ -214,7 +219,8 @@ def _lines(ab_test: AbTest, group: Sequence[OnlineRow]) -> list[list[Cell]]:
         first: list[Cell] = ["", ""] if lines else [_metric_cell(ab_test, row), control_value]
         users = row.n_users + (control.n_users if control else 0)
         p: Cell = p_value(row.p_corrected) if row.role == "goal" else _uncorrected(ab_test, row)
-        cells = [_value_cell(row, decimals), _lift_cell(row), p, finding_cell(row, users)]
+        estimates = [_lift_cell(row), _difference_cell(row)]
+        cells = [_value_cell(row, decimals), *estimates, p, finding_cell(row, users)]
         lines.append([*first, variant_cell(ab_test, row.variant), *cells])
     return lines
 
@@ -259,6 +265,22 @@ def _lift_cell(row: OnlineRow) -> Html:
     adjusted = html('<small class="rd-muted">adjusted</small> ') if plain else Html("")
     cell = html('{adjusted}<b title="{plain}">{lift}</b>', adjusted=adjusted, plain=plain, lift=lift)
     return widgets.two_lines(cell, interval)
+
+
+def _difference_cell(row: OnlineRow) -> Html:
+    """Returns the absolute difference from control with its interval, of shares in percentage points."""
+    unit = " pp" if row.unit == SHARE else ""
+    amount, interval = numbers.estimate(
+        *(_written(row, value) for value in (row.difference, *row.judged_difference_interval)), unit
+    )
+    return widgets.two_lines(
+        html('<span title="{why}">{amount}</span>', why=_meant(row), amount=amount), interval
+    )
+
+
+def _meant(row: OnlineRow) -> str:
+    unit = "in percentage points" if row.unit == SHARE else f"in {row.unit}" if row.unit else ""
+    return f"difference from control {unit}".strip()
 
 
 def finding_cell(row: OnlineRow, users: int) -> Html:
