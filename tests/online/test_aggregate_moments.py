@@ -18,7 +18,7 @@ import recdash
 from recdash.errors import InputError
 from recdash.online import OnlineMetric, OnlineResults, OnlineRules
 from recdash.online.ab_test import read_logs, users_of
-from recdash.online.analysis import over_time, segments
+from recdash.online.analysis import choice, lift, over_time, segments
 from recdash.online.analysis.aggregate_tables import MomentTable, aggregate_table
 from recdash.online.rules import USUAL
 from recdash.online.users import OnlineUsers
@@ -332,9 +332,9 @@ def assert_rows_are_same(own: Sequence[Any], others: Sequence[Any]) -> None:
 def test_segments_are_those_of_users(metric: OnlineMetric) -> None:
     own = read(moments_of(mail(), ["test_group", "zone"], TOTALS))
     question = (metric, "no mail", "zone")
-    expected = segments.by_segment(users(mail()), *question)
+    expected = segments.by_segment(users(mail()), *question, delta_method=True)
     assert own.segments == ["zone"]
-    rows = segments.by_segment(own.groups_of(metric), *question)
+    rows = segments.by_segment(own.groups_of(metric), *question, delta_method=True)
     assert_rows_are_same(
         rows, sorted(expected, key=lambda row: (row.variant != rows[0].variant, str(row.segment)))
     )
@@ -346,8 +346,32 @@ def test_days_of_exposure_are_those_of_users(metric: OnlineMetric) -> None:
     days = pd.Timestamp("2026-11-02") + pd.to_timedelta(np.arange(len(table)) % 9, "D")
     table["date"] = days.strftime("%Y-%m-%d")
     own = read(moments_of(table, ["test_group", "date"], TOTALS))
-    expected = over_time.cumulative(users(table), metric, "no mail")
-    assert_rows_are_same(over_time.by_day_of_exposure(own.groups_of(metric), metric, "no mail"), expected)
+    expected = over_time.cumulative(users(table), metric, "no mail", delta_method=True)
+    days_of_sums = over_time.by_day_of_exposure(own.groups_of(metric), metric, "no mail", delta_method=True)
+    assert_rows_are_same(days_of_sums, expected)
+
+
+def test_segments_and_days_of_sums_are_compared_as_whole_tests_of_sums_are() -> None:
+    """Each is the comparison of the aggregates of its users alone."""
+    table = mail()
+    table["date"] = np.where(np.arange(len(table)) < 3_000, "2026-11-02", "2026-11-03")
+    groups = read(moments_of(table, ["test_group", "date", "zone"], TOTALS)).groups_of(PRICE)
+    by_zone = segments.by_segment(groups, PRICE, "no mail", "zone")
+    by_day = over_time.by_day_of_exposure(groups, PRICE, "no mail")
+    cells = [
+        *((row, table[table["zone"] == row.segment]) for row in by_zone),
+        (by_day[0], table[:3_000]),
+        (by_day[1], table),
+    ]
+    assert by_day[0].variant == by_day[1].variant
+    for row, inside in cells:
+        totals = {name: inside[name].to_numpy(float) for name in ("spend", "orders")}
+        code = {"no mail": 0, row.variant: 1}
+        order = np.array([code.get(name, 2) for name in inside["test_group"]])
+        control, variant, _ = lift.arms(totals, order)
+        alone = choice.of_aggregates(PRICE, control, variant).shown.lift(0.95)
+        assert alone.low is not None
+        assert (row.lift, row.low, row.high) == pytest.approx(alone[:3])
 
 
 def test_a_split_that_differs_between_days_is_a_warning() -> None:

@@ -103,7 +103,9 @@ class AnalysedTest(OnlineResults):
             for users in (self.source.users_for(chosen, "segments"),)
             for name in _chosen("segment", attribute, sorted(users.segments))
             for row in sorted(
-                segments.by_segment(users, chosen, self.control, name),
+                segments.by_segment(
+                    users, chosen, self.control, name, delta_method=self.source.rules.delta_method
+                ),
                 key=lambda row: (row.variant, row.segment),  # the order of the file must not matter
             )
         )
@@ -121,7 +123,7 @@ class AnalysedTest(OnlineResults):
         rows = []
         for chosen in self.source.chosen(metric):
             users = self.source.users_for(chosen, "days")
-            for row in _over_time(users, chosen, self.control, scale, self.source.rules.planned_users):
+            for row in _over_time(users, chosen, self.control, scale, self.source.rules):
                 date = None if scale == "since" else f"{times.date(row.day):%Y-%m-%d}"
                 rows.append({"metric": chosen.name, "date": date, **asdict(row)})
         columns = ("metric", "date", *_names(over_time.LiftAtTime))
@@ -176,16 +178,17 @@ def _over_time(
     metric: OnlineMetric,
     control: str,
     scale: TimeScale,
-    n_planned: int | None,
+    rules: OnlineRules,
 ) -> Iterable[over_time.LiftAtTime]:
+    n_planned, former = rules.planned_users, rules.delta_method
     if isinstance(users, GroupedMoments):
         if scale != "cumulative" or users.day is None:
             raise NotFound(AGGREGATED.format(", which days need" if scale == "cumulative" else " by day"))
-        return over_time.by_day_of_exposure(users, metric, control, n_planned)
+        return over_time.by_day_of_exposure(users, metric, control, n_planned, delta_method=former)
     if scale == "cumulative":
-        return over_time.cumulative(users, metric, control, n_planned)
+        return over_time.cumulative(users, metric, control, n_planned, delta_method=former)
     compute = over_time.daily if scale == "daily" else over_time.since_exposure
-    return compute(users, metric, control)
+    return compute(users, metric, control, delta_method=former)
 
 
 def _chosen(kind: str, name: str | None, known: Sequence[str]) -> list[str]:

@@ -78,20 +78,26 @@ class GroupedMoments:
 
     def arms(self) -> dict[str, Any]:
         """Returns tea-tasting's aggregates per variant, as ``results.arms_of`` does for users."""
+        return dict(zip(self.variants, self.cells(self.variant, len(self.variants)), strict=True))
+
+    def cells(self, cell: Ints, n_cells: int) -> list[Any]:
+        """Returns tea-tasting's aggregates of each cell; ``cell`` [G] is the cell of each group."""
         from tea_tasting.aggr import Aggregates
 
-        n, means, moments = self.merged(self.variant, len(self.variants))
-        arms = {}
-        for code, name in enumerate(self.variants):
-            free = max(float(n[code]) - 1, 1.0)
-            spread = {pair: float(values[code]) / free for pair, values in moments.items()}
-            arms[name] = Aggregates(
-                int(n[code]),
-                {total: float(values[code]) for total, values in means.items()},
-                {first: value for (first, second), value in spread.items() if first == second},
-                {pair: value for pair, value in spread.items() if pair[0] != pair[1]},
+        n, means, moments = self.merged(cell, n_cells)
+        cells = []
+        for place in range(n_cells):
+            free = max(float(n[place]) - 1, 1.0)
+            spread = {pair: float(values[place]) / free for pair, values in moments.items()}
+            cells.append(
+                Aggregates(
+                    int(n[place]),
+                    {total: float(values[place]) for total, values in means.items()},
+                    {first: value for (first, second), value in spread.items() if first == second},
+                    {pair: value for pair, value in spread.items() if pair[0] != pair[1]},
+                )
             )
-        return arms
+        return cells
 
 
 def centred(n: Floats, sums: Mapping[str, Floats], products: Mapping[Pair, Floats]) -> dict[Pair, Floats]:

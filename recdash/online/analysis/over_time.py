@@ -8,8 +8,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
-from recdash.online.analysis import grouped_lifts
+from recdash.online.analysis import group_comparisons, grouped_lifts
+from recdash.online.analysis.group_comparisons import ByDeltaMethod, UsersUntil
 from recdash.online.analysis.grouped_lifts import Sums
+from recdash.online.analysis.lift import CONFIDENCE, Estimate
 from recdash.online.analysis.moments import GroupedMoments
 from recdash.online.analysis.sequential import always_valid_interval
 from recdash.online.metrics import OnlineMetric
@@ -40,31 +42,43 @@ class LiftAtTime:
 
 
 def cumulative(
-    users: OnlineUsers, metric: OnlineMetric, control: str, n_planned: int | None = None
+    users: OnlineUsers,
+    metric: OnlineMetric,
+    control: str,
+    n_planned: int | None = None,
+    *,
+    delta_method: bool = False,
 ) -> list[LiftAtTime]:
     """Returns the cumulative lift up to each day of the test, over the users exposed until then.
 
     ``n_planned`` is the number of users of variant and control at which the always-valid interval is
-    narrowest. Raises UnknownName for an unknown control.
+    narrowest; ``delta_method`` as in the rules. Raises UnknownName for an unknown control.
     """
-    first, n_days = grouped_lifts.calendar(users)
-    n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
-    sums = _up_to(users, metric, users.days.day - first, n)
-    return list(_moments(users, metric, control, sums, first, n_planned=n_planned, with_sequence=True))
+    base, (first, n_days) = grouped_lifts.control_index(users, control), grouped_lifts.calendar(users)
+    n, day = _exposed(users, users.exposed - first, n_days).cumsum(axis=1), users.days.day - first
+    sums = _up_to(users, metric, day, n)
+    sequence = _Sequence(metric, sums, base, n_planned)
+    if delta_method:
+        return list(_moments(users, sums, base, first, _by_delta_method(metric, sums, base), sequence))
+    lifts = _by_comparison(users, metric, base, day, n, cumulative=True)
+    return list(_moments(users, sums, base, first, lifts, sequence))
 
 
-def daily(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
+def daily(
+    users: OnlineUsers, metric: OnlineMetric, control: str, *, delta_method: bool = False
+) -> list[LiftAtTime]:
     """Returns the lift on each single day, over the users exposed until then.
 
     Raises UnknownName for an unknown control.
     """
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
-    sums = _on(users, metric, users.days.day - first, n)
-    return list(_moments(users, metric, control, sums, first))
+    return _of_days(users, metric, control, users.days.day - first, n, first, delta_method=delta_method)
 
 
-def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> list[LiftAtTime]:
+def since_exposure(
+    users: OnlineUsers, metric: OnlineMetric, control: str, *, delta_method: bool = False
+) -> list[LiftAtTime]:
     """Returns the lift on the day of the users' first exposure (0), on the day after (1), and so on.
 
     The lift on day d covers the users exposed at least d days before the last day of the test. Raises
@@ -74,7 +88,27 @@ def since_exposure(users: OnlineUsers, metric: OnlineMetric, control: str) -> li
     watched = _exposed(users, first + n_days - 1 - users.exposed, n_days)
     n = watched[:, ::-1].cumsum(axis=1)[:, ::-1]
     days = users.days.day - users.exposed[users.days.unit]
-    return list(_moments(users, metric, control, _on(users, metric, days, n), 0))
+    return _of_days(users, metric, control, days, n, 0, delta_method=delta_method)
+
+
+def _of_days(
+    users: OnlineUsers,
+    metric: OnlineMetric,
+    control: str,
+    day: Ints,
+    n: Floats,
+    first: int,
+    *,
+    delta_method: bool,
+) -> list[LiftAtTime]:
+    """Returns the lift on each day; ``day`` is that of each row of ``users.days``, from 0, and ``n``
+    [variants, days] the number of users.
+    """
+    base, sums = grouped_lifts.control_index(users, control), _on(users, metric, day, n)
+    if delta_method:
+        return list(_moments(users, sums, base, first, _by_delta_method(metric, sums, base)))
+    lifts = _by_comparison(users, metric, base, day, n, cumulative=False)
+    return list(_moments(users, sums, base, first, lifts))
 
 
 def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
@@ -84,14 +118,19 @@ def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:
 
 
 def by_day_of_exposure(
-    groups: GroupedMoments, metric: OnlineMetric, control: str, n_planned: int | None = None
+    groups: GroupedMoments,
+    metric: OnlineMetric,
+    control: str,
+    n_planned: int | None = None,
+    *,
+    delta_method: bool = False,
 ) -> list[LiftAtTime]:
     """Returns the lift over the users that were first exposed up to each day, from the moments of groups.
 
     Their totals are those of the whole test, as in a table of one row per user. The result is empty for
     groups without days. Raises UnknownName for an unknown control.
     """
-    grouped_lifts.control_index(groups, control)
+    base = grouped_lifts.control_index(groups, control)
     if groups.day is None:
         return []
     first = int(groups.day.min())
@@ -100,10 +139,12 @@ def by_day_of_exposure(
     per_day = grouped_lifts.sums_of(
         groups, metric, groups.variant * n_days + groups.day - first, shape[0] * n_days
     )
-    cumulated = (getattr(per_day.reshape(shape), name).cumsum(axis=1) for name in SUMS)
-    return list(
-        _moments(groups, metric, control, Sums(*cumulated), first, n_planned=n_planned, with_sequence=True)
-    )
+    sums = Sums(*(getattr(per_day.reshape(shape), name).cumsum(axis=1) for name in SUMS))
+    sequence = _Sequence(metric, sums, base, n_planned)
+    if delta_method:
+        return list(_moments(groups, sums, base, first, _by_delta_method(metric, sums, base), sequence))
+    lifts = _by_moments(groups, metric, base, groups.day - first, n_days)
+    return list(_moments(groups, sums, base, first, lifts, sequence))
 
 
 # ── sums by variant and day ──────────────────────────────────────────────────────────────────
@@ -155,35 +196,77 @@ def _so_far(unit: Ints, values: Floats) -> Floats:
     return total - np.repeat(total[starts] - values[starts], lengths)
 
 
-# ── sums → lifts ─────────────────────────────────────────────────────────────────────────────
+# ── lifts ────────────────────────────────────────────────────────────────────────────────────
+
+DayLifts = dict[int, list[Estimate]]
+"""Variant → its lift on each day."""
+
+
+def _by_delta_method(metric: OnlineMetric, sums: Sums, base: int) -> DayLifts:
+    others = (code for code in range(len(sums.n)) if code != base)
+    return {code: ByDeltaMethod(metric, sums[base], sums[code]).lifts(CONFIDENCE) for code in others}
+
+
+def _by_comparison(
+    users: OnlineUsers, metric: OnlineMetric, base: int, day: Ints, n: Floats, *, cumulative: bool
+) -> DayLifts:
+    """Returns the lifts by the comparison of each day's users; ``day`` is that of each row of
+    ``users.days``, from 0, and ``n`` [variants, days] the number of users, those of the first exposure first.
+    """
+    others = [code for code in range(len(users.variants)) if code != base]
+    by_day = UsersUntil(users.variant, users.exposed, users.days.unit, day, n.shape[1])
+    rows = grouped_lifts.numerator_and_denominator(metric, users.days.totals)
+    counts = n.astype(np.int64)
+    lifts: DayLifts = {code: [] for code in others}
+    for comparisons in by_day.compare(metric, rows, counts, base, others, cumulative=cumulative):
+        for code, comparison in zip(others, comparisons, strict=True):
+            lifts[code].append(comparison.lift(CONFIDENCE))
+    return lifts
+
+
+def _by_moments(groups: GroupedMoments, metric: OnlineMetric, base: int, day: Ints, n_days: int) -> DayLifts:
+    """Returns the lifts over the users exposed up to each day; ``day`` is that of each group, from 0."""
+    n = len(groups.variants)
+    lifts: DayLifts = {code: [] for code in range(n) if code != base}
+    for last in range(n_days):
+        cell = np.where(day <= last, groups.variant, n)
+        cells = group_comparisons.of_moments(groups, metric, cell, n + 1)
+        for code, of_variant in lifts.items():
+            of_variant.append(cells.compare(base, code).lift(CONFIDENCE))
+    return lifts
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """The always-valid intervals of the lifts up to each day, from the sums [variants, days]."""
+
+    metric: OnlineMetric
+    sums: Sums
+    base: int
+    n_planned: int | None
+
+    def of_variant(self, code: int) -> list[tuple[float, float] | None]:
+        """Returns the interval on each day, None where it is not valid yet."""
+        lifts = grouped_lifts.lifts(self.metric, self.sums[self.base], self.sums[code])
+        n = self.sums.n[self.base] + self.sums.n[code]
+        low, high = always_valid_interval(lifts.log_ratio, lifts.std_error, n, self.n_planned)
+        ends = zip(low.tolist(), high.tolist(), strict=True)
+        return [of_day if shown else None for of_day, shown in zip(ends, lifts.for_many_looks, strict=True)]
 
 
 def _moments(
     users: OnlineUsers | GroupedMoments,
-    metric: OnlineMetric,
-    control: str,
     sums: Sums,
+    base: int,
     first: int,
-    *,
-    n_planned: int | None = None,
-    with_sequence: bool = False,
+    lifts: DayLifts,
+    sequence: _Sequence | None = None,
 ) -> Iterator[LiftAtTime]:
-    """Yields each variant's lift on each day.
-
-    It has the always-valid interval if ``with_sequence`` is True and there are enough users.
-    """
-    base = grouped_lifts.control_index(users, control)
-    for code, variant in enumerate(users.variants):
-        if code == base:
-            continue
+    """Yields each variant's lift on each day, with the always-valid interval of ``sequence``."""
+    for code, of_variant in lifts.items():
         n = (sums.n[base] + sums.n[code]).astype(np.int64).tolist()
-        lifts = grouped_lifts.lifts(metric, sums[base], sums[code])
-        for index, n_both in enumerate(n):
-            lift = lifts[index]
-            ends: tuple[float | None, float | None] = (None, None)
-            if with_sequence and lifts.for_many_looks[index]:
-                log_ratio, std_error = float(lifts.log_ratio[index]), float(lifts.std_error[index])
-                low, high = always_valid_interval(log_ratio, std_error, n_both, n_planned)
-                ends = float(low), float(high)
-            interval = lift.value, lift.low, lift.high
-            yield LiftAtTime(variant, first + index, n_both, *interval, *ends, lift.note)
+        many_looks = sequence.of_variant(code) if sequence else [None] * len(n)
+        for index, (lift, n_both, ends) in enumerate(zip(of_variant, n, many_looks, strict=True)):
+            low, high = ends or (None, None)
+            name, interval = users.variants[code], (lift.value, lift.low, lift.high)
+            yield LiftAtTime(name, first + index, n_both, *interval, low, high, lift.note)

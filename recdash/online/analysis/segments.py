@@ -8,13 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recdash.domain.kinds import Ints
 from recdash.errors import UnknownName
 from recdash.formatting.numbers import none_if_nan
-from recdash.online.analysis import grouped_lifts, judgement
-from recdash.online.analysis.grouped_lifts import Lifts, Sums
+from recdash.online.analysis import group_comparisons, grouped_lifts, judgement
+from recdash.online.analysis.comparison import Comparison
+from recdash.online.analysis.group_comparisons import (
+    ByComparison,
+    ByDeltaMethod,
+    GroupComparisons,
+    UsersByCell,
+)
+from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.analysis.health import p_independent
-from recdash.online.analysis.lift import Estimate
+from recdash.online.analysis.lift import CONFIDENCE, Estimate
 from recdash.online.analysis.moments import GroupedMoments
+from recdash.online.analysis.pair_values import ROUNDED
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -68,35 +77,54 @@ class Reversal:
 
 
 def by_segment(
-    users: OnlineUsers | GroupedMoments, metric: OnlineMetric, control: str, name: str
+    users: OnlineUsers | GroupedMoments,
+    metric: OnlineMetric,
+    control: str,
+    name: str,
+    *,
+    delta_method: bool = False,
 ) -> list[SegmentLift]:
     """Returns the lifts per variant and segment of the attribute ``name``; segments keep their own order.
 
-    Raises UnknownName for an unknown attribute or control.
+    ``delta_method`` as in the rules. Raises UnknownName for an unknown attribute or control.
     """
     base = grouped_lifts.control_index(users, control)
     if name not in users.segments:
         raise UnknownName("segment", name, list(users.segments))
-    sums, labels = _sums(users, metric, name)
+    labels: list[str | None] = [*users.segments[name].labels, None]
+    cell, n_cells = _cells(users, name), len(users.variants) * len(labels)
+    sums = grouped_lifts.sums_of(users, metric, cell, n_cells).reshape((len(users.variants), len(labels)))
     others = [code for code in range(len(users.variants)) if code != base]
-    lifts = [grouped_lifts.lifts(metric, sums[base], sums[code]) for code in others]
-    p = [none_if_nan(value) for of_variant in lifts for value in of_variant.p]
-    family = iter(judgement.family(p, "bh"))
+    if delta_method:
+        compared = _by_delta_method(metric, sums, base, others)
+    else:
+        compared = _by_comparison(metric, users, cell, sums.n.shape, base, others)
+    lifts = [of_variant.lifts(CONFIDENCE) for of_variant in compared]
+    family = iter(judgement.family([lift.p for of_variant in lifts for lift in of_variant], "bh"))
     rows: list[SegmentLift] = []
-    for code, of_variant in zip(others, lifts, strict=True):
+    for code, comparisons, of_variant in zip(others, compared, lifts, strict=True):
         p_bh, levels = zip(*(next(family) for _ in labels), strict=True)
-        corrected = grouped_lifts.lifts(metric, sums[base], sums[code], np.array(levels))
+        corrected = comparisons.lifts(np.array(levels))
         variant = users.variants[code]
         rows += _rows(variant, labels, (sums[base], sums[code]), (of_variant, corrected), p_bh)
     return [row for row in rows if row.n_control + row.n_variant]
 
 
-def whole(users: OnlineUsers | GroupedMoments, metric: OnlineMetric, control: str) -> dict[str, Estimate]:
+def whole(
+    users: OnlineUsers | GroupedMoments, metric: OnlineMetric, control: str, *, delta_method: bool = False
+) -> dict[str, Estimate]:
     """Returns variant → lift over all users, without CUPED like the lifts in segments."""
     base, n = grouped_lifts.control_index(users, control), len(users.variants)
-    sums = grouped_lifts.sums_of(users, metric, users.variant, n)
-    lifts = grouped_lifts.lifts(metric, sums[[base] * n], sums)
-    return {name: lifts[code] for code, name in enumerate(users.variants) if code != base}
+    others = [code for code in range(n) if code != base]
+    if delta_method:
+        sums = grouped_lifts.sums_of(users, metric, users.variant, n).reshape((n, 1))
+        compared = _by_delta_method(metric, sums, base, others)
+    else:
+        compared = _by_comparison(metric, users, users.variant, (n, 1), base, others)
+    return {
+        users.variants[code]: of_variant.lifts(CONFIDENCE)[0]
+        for code, of_variant in zip(others, compared, strict=True)
+    }
 
 
 def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tuple[Reversal, ...]:
@@ -109,25 +137,59 @@ def simpson(rows: Sequence[SegmentLift], overall: Mapping[str, Estimate]) -> tup
     return tuple(reversal for reversal in reversals if reversal is not None)
 
 
-def _sums(
-    users: OnlineUsers | GroupedMoments, metric: OnlineMetric, name: str
-) -> tuple[Sums, list[str | None]]:
-    """Returns sums [variants, segments] and the segments' labels.
+def _cells(users: OnlineUsers | GroupedMoments, name: str) -> Ints:
+    """Returns the cell of each user, or group of users: its variant and segment.
 
     The last segment has the users without a known one.
     """
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
-    cell = users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
-    sums = grouped_lifts.sums_of(users, metric, cell, len(users.variants) * n_labels)
-    return sums.reshape((len(users.variants), n_labels)), [*segment.labels, None]
+    return users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
+
+
+def _by_delta_method(
+    metric: OnlineMetric, sums: Sums, base: int, others: Sequence[int]
+) -> list[GroupComparisons]:
+    return [ByDeltaMethod(metric, sums[base], sums[code]) for code in others]
+
+
+def _by_comparison(
+    metric: OnlineMetric,
+    users: OnlineUsers | GroupedMoments,
+    cell: Ints,
+    shape: tuple[int, ...],
+    base: int,
+    others: Sequence[int],
+) -> list[GroupComparisons]:
+    """Returns the comparisons of each of the ``others`` with the control, segment by segment.
+
+    ``shape`` is the number of variants and that of segments, whose cells are numbered row by row.
+    """
+    n_cells, n_labels = shape[0] * shape[1], shape[1]
+    if isinstance(users, GroupedMoments):
+        moments = group_comparisons.of_moments(users, metric, cell, n_cells)
+
+        def compare(control: int, variant: int) -> Comparison:
+            return moments.compare(control, variant)
+
+    else:
+        numerator, denominator = grouped_lifts.numerator_and_denominator(metric, users.totals)
+        by_cell = UsersByCell(numerator, denominator, cell, n_cells)
+
+        def compare(control: int, variant: int) -> Comparison:
+            return by_cell.compare(metric, control, variant)
+
+    return [
+        ByComparison([compare(base * n_labels + at, code * n_labels + at) for at in range(n_labels)])
+        for code in others
+    ]
 
 
 def _rows(
     variant: str,
     labels: Sequence[str | None],
     sides: tuple[Sums, Sums],
-    lifts: tuple[Lifts, Lifts],
+    lifts: tuple[Sequence[Estimate], Sequence[Estimate]],
     p_bh: Sequence[float | None],
 ) -> Iterator[SegmentLift]:
     """Yields a row per segment. ``sides`` are the sums of control and variant, ``lifts`` those with plain and
@@ -175,11 +237,13 @@ def _inside(rows: Sequence[SegmentLift]) -> tuple[float | None, float | None]:
 
     Both ends are None if no segment has an interval.
     """
-    ends = [(row.low, row.high) for row in rows if row.low is not None and row.high is not None]
+    ends = [
+        (row.low, row.high) for row in rows if row.low is not None and row.high is not None and row.low > -1
+    ]
     if not ends:
         return None, None
     low, high = np.log1p(ends).T
-    half = (high - low) / 2
+    half = np.maximum((high - low) / 2, ROUNDED)
     weight = 1 / half**2
     middle, width = float(weight @ (low + high) / 2 / weight.sum()), float(weight.sum() ** -0.5)
     return math.expm1(middle - width), math.expm1(middle + width)

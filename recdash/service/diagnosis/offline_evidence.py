@@ -217,7 +217,8 @@ class OfflineEvidence:
         label = np.full(len(users), -1)
         label[np.flatnonzero(_in_case(users, case))[evaluated]] = 0
         cut = replace(users, segments={"evaluated": Segment(("yes",), label)})
-        rows = by_segment(cut, metric, case.test.control, "evaluated")
+        former = self._online_tests.rules(case.test.id).delta_method
+        rows = by_segment(cut, metric, case.test.control, "evaluated", delta_method=former)
         own_row = next((row for row in rows if (row.variant, row.segment) == (case.variant, "yes")), None)
         if own_row is None or own_row.lift is None:
             return None

@@ -129,11 +129,12 @@ class OnlineEvidence:
         metric = self.measure(case)
         if metric.quantile is not None:
             return OF_QUANTILE
-        overall = {case.variant: whole(users, metric, control)[case.variant]}
+        former = self._online_tests.rules(case.test.id).delta_method
+        overall = {case.variant: whole(users, metric, control, delta_method=former)[case.variant]}
         rows: list[tuple[str, SegmentLift]] = []
         reversed_segments = []
         for name in users.segments:
-            lifts = by_segment(users, metric, control, name)
+            lifts = by_segment(users, metric, control, name, delta_method=former)
             own = [lift for lift in lifts if lift.variant == case.variant and lift.lift is not None]
             rows += [(name, lift) for lift in own]
             if any(reversal.all_of_them for reversal in simpson(own, overall)):

@@ -130,16 +130,18 @@ class OnlineAnalysis:
         """
         from recdash.online.analysis import over_time
 
-        question = self._question(test_id, metric)
-        planned = self._online_tests.rules(test_id).planned_users
+        question, rules = self._question(test_id, metric), self._online_tests.rules(test_id)
+        planned, former = rules.planned_users, rules.delta_method
         if isinstance(question[0], GroupedMoments):
             if how != "cumulative" or question[0].day is None:
                 raise NotFound(f"The aggregated table has no data for the {how} lift.")
-            return _frame(over_time.by_day_of_exposure(*question, planned), over_time.LiftAtTime)
+            return _frame(
+                over_time.by_day_of_exposure(*question, planned, delta_method=former), over_time.LiftAtTime
+            )
         if how == "cumulative":
-            return _frame(over_time.cumulative(*question, planned), over_time.LiftAtTime)
+            return _frame(over_time.cumulative(*question, planned, delta_method=former), over_time.LiftAtTime)
         compute = over_time.daily if how == "daily" else over_time.since_exposure
-        return _frame(compute(*question), over_time.LiftAtTime)
+        return _frame(compute(*question, delta_method=former), over_time.LiftAtTime)
 
     def novelty_effect(self, test_id: str, metric: str) -> list[NoveltyEffect]:
         """Returns for each variant the early and the late lift of the same users."""
@@ -163,7 +165,9 @@ class OnlineAnalysis:
         from recdash.online.analysis import segments
 
         self._check_segment(test_id, segment)
-        return _frame(segments.by_segment(*self._question(test_id, metric), segment), segments.SegmentLift)
+        question, former = self._question(test_id, metric), self._online_tests.rules(test_id).delta_method
+        rows = segments.by_segment(*question, segment, delta_method=former)
+        return _frame(rows, segments.SegmentLift)
 
     def reversals(self, test_id: str, metric: str, segment: str) -> tuple[Reversal, ...]:
         """Returns the variants whose lift has the opposite sign in the segments (Simpson's paradox); empty if
@@ -172,8 +176,9 @@ class OnlineAnalysis:
         from recdash.online.analysis import segments
 
         self._check_segment(test_id, segment)
-        question = self._question(test_id, metric)
-        return segments.simpson(segments.by_segment(*question, segment), segments.whole(*question))
+        question, former = self._question(test_id, metric), self._online_tests.rules(test_id).delta_method
+        rows = segments.by_segment(*question, segment, delta_method=former)
+        return segments.simpson(rows, segments.whole(*question, delta_method=former))
 
     def _check_segment(self, test_id: str, segment: str) -> None:
         known = self.segments(test_id)

@@ -99,13 +99,10 @@ class AbTest:
         return any(row.metric == metric and row.plain_lift is not None for row in self.results.rows)
 
     def method_of_parts(self, metric: str) -> str:
-        """Returns how the lifts of days and segments differ from those of the table, as sentences; empty if
+        """Returns how the lifts of days and segments differ from those of the table, as a sentence; empty if
         they do not.
         """
-        methods = {row.method for row in self.results.rows if row.metric == metric and row.method}
-        parts = " Intervals here use the delta method; those of the table use a {}."
-        method = parts.format("permutation test") if "permutation" in methods else ""
-        return f"{' Lifts are unadjusted (no CUPED).' if self.is_adjusted(metric) else ''}{method}"
+        return " Lifts are unadjusted (no CUPED)." if self.is_adjusted(metric) else ""
 
 
 def no_test() -> None:

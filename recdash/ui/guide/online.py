@@ -194,9 +194,11 @@ A rate uses the score test and the score interval of Miettinen and Nurminen; wit
 failures, *p* is Fisher's: 0 of 20 against 5 of 20 is a loss of 30 to 100 %, *p* = 0.047. A lift is relative
 to control, so a control of zero has none; then the absolute difference is judged.
 
-Lifts of days and segments, aggregated data, and tests stored by earlier versions use means and variances
-only (delta method). They need 10 users per variant and a relative standard error of each mean of at most
-30 % (docs/calibration-online.md).
+A lift on one day or in one segment comes from the same tests, of the users of that day or segment and without
+CUPED; with too few users it has no interval, and a note says how many are needed.
+
+Aggregated data, and tests stored by earlier versions, use means and variances only. They need 10 users per
+variant and a relative standard error of each mean of at most 30 % (docs/calibration-online.md).
 """,
     ),
     Article(
