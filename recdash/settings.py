@@ -104,6 +104,9 @@ class Settings(BaseSettings):
         ge=1,
         description="Pages that may be open from one address without a verified name.",
     )
+    api_requests_per_minute: int = Field(
+        default=600, ge=1, description="Requests one token or person may send to the HTTP API per minute."
+    )
     upload_budget_bytes: int = Field(
         default=8 * GIB, ge=1, description="Bytes one person may upload per hour."
     )

@@ -22,9 +22,7 @@ from recdash.cli.options import (
     form_option,
     how_to_count,
     margin_option,
-    metric_and_k,
-    open_workspace,
-    run_named,
+    open_experiment,
     tell,
     terms_given,
     uploads,
@@ -153,20 +151,10 @@ def _compare_stored(
 
     ``judged`` is (margin, correction); a margin of None is that of the rules.
     """
-    workspace = open_workspace()
-    home = workspace.experiments.named(experiment)
-    stored = workspace.runs.all(home.id)
-    ids = {run.name: run.id for run in stored}
-    names = names or [run.name for run in stored if not run.reference]
-    base = workspace.queries.baseline(home, stored).name if baseline is None and stored else baseline
-    candidates = [run_named(ids, name) for name in names]
-    _check_candidates(names, base)
-    base_id = None if base is None else run_named(ids, base)
-    terms = terms_given(workspace.rules.of(home.id), *judged)
-    query = workspace.queries.of(
-        home.id, candidates, base_id, *metric_and_k(metric, None), scope=scope, terms=terms
-    )
-    return workspace.comparisons.compare(query)
+    from recdash.service.plain_answers import NamedQuery, compared
+
+    workspace, home = open_experiment(experiment)
+    return compared(workspace, home, NamedQuery(names, baseline, metric, *judged, scope=scope))
 
 
 def _suggested(names: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ from recdash.formatting.wording import many
 
 if TYPE_CHECKING:
     from recdash.domain.kinds import OnlineKind
-    from recdash.domain.records import Experiment, Replicated
+    from recdash.domain.records import Experiment
     from recdash.evaluation.column_choice import ColumnChoice
     from recdash.ingest import Sheet
     from recdash.service import AddedRun, PreparedRun, Setup, Workspace
@@ -273,8 +272,10 @@ def _check_names_known(
 @form_option
 def list_experiments(form: str) -> None:
     """List the experiments and their runs."""
+    from recdash.service.plain_answers import experiment_facts
+
     workspace = open_workspace()
-    experiments = [_facts(workspace, experiment) for experiment in workspace.experiments.all()]
+    experiments = [experiment_facts(workspace, experiment) for experiment in workspace.experiments.all()]
     if form == "json":
         say(json.dumps({"experiments": experiments}, ensure_ascii=False))
     elif not experiments:
@@ -289,35 +290,6 @@ def list_experiments(form: str) -> None:
             several = f"{run['replicates']['n']} {run['replicates']['noun']}s, " if run["replicates"] else ""
             missing = run["ledger"]["without_list"]
             say(f"  {run['name']} ({several}{missing:,} users without recommendations{mark})")
-
-
-def _replicates_facts(replicated: Replicated | None) -> dict[str, Any] | None:
-    return None if replicated is None else {"n": len(replicated.labels), **asdict(replicated)}
-
-
-def _facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
-    return {
-        "id": experiment.id,
-        "name": experiment.name,
-        "created": experiment.created.isoformat(),
-        "depth": experiment.settings["depth"],
-        "truth_users": experiment.settings["truth_users"],
-        "runs": [
-            {
-                "id": run.id,
-                "name": run.name,
-                "created": run.created.isoformat(),
-                "tags": list(run.tags),
-                "baseline": run.id == experiment.baseline,
-                "ledger": dict(run.ledger),
-                "known_ids": run.overlap.as_dict() if run.overlap else None,
-                "replicates": _replicates_facts(run.replicated),
-            }
-            for run in workspace.runs.all(experiment.id)
-        ],
-        "online_tests": [test.name for test in workspace.online_tests.all(experiment.id)],
-        "interleaving_tests": [test.name for test in workspace.interleaving.all(experiment.id)],
-    }
 
 
 @click.command()

@@ -179,9 +179,10 @@ def online(
             covariates=choices.covariates,
         )
     if form == "json":
-        facts = {**as_dict(results), **({"plan": planned.as_dict()} if planned else {})}
-        if experiment is not None:
-            facts["shared_users"] = [users.as_dict() for users in shared]
+        from recdash.service.plain_answers import results_facts, stored_facts
+
+        is_stored = experiment is not None
+        facts = stored_facts(results, planned, shared) if is_stored else results_facts(results)
         text = json_of(facts, questions, results)
     elif form == "csv":
         text = csv_of(questions, results)
@@ -352,70 +353,6 @@ def _number(text: str, option: str, fix: str) -> float:
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────
-
-
-def as_dict(results: OnlineResults) -> dict[str, Any]:
-    """Returns the results as JSON-ready values; ``results`` has one row per metric and variant other than
-    control.
-    """
-    health = results.health
-    control = {row.metric: row for row in results.rows if row.is_control}
-    return {
-        "control": results.control,
-        "users": dict(results.users),
-        "health": {
-            "srm_p": health.srm_p,
-            **({} if health.activated_srm_p is None else {"activated_srm_p": health.activated_srm_p}),
-            "crossover": health.crossover,
-            "blocked": health.blocked,
-            "warnings": [f"{warning.code}: {warning}" for warning in health.warnings],
-        },
-        "removed": [
-            {"rule": part.rule, "what": part.what, "unit": part.unit, "by_variant": dict(part.by_variant)}
-            for part in results.removed
-        ],
-        "notices": [
-            {"code": notice.code, "text": str(notice)}
-            for notice in (*results.notices, *results.value_notices)
-        ],
-        "results": [_result(row, control.get(row.metric)) for row in results.rows if not row.is_control],
-    }
-
-
-def _result(row: OnlineRow, control: OnlineRow | None) -> dict[str, Any]:
-    return {
-        "metric": row.metric,
-        "variant": row.variant,
-        "control_value": control.value if control else None,
-        "variant_value": row.value,
-        "lift": row.lift,
-        "lift_low": row.lift_low,
-        "lift_high": row.lift_high,
-        "adjusted": row.plain_lift is not None,
-        "plain_lift": row.plain_lift,
-        "plain_low": row.plain_low,
-        "plain_high": row.plain_high,
-        "difference": row.difference,
-        "difference_low": row.difference_low,
-        "difference_high": row.difference_high,
-        "corrected_difference_low": row.corrected_difference_low,
-        "corrected_difference_high": row.corrected_difference_high,
-        "method": row.method,
-        "p": row.p,
-        "p_corrected": row.p_corrected,
-        "corrected_low": row.corrected_low,
-        "corrected_high": row.corrected_high,
-        "sequence_low": row.sequence_low,
-        "sequence_high": row.sequence_high,
-        "sequence_note": row.sequence_note,
-        "role": row.role,
-        "margin": row.margin,
-        "finding": row.word,
-        "more_users": row.more_users,
-        "n_control": control.n_users if control else None,
-        "n_variant": row.n_users,
-        "note": row.note,
-    }
 
 
 def _plan_lines(planned: PlanCheck | None) -> Iterator[str]:

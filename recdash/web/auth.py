@@ -12,6 +12,8 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from recdash.domain.access import Person
+from recdash.domain.journal import ApiToken
+from recdash.service.access.tokens import TokenRefused
 from recdash.service.context import local_person
 from recdash.settings import Auth, Settings, listed
 from recdash.web.hosts import address_of, parts_of
@@ -29,6 +31,10 @@ LONGEST_NAME = 200
 Cookies = Mapping[str, str]
 
 
+def _unknown_token(_secret: str) -> ApiToken:
+    raise TokenRefused("unknown")
+
+
 @dataclass(frozen=True)
 class AuthConfig:
     """How requests are authenticated.
@@ -39,6 +45,8 @@ class AuthConfig:
     ``claims`` returns the identity provider's claims from the cookies of a request, empty for a visitor who
     has not signed in. ``pages`` are the addresses of pages. ``is_needed`` returns whether a page needs a
     websocket message. ``end_session`` ends a session, and ``has_ended`` returns whether one has ended.
+    ``api_token`` returns the token of the API that a program sent, and raises TokenRefused if it gives no
+    access.
     """
 
     rules: Settings
@@ -49,6 +57,7 @@ class AuthConfig:
     is_needed: Callable[[bytes], bool] = lambda _: True
     end_session: Callable[[str], None] = lambda _: None
     has_ended: Callable[[str], bool] = lambda _: False
+    api_token: Callable[[str], ApiToken] = _unknown_token
 
 
 def visitor_of(request: HTTPConnection, config: AuthConfig) -> Visitor:
@@ -69,7 +78,8 @@ def cookie(name: str, request: HTTPConnection) -> str:
     return f"{name}_{port}" if port.isdecimal() else name
 
 
-def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
+def require_local(request: HTTPConnection) -> None:
+    """Raises Refused unless the request comes from this machine."""
     if not _is_local(request) or FORWARDED & set(request.headers.keys()):
         raise Refused(
             403,
@@ -77,6 +87,10 @@ def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
             "This dashboard runs without sign-in, so it is available only on the machine it runs on. "
             "Start it with RECDASH_AUTH=key (or proxy, oidc) to read it from elsewhere.",
         )
+
+
+def _local(request: HTTPConnection, _config: AuthConfig) -> Visitor:
+    require_local(request)
     return Visitor.of(local_person())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http.cookies import SimpleCookie
 
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +14,9 @@ from recdash.errors import Forbidden, RecdashError
 from recdash.settings import PREFIX
 from recdash.web import access_log, upload_quota
 from recdash.web import visitor as identity
+from recdash.web.api.access import PREFIX as API
+from recdash.web.api.access import api_visitor
+from recdash.web.api.problems import refusal_answer
 from recdash.web.auth import AuthConfig, signed_in, visitor_of
 from recdash.web.headers import security_headers, with_headers, with_secure_cookies
 from recdash.web.hosts import is_loopback, parts_of
@@ -63,7 +67,10 @@ class AuthMiddleware:
         except Refused as refusal:
             facts = {"status": refusal.status, "reason": refusal.title, "path": access_log.path_of(request)}
             access_log.record("refused", request, **facts)
-            await refusal.answer(scope, receive, send)
+            if scope["type"] == "http" and scope["path"].startswith(API):
+                await refusal_answer(refusal, scope["path"])(scope, receive, send)
+            else:
+                await refusal.answer(scope, receive, send)
 
     async def admit(self, request: HTTPConnection, receive: Receive, send: Send) -> None:
         """Serves a request. Raises Refused with a reason if it is not admitted."""
@@ -79,13 +86,16 @@ class AuthMiddleware:
         if address_class == "open":
             await self.app(with_visitor(request.scope, None), receive, send)
             return
-        visitor = await known_visitor(request, self.config)
+        known = api_visitor if address_class == "api" else visitor_of
+        visitor = await known_visitor(request, self.config, known)
         person = await self.person(visitor, address_class)
         if address_class == "upload":
             receive = self.counting(request, path, person, receive)
         if address_class == "page" and self.signs_in_on_pages and request.scope.get("method") == "GET":
             await self.page(request, visitor, receive, send)
             return
+        if address_class == "api" and request.scope.get("method") == "PATCH" and person is not None:
+            receive = self.counting_bytes(request, person, receive)
         self.refuse_foreign_file(request, visitor)
         if request.scope["type"] == "websocket":
             await self.serve_websocket(request, visitor, receive, send)
@@ -142,7 +152,8 @@ class AuthMiddleware:
             raise self.closed_link(visitor, error) from None
         if person is None and not asks_later:
             way = ("/", "Sign in") if self.signs_in_on_pages else None
-            raise Refused(403, "You are not signed in", _WHO[self.config.rules.auth], way)
+            status = 401 if address_class == "api" else 403
+            raise Refused(status, "You are not signed in", _WHO[self.config.rules.auth], way)
         return person
 
     def closed_link(self, visitor: Visitor, why: RecdashError) -> Refused:
@@ -152,7 +163,10 @@ class AuthMiddleware:
     def counting(
         self, request: HTTPConnection, path: str, person: Person | None, receive: Receive
     ) -> Receive:
-        sender = upload_quota.require_uploader(self.quota, path, person)
+        return self.counting_bytes(request, upload_quota.require_uploader(self.quota, path, person), receive)
+
+    def counting_bytes(self, request: HTTPConnection, sender: Person, receive: Receive) -> Receive:
+        """Returns a ``receive`` that counts the bytes that a person sends, and refuses too many."""
         length = request.headers.get("content-length", "")
         return upload_quota.within(receive, self.quota, sender.name, length, self.config.rules)
 
@@ -171,12 +185,16 @@ class AuthMiddleware:
         await self.app(with_visitor(request.scope, visitor), receive, send)
 
 
-async def known_visitor(request: HTTPConnection, config: AuthConfig) -> Visitor:
+async def known_visitor(
+    request: HTTPConnection,
+    config: AuthConfig,
+    visitor_in: Callable[[HTTPConnection, AuthConfig], Visitor] = visitor_of,
+) -> Visitor:
     """Returns the visitor of a request. Raises Refused if the store cannot say whether a session has
     ended.
     """
     try:
-        return await run_in_threadpool(visitor_of, request, config)
+        return await run_in_threadpool(visitor_in, request, config)
     except RecdashError as why:
         raise Refused(503, "Not now", str(why)) from None
 

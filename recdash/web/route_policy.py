@@ -7,9 +7,10 @@ from typing import Literal
 
 from recdash.settings import Auth
 
-AddressClass = Literal["open", "page", "upload", "private", "hidden"]
+AddressClass = Literal["open", "page", "upload", "private", "api", "hidden"]
 """What an address serves. open: needs no authentication, or has its own · page: parts of a page without data
-· upload: receives files · private: data · hidden: nothing, for anyone.
+· upload: receives files · private: data · api: data, for programs
+· hidden: nothing, for anyone.
 """
 
 SIGN_OUT, SIGNED_IN = "/auth/logout", "/oauth2callback"
@@ -23,6 +24,7 @@ _CLASSES: Sequence[tuple[AddressClass, tuple[str, ...]]] = (
     ("page", _PAGE_PARTS),
     ("upload", ("/uploads/",)),
     ("private", ("/media/", "/reports/")),
+    ("api", ("/api/",)),
     ("hidden", ("/_stcore",)),  # metrics, the programming interface, uploads into memory, what comes later
 )
 

@@ -18,6 +18,9 @@ from recdash.report.reports import ReportFile, Reports
 from recdash.service import LinkDead, Workspace
 from recdash.service.access.sharing import PAGE
 from recdash.web import access_log
+from recdash.web.api.access import PREFIX as API
+from recdash.web.api.problems import refusal_answer
+from recdash.web.api.routes import ApiRoutes
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
 from recdash.web.headers import report_policy, security_headers
 from recdash.web.hosts import address_of
@@ -49,6 +52,7 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
         Route("/key/{key}", key.open),
         Route("/reports/{name}", ReportRoute(config, workspace, turns).open),
         *UploadRoutes(config.rules, quota, received_files).routes(),
+        *ApiRoutes(config, workspace).routes(),
         *(Route(f"/{name}/{{rest:path}}", not_found) for name in ("s", "key", "reports", "uploads")),
     ]
 
@@ -65,7 +69,9 @@ def server_error(config: AuthConfig) -> Callable[[Request, Exception], Response]
             "An internal error occurred; the server's log has the details. Try again, and tell the "
             "administrator if it persists."
         )
-        response = Refused(500, "Something went wrong", words).response(request.headers)
+        refusal = Refused(500, "Something went wrong", words)
+        is_api = request.url.path.startswith(API)
+        response = refusal_answer(refusal, request.url.path) if is_api else refusal.response(request.headers)
         response.raw_headers.extend(security_headers(config.rules.embedders(), https=config.rules.https))
         return response
 

@@ -19,6 +19,7 @@ from websockets.exceptions import InvalidStatus
 
 from recdash.report.reports import Reports
 from recdash.service import Workspace
+from recdash.web.api.questions import QUESTIONS
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,12 @@ ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("/_stcore/agent/openapi.json", "POST"): ("/_stcore/agent/openapi.json", ALL_404),
     ("/_stcore/agent/mcp", "POST"): ("/_stcore/agent/mcp", ALL_404),
     ("", "GET"): ("/", IN),
+    # without a token: tests/web/api has what each token may do
+    **{
+        (f"/api/v1{route}", "POST"): (f"/api/v1{route}", (401,) * 5)
+        for route in {question.path for question in QUESTIONS}
+    },
+    ("/api/{rest:path}", "POST"): ("/api/v2/none", (401,) * 5),
 }  # fmt: skip
 LIST_ROUTES = """
 import json, app

@@ -20,12 +20,12 @@ from recdash.ingest import open_upload, reader
 from recdash.online import OnlineMetric
 from recdash.online.proposals import MetricPurpose
 from recdash.service.catalog.intake import IntakeCancelled
+from recdash.service.catalog.intake_job import IntakeJob
+from recdash.service.catalog.turns import Turns
 from recdash.ui.app import state
 from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.shell.navigation import EVERYTHING
 from recdash.ui.upload import page as upload_page
-from recdash.ui.upload.job import IntakeJob
-from recdash.ui.upload.turns import Turns
 
 SHOWN = ("title", "header", "subheader", "markdown", "caption", "error", "success", "info", "warning")
 SHOP = b"customer,group,revenue\n" + b"".join(

@@ -26,8 +26,8 @@ def _id_of(raw: bytes) -> str:
 class SignedTokens:
     """Creates and verifies the tokens of one purpose, such as share links.
 
-    A token is random bytes with a signature; its id is their sha256. Whoever can write to the database
-    cannot create a token, and whoever can read it cannot use one.
+    A token is random bytes with a signature; its id is their sha256. A person who can write to the database
+    cannot create a token, and one who can read it cannot use any.
     """
 
     def __init__(self, secret: bytes, purpose: str, *, salt: str) -> None:

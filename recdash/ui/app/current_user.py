@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import streamlit as st
 
 from recdash.domain.access import Person
-from recdash.domain.journal import ShareLink
+from recdash.domain.journal import ApiToken, ShareLink
 from recdash.errors import RecdashError
 from recdash.ingest import Limits
 from recdash.service import Workspace
@@ -40,6 +40,17 @@ def guest(token: str) -> Person:
 def has_ended(session: str) -> bool:
     """Returns whether the visitor of this sign-in session has signed out."""
     return full_workspace().sign_ins.has_ended(session)
+
+
+def api_token(secret: str) -> ApiToken:
+    """Returns the token of the API that a program sent, and stores that it is used.
+
+    Raises TokenRefused if it gives no access.
+    """
+    tokens = full_workspace().tokens
+    token = tokens.check(secret)
+    tokens.note_use(token)
+    return token
 
 
 def end_session(session: str) -> None:

@@ -56,4 +56,5 @@ def _auth_config(rules: Settings) -> AuthConfig:
         browser_messages.is_needed,
         current_user.end_session,
         current_user.has_ended,
+        current_user.api_token,
     )

@@ -14,14 +14,14 @@ from recdash.evaluation.relevance import notices_of
 from recdash.formatting.html import markdown
 from recdash.ingest import get_ready
 from recdash.service.catalog.intake import IntakeFile, IntakePlan, IntakeResult
+from recdash.service.catalog.intake_job import IntakeJob
+from recdash.service.catalog.turns import Turns, waits_for
 from recdash.settings import settings as limits
 from recdash.ui.app import links, state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import file_zone, widgets
 from recdash.ui.upload import examples, rows, settings, words
-from recdash.ui.upload.job import IntakeJob
 from recdash.ui.upload.state import UploadState
-from recdash.ui.upload.turns import Turns, waits_for
 from recdash.web.received_files import ReceivedFile, received_files
 
 DROP = "Drop all files here: test set, recommendations, training data, catalogue, users, A/B tests"

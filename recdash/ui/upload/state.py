@@ -9,9 +9,9 @@ from typing import Any
 from recdash.domain.kinds import TableKind
 from recdash.errors import Problem
 from recdash.service.catalog.intake import IntakePlan, IntakeResult, PlannedFile
+from recdash.service.catalog.intake_job import IntakeJob
 from recdash.ui.components import file_zone
 from recdash.ui.upload import words
-from recdash.ui.upload.job import IntakeJob
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Scores and stores a plan in a separate thread, so that the page can show its progress and cancel it."""
+"""Scores and stores a plan in a separate thread, so that a caller can show its progress and cancel it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from threading import Event, Thread
 
 from recdash.errors import InputError, Problem, RecdashError
 from recdash.service.catalog.intake import Intake, IntakeCancelled, IntakePlan, IntakeResult
-from recdash.ui.upload.turns import Turns, waits_for
+from recdash.service.catalog.turns import Turns, waits_for
 
 FIRST_STEP = "Reading the files"
 JOBS = Turns(2)
-"""The jobs that run at a time, on all pages: each takes memory and the processor for every file it reads."""
+"""The jobs that run at a time, of all people: each takes memory and the processor for every file it reads."""
 CANCELLED = Problem("cancelled", "Cancelled", "nothing was stored", "")
 
 

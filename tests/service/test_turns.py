@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Event, Thread
 
-from recdash.ui.upload.turns import Turns
+from recdash.service.catalog.turns import Turns
 
 LONGEST = 60
 

@@ -1,0 +1,1 @@
+"""The HTTP API: questions to a workspace and uploads, for programs."""
