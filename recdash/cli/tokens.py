@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.options import form_option, open_workspace
-from recdash.cli.output import aligned
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.domain.access import ROLES, AccessRole
 from recdash.errors import InputError, Problem
+from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.domain.journal import ApiToken
@@ -65,7 +65,7 @@ def list_tokens(form: str) -> None:
         for fact in facts
     ]
     say_lines(
-        aligned([HEADER, *rows], len(HEADER))
+        text_table([HEADER, *rows], len(HEADER))
         if rows
         else "No API tokens. Create one: recdash tokens create NAME"
     )
