@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -14,8 +14,13 @@ import pyarrow as pa
 from recdash.errors import Problem, UploadError
 from recdash.ingest.formats.raw_table import RawTable
 
-PART = re.compile(r"part-(?:[rm]-)?\d{4,}\b.*|\d{6}_\d+\b.*|(?P<table>.*?)(?<!\d)0{6}\d{6}(?:\.\w+)*")
-"""Names of parts: part-00000-….csv of Spark, 000000_0 of Hive, recs-000000000001.csv of BigQuery."""
+PART = re.compile(
+    r"part-(?:[rm]-)?\d{4,}\b.*|part[-._]\d+(?:\.\w+)*|\d{6}_\d+\b.*"
+    r"|(?P<table>.*?)(?<!\d)0{6}\d{6}(?:\.\w+)*"
+)
+"""Names of parts: part-00000-….csv of Spark, part-0.parquet of pyarrow, part.0.parquet of Dask, 000000_0 of
+Hive, recs-000000000001.csv of BigQuery.
+"""
 
 
 def are_parts(names: Sequence[str]) -> bool:
@@ -32,14 +37,25 @@ def _have_one_table(names: Sequence[str]) -> bool:
     return len(tables) == 1 and None not in tables
 
 
+def in_order(names: Iterable[str]) -> list[str]:
+    """Returns the names of parts by the numbers in them: part-9 comes before part-10."""
+
+    def key(name: str) -> list[tuple[str, int]]:
+        pieces = re.split(r"(\d+)", name)  # text and digits in turn
+        return [
+            (text, int(digits or 0)) for text, digits in zip(pieces[::2], [*pieces[1::2], ""], strict=True)
+        ]
+
+    return sorted(names, key=key)
+
+
 def parts_in(folder: Path) -> list[Path]:
     """Returns the files of a folder that are the parts of one table, in order of their names.
 
     Raises ``UploadError`` if its files are no parts.
     """
-    files = sorted(
-        path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_"))
-    )
+    names = in_order(path.name for path in folder.iterdir() if path.is_file())
+    files = [folder / name for name in names if not name.startswith((".", "_"))]
     if not _have_one_table([str(path) for path in files]):
         fix = "Name its files. A folder is read as one table if Spark wrote it as part-00000 … files."
         raise UploadError(Problem("no-file", str(folder), "is a folder", fix))

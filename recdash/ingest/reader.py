@@ -63,7 +63,7 @@ from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import MOST_CANDIDATES, UNLIMITED, Limits, keep_candidates_few, keep_within
 from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
-from recdash.ingest.parts import are_parts, joined, names_shown, parts_in
+from recdash.ingest.parts import are_parts, in_order, joined, names_shown, parts_in
 from recdash.ingest.similarity_tables import (
     checked_pairs,
     checked_vectors,
@@ -574,7 +574,7 @@ def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limi
     else:
         content = _content(source, name)
         names = tables_of(content, limits)
-        parts = [replace(content, member=part) for part in sorted(names)] if are_parts(names) else [content]
+        parts = [replace(content, member=part) for part in in_order(names)] if are_parts(names) else [content]
     files = [unpacked(part, limits) for part in parts]
     size = sum(file.size for file in files)
     if len(files) == 1:

@@ -186,6 +186,27 @@ def test_numbered_files_of_one_beginning_are_parts_of_one_table() -> None:
     assert sum(batch.num_rows for batch in one.batches()) == 60
 
 
+@pytest.mark.parametrize("form", ["part-{}.csv", "part.{}.csv", "part_{}.csv"])
+def test_parts_without_leading_zeros_are_read_in_the_order_of_their_numbers(
+    form: str, tmp_path: Path
+) -> None:
+    """pyarrow writes part-0.parquet, Dask part.0.parquet."""
+    parts = {form.format(part): f"user_id,item_id\nu1,i{part}\n" for part in (10, 0, 9)}
+    (one,) = read_recommendations(zipped(parts))
+    assert [row["item_id"] for batch in one.batches() for row in batch.to_pylist()] == ["i0", "i9", "i10"]
+    for name, text in parts.items():
+        (tmp_path / name).write_text(text)
+    (one,) = read_recommendations(tmp_path)
+    assert [row["item_id"] for batch in one.batches() for row in batch.to_pylist()] == ["i0", "i9", "i10"]
+
+
+@pytest.mark.parametrize(
+    "names", [("part-a.csv", "part-b.csv"), ("party-1.csv", "party-2.csv"), ("als-1.csv", "als-2.csv")]
+)
+def test_files_of_other_names_are_no_parts(names: tuple[str, str]) -> None:
+    assert members(zipped(dict.fromkeys(names, run(1)))) == names
+
+
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "als.csv").write_text(run(1))
     with pytest.raises(InputError, match="is a folder"):
