@@ -4,6 +4,7 @@ figure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recdash.comparison.wording import plain
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from recdash.comparison.pairs import Comparison
-    from recdash.comparison.recommendation import Recommendation
-    from recdash.comparison.result import Compared
+    from recdash.comparison.wording import RichText
 
 
-def display_of(compared: Compared) -> Display:
-    """Returns the recommendation with a row for each difference from the baseline."""
-    comparison = compared.comparison
+def display_of(
+    headline: str, comparison: Comparison, sentences: Sequence[RichText], warnings: Sequence[str]
+) -> Display:
+    """Returns a recommendation with a row for each difference from the baseline."""
     names = comparison.names
     header = ("candidate", comparison.query.where, "difference", "95 % CI, corrected", "finding", "n")
     rows = [
@@ -35,17 +36,8 @@ def display_of(compared: Compared) -> Display:
         )
         for pair in comparison.against
     ]
-    remarks = [*_sentences(compared.verdict), "All numbers: .table(), .as_dict(); figure: .plot()"]
-    return Display(compared.verdict.headline, [header, *rows], remarks, compared.warnings)
-
-
-def display_of_verdict(verdict: Recommendation) -> Display:
-    """Returns the headline, the reasons and the risks."""
-    return Display(verdict.headline, (), [*_sentences(verdict), "Each candidate: .table()"])
-
-
-def _sentences(verdict: Recommendation) -> list[str]:
-    return [plain(sentence) for sentence in verdict.sentences]
+    remarks = [*map(plain, sentences), "All numbers: .table(), .as_dict(); figure: .plot()"]
+    return Display(headline, [header, *rows], remarks, warnings)
 
 
 def plot_differences(comparison: Comparison) -> go.Figure:

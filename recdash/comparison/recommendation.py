@@ -46,6 +46,7 @@ from recdash.comparison.wording import MANY, Piece, RichText, lift_name, plain, 
 from recdash.domain.results import AbTestElsewhere, OnlineLift
 from recdash.errors import Problem
 from recdash.formatting import numbers
+from recdash.formatting.display import Display
 from recdash.formatting.result_table import frame
 from recdash.formatting.wording import capital, listed, loss_of, many, named_number
 from recdash.metrics.naming import metric_title
@@ -81,15 +82,16 @@ class Recommendation:
     cases: tuple[CandidateCase, ...]
     evidence: VerdictEvidence
 
+    def _display(self) -> Display:
+        return Display(self.headline, (), [*map(plain, self.sentences), "Each candidate: .table()"])
+
     def __repr__(self) -> str:
         """Returns headline, reasons and the most serious risk, a line each."""
-        return "\n".join([self.headline, *map(plain, self.sentences), "Each candidate: .table()"])
+        return "\n".join([self.headline, *self._display().remarks])
 
     def _repr_html_(self) -> str:
         """Returns the same as HTML, for notebooks."""
-        from recdash.comparison.display import display_of_verdict
-
-        return display_of_verdict(self).html()
+        return self._display().html()
 
     @property
     def state(self) -> Action:

@@ -52,7 +52,8 @@ class Compared:
         """Returns the recommendation and the differences from the baseline as HTML, for notebooks."""
         from recdash.comparison.display import display_of
 
-        return display_of(self).html()
+        verdict = self.verdict
+        return display_of(verdict.headline, self.comparison, verdict.sentences, self.warnings).html()
 
     def plot(self) -> go.Figure:
         """Returns a Plotly figure of the differences from the baseline with their corrected intervals."""

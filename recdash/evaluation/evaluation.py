@@ -17,6 +17,7 @@ from recdash.errors import InputError, Problem, Result, all_or_problems
 from recdash.evaluation.candidates import group_by_candidate, score_candidate
 from recdash.evaluation.column_choice import ColumnChoice, ColumnsGiven, mappings_of, read_column_choice
 from recdash.evaluation.comparability import Basis, comparability_problems, served_users_hash
+from recdash.evaluation.display import display_of, plot_metric, plot_precision_recall
 from recdash.evaluation.known_ids import CAVEATS, caveats
 from recdash.evaluation.metric_inputs import catalogue_inputs_of, expectedness_of
 from recdash.evaluation.predictions import rows_differ
@@ -39,8 +40,10 @@ from recdash.evaluation.request import (
     with_relevance,
 )
 from recdash.evaluation.scoring import Scored, Scoring, score_predictions
+from recdash.formatting.display import Display
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.sanitize import check_name
+from recdash.formatting.wording import users as users_text
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.metrics import check_k, define, parse, preset, sample_of
 from recdash.metrics.populations import WHO_COUNTS, OverPopulation
@@ -263,17 +266,27 @@ class Evaluation:
     reference: Reference = field(repr=False)
     columns_by_values: tuple[Problem, ...] = ()
 
+    def _display(self) -> Display:
+        counted = [run.ledger.counted for run in self.runs if run.ledger is not None]
+        names = [run.name for run in self.runs]
+        return display_of(names, self._shown_scores(), users_text(counted), self.warnings)
+
+    def _shown_scores(self) -> Iterator[tuple[str, str, float | None]]:
+        """Yields (metric, run, value) over all users; curves at k = 10, or at the depth if that is less."""
+        k = default_k(self.rules.depth)
+        at_cutoff = {request.spec.label for request in self.requests if request.spec.k is not None}
+        for row in self.rows():
+            if row.get("slice_by") is None and (row["k"] in (None, k) or row["metric"] in at_cutoff):
+                name = row["metric"] if row["k"] is None else f"{row['metric']}@{row['k']}"
+                yield name, row["run"], row["value"]
+
     def __repr__(self) -> str:
         """Returns the first scores as text, at most 15 lines."""
-        from recdash.evaluation.display import display_of
-
-        return display_of(self).text()
+        return self._display().text()
 
     def _repr_html_(self) -> str:
         """Returns the scores as HTML, for notebooks."""
-        from recdash.evaluation.display import display_of
-
-        return display_of(self).html()
+        return self._display().html()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -286,15 +299,30 @@ class Evaluation:
 
         Raises InputError for a metric without cutoffs, and for one that was not scored.
         """
-        from recdash.evaluation.display import plot_metric
-
-        return plot_metric(self, metric, baseline)
+        with_cutoffs = [request for request in self.requests if request.definition.metric.has_cutoff]
+        if metric is None and not with_cutoffs:
+            fix = "Use .table() for their values."
+            raise InputError(Problem("no-curve", "metrics", "none of the metrics has cutoffs", fix))
+        request = with_cutoffs[0] if metric is None else self.request_for(metric)
+        k = request.spec.k or default_k(self.rules.depth)
+        return plot_metric(self._curves_of(request), k, baseline)
 
     def plot_precision_recall(self, *, baseline: str | None = None) -> go.Figure:
         """Returns a Plotly figure of precision against recall. Raises InputError if they were not scored."""
-        from recdash.evaluation.display import plot_precision_recall
+        precision, recall = (self._curves_of(self.request_for(name)) for name in ("precision", "recall"))
+        return plot_precision_recall(precision, recall, default_k(self.rules.depth), baseline)
 
-        return plot_precision_recall(self, baseline)
+    def _curves_of(self, request: MetricRequest) -> dict[str, Curve]:
+        """Returns {run: curve}. Raises InputError for a metric without cutoffs, or one that no run has."""
+        place, name = f"metric '{request.spec}'", str(request.definition)
+        if not request.definition.metric.has_cutoff:
+            fix = "Use .table() for its value."
+            raise InputError(Problem("no-curve", place, "it has no cutoffs", fix))
+        curves = {run.name: run.curves[name] for run in self.runs if name in run.curves}
+        if not curves:
+            fix = f"Evaluate with the metric '{request.spec.label}'; .absences() says what is missing."
+            raise InputError(Problem("absent", place, "it was not scored", fix))
+        return curves
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yields one dict per score: run, metric (as requested, without @k), k, value, std_error, n_users.

@@ -52,7 +52,7 @@ from recdash.ingest.columns import (
 )
 from recdash.ingest.date_orders import orders_of_dates, with_date_choices
 from recdash.ingest.file_names import without_suffixes
-from recdash.ingest.formats.arrow_table import read_arrow
+from recdash.ingest.formats.arrow_table import read_arrow, read_relation
 from recdash.ingest.formats.compressed import tables_of, unpacked
 from recdash.ingest.formats.excel import sheets_of
 from recdash.ingest.formats.json import read_document
@@ -64,6 +64,7 @@ from recdash.ingest.limits import MOST_CANDIDATES, UNLIMITED, Limits, keep_candi
 from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
 from recdash.ingest.parts import are_parts, in_order, joined, names_shown, parts_in
+from recdash.ingest.python_objects import Relation, Unnamed, is_object, refuse, table_of_object
 from recdash.ingest.similarity_tables import (
     checked_pairs,
     checked_vectors,
@@ -75,7 +76,7 @@ from recdash.ingest.timestamps import known_zone
 from recdash.ingest.values import READERS, ColumnCheck, Findings, is_text, note_gaps, note_missing
 from recdash.ingest.values import plain as decoded
 
-Source = Any  # str | Path | bytes | file object | dict | a table that offers an Arrow stream
+Source = Any  # str | Path | bytes | file object | dict | Arrow stream | one of python_objects.FORMS
 Mapped = Mapping[str, str] | None
 UNKNOWN_ORDER = KnownOrder()
 
@@ -556,15 +557,22 @@ def _columns(
 def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> RawTable:
     if not _is_in_memory(source):
         return _raw_of_file(source, name, kind, limits)[0]
+    source = table_of_object(source, kind)
+    if isinstance(source, Relation):
+        return read_relation(source)
+    if isinstance(source, Unnamed):
+        return replace(read_arrow(source.table), roles={name: name for name in source.table.column_names})
     if kind == "run":
         refuse_sets(source)
-    return read_document(dict(source), kind) if isinstance(source, Mapping) else read_arrow(source)
+    if isinstance(source, Mapping | list):
+        return read_document(dict(source) if isinstance(source, Mapping) else source, kind)
+    return read_arrow(source)
 
 
 def _is_in_memory(source: Source) -> bool:
-    """Returns whether the source is a table in memory, not a file."""
+    """Returns whether the source is a table in memory or of a database, not a file."""
     is_arrow = hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
-    return is_arrow or isinstance(source, Mapping)
+    return is_arrow or isinstance(source, Mapping) or is_object(source)
 
 
 def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limits) -> tuple[RawTable, int]:
@@ -608,9 +616,7 @@ def _content(source: Source, name: str | None) -> contents.Content:
         source = contents.bytes_of(source)
     if isinstance(source, bytes | bytearray | memoryview):
         return contents.of_bytes(bytes(source), name or "")
-    finding = f"{type(source).__name__} is neither a path, bytes, a binary file, a table nor a dict"
-    fix = "Give a path, bytes, a file opened with 'rb', a pandas, polars or Arrow table, or a dict by user."
-    raise UploadError(Problem("bad-source", "source", finding, fix))
+    raise refuse(source)
 
 
 def _names(request: TableRequest) -> tuple[str, str | None]:

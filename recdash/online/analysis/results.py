@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recdash.errors import Problem
+from recdash.errors import Problem, UnknownName
 from recdash.formatting import numbers
+from recdash.formatting.display import Display
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import first_lines, shown
 from recdash.online.analysis import choice, health, judgement, large_values, power, sequential
@@ -104,6 +105,14 @@ class OnlineRow:
             return self.lift_low, self.lift_high
         return self.corrected_low, self.corrected_high
 
+    def cells(self) -> tuple[str, ...]:
+        """Returns metric, role, variant, lift, interval, difference, finding and users as texts."""
+        low, high = map(percent, self.judged_interval)
+        lift, interval = numbers.estimate(percent(self.lift), low, high, " %")
+        difference = numbers.NONE if self.difference is None else numbers.change(self.difference)
+        finding, n_users = shown(self.word) or "not judged", numbers.count(self.n_users)
+        return (self.title, self.role, self.variant, lift, interval, difference, finding, n_users)
+
     @property
     def judged_difference_interval(self) -> tuple[float | None, float | None]:
         """Returns the ends of the interval of the absolute difference, as ``judged_interval``."""
@@ -164,18 +173,28 @@ class OnlineResults:
 
     def _repr_html_(self) -> str:
         """Returns the lifts as HTML, for notebooks."""
-        from recdash.online.analysis.display import display_of
-
-        return display_of(self).html()
+        header = ("metric", "role", "variant", "lift", "95 % CI", "difference", "finding", "n")
+        rows = [row.cells() for row in self.judged_rows()]
+        remarks = ["All numbers: .table(all_columns=True); figure: .plot()"]
+        title = f"Lifts over {self.control}"
+        return Display(title, [header, *rows], remarks, self.warnings, texts=3).html()
 
     def plot(self, metric: str | None = None) -> go.Figure:
         """Returns a Plotly figure of the lifts with the intervals that decide, of one metric or of all.
 
         Raises UnknownName for an unknown metric.
         """
-        from recdash.online.analysis.display import plot_lifts
+        from recdash.online.analysis.display import LiftLine, plot_lifts
 
-        return plot_lifts(self, metric)
+        known = list(dict.fromkeys(row.metric for row in self.rows))
+        if metric is not None and metric not in known:
+            raise UnknownName("online metric", metric, known)
+        lines = []
+        for row in self.judged_rows():
+            if metric in (None, row.metric):
+                lift, low, high = map(percent, (row.lift, *row.judged_interval))
+                lines.append(LiftLine(f"{row.title}, {row.variant}", lift, low, high, row.word))
+        return plot_lifts(lines)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import Problem
 from recdash.formatting import numbers
+from recdash.formatting.display import Display
 from recdash.formatting.wording import capital
 from recdash.online.off_policy import reward_model
+from recdash.online.off_policy.display import TITLES, Ends, display_of, plot_estimates
 from recdash.online.off_policy.target import ROUNDING, LoggedRows, Target
 from recdash.stats import NORMAL_95
 from recdash.stats.clustered import clustered_error
@@ -56,6 +58,13 @@ class Estimated(NamedTuple):
     std_error: float | None = None
     low: float | None = None
     high: float | None = None
+
+    def times(self, factor: float) -> Ends:
+        """Returns the value and both ends multiplied by the factor."""
+        value, low, high = (
+            None if end is None else factor * end for end in (self.value, self.low, self.high)
+        )
+        return value, low, high
 
 
 class Failed(NamedTuple):
@@ -129,23 +138,33 @@ class OffPolicy:
     n_users: int | None = None
     effective_users: float | None = None
 
+    @property
+    def scale(self) -> tuple[float, str]:
+        """Returns the factor and the unit in which rewards are shown: clicks in % of slots, others as they
+        are.
+        """
+        return (100.0, " %") if self.of_clicks else (1.0, "")
+
+    def scaled(self) -> dict[str, Ends]:
+        """Returns {estimate: its value and the ends of its interval}, in the units of ``scale``."""
+        factor, _ = self.scale
+        rows: dict[str, Estimated] = {name: getattr(self, name) for name in TITLES}
+        return {name: row.times(factor) for name, row in rows.items()}
+
+    def _display(self) -> Display:
+        return display_of(self.sentence, self.scaled(), self.scale[1], self.warnings)
+
     def __repr__(self) -> str:
         """Returns the verdict and the estimates as text, at most 15 lines."""
-        from recdash.online.off_policy.display import display_of
-
-        return display_of(self).text()
+        return self._display().text()
 
     def _repr_html_(self) -> str:
         """Returns the verdict and the estimates as HTML, for notebooks."""
-        from recdash.online.off_policy.display import display_of
-
-        return display_of(self).html()
+        return self._display().html()
 
     def plot(self) -> go.Figure:
         """Returns a Plotly figure of the estimates with their intervals and the observed value."""
-        from recdash.online.off_policy.display import plot_estimates
-
-        return plot_estimates(self)
+        return plot_estimates(self.scaled(), self.scale[1], hollow=self.verdict == "refused")
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import Cell, count, number_columns, single, text_columns
 from recdash.formatting.wording import capital
 from recdash.ingest import get_ready
-from recdash.online.off_policy.display import NAMES, estimate_lines, scale
+from recdash.online.off_policy.display import TITLES, estimate_lines
 from recdash.online.off_policy.estimates import (
     LEAST_CLICKS,
     LEAST_ESS,
@@ -232,7 +232,7 @@ def finding(result: OffPolicy) -> str:
     name = capital(result.target)
     if result.verdict == "refused":
         return f"No verdict: this log cannot estimate {result.target}"
-    factor, unit = scale(result)
+    factor, unit = result.scale
     values = [factor * (estimate.value or 0.0) for estimate in (result.dr, result.observed)]
     decimals = numbers.places(values)
     expected, was = (f"{numbers.fixed(value, decimals)}{unit}" for value in values)
@@ -256,7 +256,7 @@ def verdict_badges(result: OffPolicy) -> Html:
 
 
 def subtitle(result: OffPolicy) -> str:
-    reward = "slots with a click" if scale(result)[1] else "mean reward per slot"
+    reward = "slots with a click" if result.scale[1] else "mean reward per slot"
     return (
         f"{capital(reward)} of {result.target} vs the logged policy. Doubly robust estimate from "
         f"{numbers.count(result.n)} rows, {numbers.count(result.clicks)} of them with a click."
@@ -270,21 +270,23 @@ def show_reasons(result: OffPolicy) -> None:
 
 
 def show_estimates(result: OffPolicy) -> None:
-    unit = scale(result)[1]
+    unit = result.scale[1]
     used = "" if result.verdict == "usable" else " Hollow: do not use."
     where = "% of slots with a click" if unit else "reward per slot"
     widgets.section(
         "Estimates vs observed",
         f"{capital(where)}, 95 % CI. Dashed: observed.{used}",
     )
-    chart = estimates(estimate_lines(result), theme.palette(), unit, hollow=result.verdict == "refused")
+    chart = estimates(
+        estimate_lines(result.scaled()), theme.palette(), unit, hollow=result.verdict == "refused"
+    )
     widgets.chart(chart, "off-policy-estimates", alt(result))
     widgets.note(_method_notes(result))
 
 
 def alt(result: OffPolicy) -> str:
-    unit = scale(result)[1]
-    parts = [f"{line.name} {numbers.three(line.value)}{unit}" for line in estimate_lines(result)]
+    unit = result.scale[1]
+    parts = [f"{line.name} {numbers.three(line.value)}{unit}" for line in estimate_lines(result.scaled())]
     return f"Estimates per slot: {', '.join(parts)}."
 
 
@@ -381,6 +383,6 @@ def tidy(result: OffPolicy) -> pd.DataFrame:
     """Returns the estimates with their intervals, and the difference that the headline is about."""
     import pandas as pd
 
-    names = {**NAMES, "gain": GAIN}
+    names = {**TITLES, "gain": GAIN}
     rows = [{"estimate": title, **getattr(result, name)._asdict()} for name, title in names.items()]
     return pd.DataFrame(rows)
