@@ -39,7 +39,7 @@ class ByComparison:
 
     def lifts(self, level: Floats | float) -> list[Estimate]:
         levels = np.broadcast_to(level, len(self.comparisons)).tolist()
-        return [one.lift(of_one) for one, of_one in zip(self.comparisons, levels, strict=True)]
+        return [pair.lift(of_pair) for pair, of_pair in zip(self.comparisons, levels, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -270,9 +270,9 @@ def _lift_cell(row: OnlineRow) -> Html:
 def _difference_cell(row: OnlineRow) -> Html:
     """Returns the absolute difference from control with its interval, of shares in percentage points."""
     unit = " pp" if row.unit == SHARE else ""
-    amount, interval = numbers.estimate(
-        *(_written(row, value) for value in (row.difference, *row.judged_difference_interval)), unit
-    )
+    ends = (row.difference, *row.judged_difference_interval)
+    difference, low, high = (_written(row, value) for value in ends)
+    amount, interval = numbers.estimate(difference, low, high, unit)
     return widgets.two_lines(
         html('<span title="{why}">{amount}</span>', why=_meant(row), amount=amount), interval
     )
