@@ -437,8 +437,9 @@ def answer(situation: Situation, rng: np.random.Generator) -> str:
 HEAD = """# How often is a verdict wrong?
 
 `make calibration` simulates users and training runs with known truth, computes the verdict that the pages
-show, and counts errors. **The limit:** no answer may be wrong in more than 2.5 % of the tries, one side of a
-95 % interval.
+show, and counts errors. It then measures the sections below, each of which has a command of its own.
+
+**The limit:** no answer may be wrong in more than 2.5 % of the tries, one side of a 95 % interval.
 
 **How a row is judged.** An exact test is wrong in exactly 2.5 % of the tries, and its count is above that
 half of the time. So a row exceeds the limit if its share, minus the 95 % error of the count, is above 2.5 %;

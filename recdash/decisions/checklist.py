@@ -30,6 +30,8 @@ MOST_NAMED = 3
 
 NO_OFFLINE = "No offline evidence is attached."
 NO_TEST = "No A/B test is attached."
+RAIL_METRIC = "guardrail metric"
+NO_RAIL_ONLINE = f"the A/B test has no {RAIL_METRIC}."
 NO_SLICE = "No segment of users has 30 users or more. Segments of items are not checked."
 TITLES = {
     "Gain": "Gain over the baseline",
@@ -182,6 +184,11 @@ def _lacks(evidence: Evidence, what: str) -> str:
     return f"The A/B test has no {what}." if evidence.online else NO_TEST
 
 
+def asks_for_guardrail(item: ChecklistItem) -> bool:
+    """Returns whether the item is not known because no metric of the A/B test is a guardrail."""
+    return item.state == UNKNOWN and item.reason.casefold().endswith(NO_RAIL_ONLINE.casefold())
+
+
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -198,7 +205,7 @@ def _guardrails(evidence: Evidence) -> ChecklistItem:
 def _online_guardrails(evidence: Evidence) -> ChecklistItem:
     name, lifts = "Online guardrails", evidence.of_role("guardrail")
     if not lifts:
-        return ChecklistItem(name, UNKNOWN, _lacks(evidence, "guardrail metric"))
+        return ChecklistItem(name, UNKNOWN, _lacks(evidence, RAIL_METRIC))
     inconclusive = _inconclusive(lifts)
     unknown = f"{capital(inconclusive)}." if inconclusive else ""
     return _rails_item(name, (), lifts, unknown, f"Within the guardrail: {some(_titles(lifts))}.")
@@ -254,7 +261,7 @@ def _why_rails_unknown(offline: Offline | None, online: Sequence[Online], lifts:
     if inconclusive := _inconclusive(lifts):
         return f"{held}; {inconclusive}."
     is_settled = bool(lifts) or not offline.has_guardrails
-    return "" if is_settled else f"{held}; the A/B test has no guardrail metric."
+    return "" if is_settled else f"{held}; {NO_RAIL_ONLINE}"
 
 
 # ── the split of users ───────────────────────────────────────────────────────────────────────

@@ -19,6 +19,7 @@ from recdash.decisions import (
     shortcomings,
 )
 from recdash.decisions.changes_since import Changed, offline_changes, online_changes
+from recdash.decisions.checklist import asks_for_guardrail
 from recdash.decisions.snapshot import (
     OFFLINE,
     ONLINE,
@@ -195,6 +196,16 @@ def test_gain(evidence: tuple[Any, ...], state: str, reason: str) -> None:
 def test_guardrails(evidence: tuple[Any, ...], state: str, reason: str) -> None:
     result = item("Guardrails", *evidence)
     assert (result.state, result.reason) == (state, reason)
+
+
+def test_only_a_test_without_a_guardrail_metric_asks_for_one() -> None:
+    broken = offline(rails=(rail(-0.3, True),))
+    assert asks_for_guardrail(item("Guardrails", offline(), online(lift("better"))))
+    assert not asks_for_guardrail(item("Guardrails", broken, online(lift("better"))))
+    assert not asks_for_guardrail(item("Guardrails", offline(rails=()), online(lift("better"))))
+    assert not asks_for_guardrail(item("Guardrails", offline()))
+    items = {one.name: one for one in checklist(None, [online(lift("better"))], "variant")}
+    assert [name for name, one in items.items() if asks_for_guardrail(one)] == ["Online guardrails"]
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,14 @@ def make_targets(root: Path) -> set[str]:
     return set(re.findall(r"^([a-z-]+):", text(root, "Makefile"), re.MULTILINE))
 
 
+def test_make_calibration_measures_every_section_of_its_page(root: Path) -> None:
+    (recipe,) = re.findall(r"^calibration:.*\n((?:\t.*\n)+)", text(root, "Makefile"), re.MULTILINE)
+    parts = re.search(r"for part in ([^;]+);", recipe)
+    assert parts is not None
+    sections = re.findall(r"python -m benchmarks\.(\w+)", text(root, "docs/calibration.md"))
+    assert set(parts[1].replace("\\", " ").split()) == {"calibration", *sections}
+
+
 def test_continuous_integration_runs_what_the_readme_says(root: Path) -> None:
     assert text(root, ".ci/run").splitlines()[-1] == "exec make test"
     assert "make test" in text(root, "README.md")

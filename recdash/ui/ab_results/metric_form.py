@@ -12,6 +12,7 @@ from recdash.errors import RecdashError
 from recdash.formatting.html import markdown
 from recdash.online import OnlineMetric
 from recdash.online.metrics import Direction, MetricRole
+from recdash.online.proposals import USUAL_MARGIN
 from recdash.ui.ab_results import cached
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.ab_results.wording import formula
@@ -22,7 +23,6 @@ Save = Callable[[str, Callable[[], object], Sequence[str]], None]
 NEW, PER_USER = "", "(users)"
 ROLES: dict[MetricRole, str] = {"goal": "Goal", "guardrail": "Guardrail", "other": "For information"}
 DIRECTIONS: dict[Direction, str] = {"up": "Higher is better", "down": "Lower is better"}
-USUAL_MARGIN = 2.0
 
 
 def show(ab_test: AbTest, save: Save) -> None:
@@ -80,7 +80,7 @@ def _fields(ab_test: AbTest, known: OnlineMetric | None) -> OnlineMetric:
             "Guardrail margin, %",
             0.01,
             99.0,
-            100 * made.margin if made.margin else USUAL_MARGIN,
+            100 * (made.margin or USUAL_MARGIN),
             format="%g",
             key=f"ab-margin-{key}",
             width=190,

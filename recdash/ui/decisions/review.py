@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from recdash.decisions import ChecklistItem, Online, Review
-from recdash.decisions.checklist import ITEM_SIGNS
+from recdash.decisions.checklist import ITEM_SIGNS, asks_for_guardrail
 from recdash.domain.journal import Entry
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import text_columns
@@ -19,7 +19,6 @@ from recdash.ui.decisions import card, forms
 from recdash.ui.decisions import tiles as decision_tiles
 from recdash.ui.decisions.wording import prose, signature, state_badge
 
-GUARDRAIL_ITEMS = ("Guardrails", "Online guardrails")
 EXPLAINED = {"Split of users": ("srm", "sample ratio mismatch (SRM)")}
 """The entry of the guide, and its title, that explains an item of the checklist."""
 
@@ -110,7 +109,7 @@ def _line(view: View, item: ChecklistItem, online: Sequence[Online]) -> Html:
     mark = links.explained(view, *EXPLAINED[item.name]) if item.name in EXPLAINED else ""
     question = html("{question}. {mark}", question=item.question, mark=mark)
     reason: object = item.reason
-    if item.name in GUARDRAIL_ITEMS and (link := _to_set_guardrail(view, online)):
+    if asks_for_guardrail(item) and (link := _to_set_guardrail(view, online)):
         reason = html("{reason} {link}", reason=item.reason, link=link)
     return widgets.folding_row(item.title, state, reason, question, numbers)
 

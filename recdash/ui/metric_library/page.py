@@ -16,6 +16,7 @@ from recdash.formatting.tables import text_columns
 from recdash.formatting.wording import many
 from recdash.online import OnlineMetric
 from recdash.online.metrics import Direction, MetricRole
+from recdash.online.proposals import USUAL_MARGIN
 from recdash.ui.app import state
 from recdash.ui.components import actions, widgets
 
@@ -39,7 +40,7 @@ SUBTITLE = (
     "A new A/B test whose tables have the columns of a metric is also counted by it. Stored tests keep "
     "theirs. The audit log says who changed what."
 )
-USUAL_MARGIN, USUAL_QUANTILE, USUAL_DAY = 2.0, 95.0, 7
+USUAL_QUANTILE, USUAL_DAY = 95.0, 7
 NEW = ""
 WIDTH, NARROW = 300, 190
 
@@ -116,7 +117,7 @@ def _fields(stored: OnlineMetric | None, kind: Kind, key: str) -> OnlineMetric:
             "Direction", DIRECTIONS, direction, f"{key}-direction", width=NARROW
         )
         facts["role"] = widgets.pick("Role", ROLES, role, f"{key}-role", width=NARROW)
-        margin = 100 * stored.margin if stored and stored.margin else USUAL_MARGIN
+        margin = 100 * ((stored.margin if stored else None) or USUAL_MARGIN)
         facts["margin"] = st.number_input(
             "Guardrail margin, %", 0.01, 99.0, margin, format="%g", key=f"{key}-margin", width=NARROW
         )
