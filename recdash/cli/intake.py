@@ -105,33 +105,27 @@ def _fix(problem: Problem, file: PlannedFile | None = None) -> str:
 
 
 def _plan(workspace: Workspace, files: Sequence[Path | Sheet], options: Mapping[str, Any]) -> IntakePlan:
-    from recdash.service.catalog.intake import LISTS, IntakeFile
+    from recdash.service.catalog.intake import IntakeFile
+    from recdash.service.files_to_add import FilesToAdd, plan_of
 
-    given = [IntakeFile(str(file), file.name, file, folder=_folder(file)) for file in files]
-    plan = workspace.intake.plan(given)
-    rules = {name: options[name] for name in ("users", "duplicates") if options[name] is not None}
+    same = ("relevance", "depth", "baseline", "replicates", "control", "refuse")
+    chosen = {name: options[name] for name in ("users", "duplicates") if options[name] is not None}
     links = {variant: run for variant, _, run in (link.partition("=") for link in options["links"])}
-    plan = plan.with_settings(
-        name=options["experiment"],
-        relevance=options["relevance"],
-        threshold=options["relevance_threshold"],
-        depth=options["depth"],
-        baseline=options["baseline"],
-        replicates=options["replicates"],
-        control=options["control"],
-        links=links,
-        refuse=options["refuse"],
-        **rules,
+    settings = {
+        **{name: options[name] for name in same},
+        **chosen,
+        "threshold": options["relevance_threshold"],
+        "links": links,
+    }
+    given = [IntakeFile(str(file), file.name, file, folder=_folder(file)) for file in files]
+    asked = FilesToAdd(
+        options["experiment"],
+        given,
+        settings=settings,
+        tags=options["tags"],
+        accept_ids=options["accept_unknown_ids"],
     )
-    stored = {experiment.name: experiment for experiment in workspace.experiments.all()}
-    known = stored.get(options["experiment"])
-    if known is not None and not (plan.of_kind("truth") and known.truth):
-        plan = plan.with_experiment(known.id)
-    for file in plan.of_kind(*LISTS):
-        accepts = options["accept_unknown_ids"]
-        if options["tags"] or accepts:
-            plan = plan.with_choice(file.key, tags=tuple(options["tags"]), accept_ids=accepts)
-    return plan
+    return plan_of(workspace, asked)
 
 
 def _folder(file: Path | Sheet) -> str:

@@ -74,20 +74,7 @@ class UploadRoutes:
     async def receive(self, request: Request) -> Response:
         """Writes the bytes of a request as they arrive; what arrived before a lost connection counts."""
         file = self._file(request)
-        number = await run_in_threadpool(file.take_over)
-        if request.headers.get(OFFSET) != str(file.received):
-            return _state(file, 409)
-        waiting = bytearray()
-        try:
-            async for part in request.stream():
-                waiting += part
-                if len(waiting) >= WRITE_BYTES:
-                    await run_in_threadpool(file.append, bytes(waiting), number)
-                    waiting.clear()
-        except ClientDisconnect:
-            pass
-        await run_in_threadpool(file.append, bytes(waiting), number)
-        return _state(file)
+        return _state(file, 200 if await continue_with(file, request) else 409)
 
     async def remove(self, request: Request) -> Response:
         path = request.path_params
@@ -96,6 +83,26 @@ class UploadRoutes:
 
     def _file(self, request: Request) -> ReceivedFile:
         return self.files.find(request.path_params["session"], request.path_params["file"])
+
+
+async def continue_with(file: ReceivedFile, request: Request) -> bool:
+    """Writes the bytes of a request to the end of a file as they arrive, and returns whether they continue
+    it; those with another offset are not written.
+    """
+    number = await run_in_threadpool(file.take_over)
+    if request.headers.get(OFFSET) != str(file.received):
+        return False
+    waiting = bytearray()
+    try:
+        async for part in request.stream():
+            waiting += part
+            if len(waiting) >= WRITE_BYTES:
+                await run_in_threadpool(file.append, bytes(waiting), number)
+                waiting.clear()
+    except ClientDisconnect:
+        pass
+    await run_in_threadpool(file.append, bytes(waiting), number)
+    return True
 
 
 def _state(file: ReceivedFile, status: int = 200) -> Response:

@@ -16,9 +16,10 @@ from web_requests import Answer, request, rules
 from recdash.domain.access import ROLES, AccessRole, Person
 from recdash.domain.journal import ApiToken
 from recdash.service import Workspace
+from recdash.web.api.routes import ApiRoutes
 from recdash.web.auth import AuthConfig
 from recdash.web.middleware import AuthMiddleware
-from recdash.web.routes import routes
+from recdash.web.received_files import ReceivedFiles, received_files
 from recdash.web.sessions import new_session
 from recdash.web.upload_quota import UploadQuota
 
@@ -32,15 +33,18 @@ class Api:
 
     workspace: Workspace
     settings: Mapping[str, Any] = field(default_factory=dict)
+    files: ReceivedFiles = received_files
+    shared: str = ""
+    """The token of a share link, if one was made."""
 
     def __post_init__(self) -> None:
         self.tokens: dict[AccessRole, str] = {
             role: self.workspace.tokens.create(role, role).secret for role in ROLES
         }
-        self.quota = UploadQuota(lambda: 0.0)
+        quota, config = UploadQuota(lambda: 0.0), self.config()
         self.app: ASGIApp = Starlette(
-            routes=routes(config := self.config(), lambda: self.workspace),
-            middleware=[Middleware(AuthMiddleware, config=config, quota=self.quota)],
+            routes=ApiRoutes(config, lambda: self.workspace, quota, self.files).routes(),
+            middleware=[Middleware(AuthMiddleware, config=config, quota=quota)],
         )
 
     def config(self) -> AuthConfig:

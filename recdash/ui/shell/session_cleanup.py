@@ -17,6 +17,7 @@ from recdash.engines.allocator import release_freed_memory
 from recdash.ui.app import current_user
 from recdash.ui.app.streamlit_internals import Sessions, running_sessions
 from recdash.ui.shell import warm_up
+from recdash.web.api.uploads import last_uses
 from recdash.web.received_files import received_files
 
 logger = logging.getLogger(__name__)
@@ -53,13 +54,14 @@ async def watch_sessions() -> None:
 
 def _look() -> None:
     sessions = running_sessions()
-    if sessions is None:
-        return
-    if end_expired(sessions) and not sessions.list_connected():
+    if sessions is not None and end_expired(sessions) and not sessions.list_connected():
         release_unneeded()
-    received_files.end_sessions(
-        lambda session: sessions.is_connected(session) or sessions.may_come_back(session)
-    )
+
+    def is_open(session: str) -> bool:
+        is_page = sessions is not None and (sessions.is_connected(session) or sessions.may_come_back(session))
+        return is_page or last_uses.is_open(session)
+
+    received_files.end_sessions(is_open)
 
 
 @contextlib.asynccontextmanager

@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from math import isfinite
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Callable, Iterable, Mapping
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from recdash.domain.access import Person
 from recdash.errors import Forbidden, RecdashError
 from recdash.service import Workspace
 from recdash.web import access_log
+from recdash.web.api.actions import Actions, Handler
+from recdash.web.api.additions import AdditionJobs
+from recdash.web.api.answers import file_response, json_answer, json_bytes, json_response
 from recdash.web.api.limits import RequestLimit, Workers
+from recdash.web.api.openapi import document, page
 from recdash.web.api.parameters import read
 from recdash.web.api.problems import PRIVATE, error_answer, refusal_answer
 from recdash.web.api.questions import QUESTIONS, FileAnswer, Question
+from recdash.web.api.uploads import Uploads
 from recdash.web.auth import AuthConfig
 from recdash.web.hosts import address_of
 from recdash.web.plain_pages import Refused
+from recdash.web.received_files import ReceivedFiles, received_files
+from recdash.web.upload_quota import UploadQuota, quota
 from recdash.web.visitor import VISITOR, person_of, read_visitor
 
 BASE = "/api/v1"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 class ApiRoutes:
     """The routes of the API. ``workspace`` returns the workspace with full access."""
 
-    def __init__(self, config: AuthConfig, workspace: Callable[[], Workspace]) -> None:
+    def __init__(
+        self,
+        config: AuthConfig,
+        workspace: Callable[[], Workspace],
+        quota: UploadQuota = quota,
+        files: ReceivedFiles = received_files,
+    ) -> None:
         self.config, self.workspace = config, workspace
         self.limit, self.workers = RequestLimit(config.rules.api_requests_per_minute), Workers()
+        uploads = Uploads(config.rules, quota, files)
+        self.actions = Actions(uploads, AdditionJobs(uploads), self.seen).all()
 
     def routes(self) -> list[Route]:
         handlers: dict[str, dict[str, Handler]] = {}
         for question in QUESTIONS:
             handlers.setdefault(question.path, {})["GET"] = self.answering(question)
+        for action in self.actions:
+            handlers.setdefault(action.path, {})[action.method] = logged(action.handler)
+        handlers["/openapi.json"] = {"GET": self.openapi}
+        handlers["/docs"] = {"GET": self.docs}
         return [
             *(self.route(f"{BASE}{path}", by_method) for path, by_method in handlers.items()),
             Route("/api/{rest:path}", self.unknown, methods=list(METHODS)),
@@ -86,8 +100,26 @@ class ApiRoutes:
             raise Forbidden("Sign in to read this.")
         return person
 
+    async def openapi(self, _request: Request) -> Response:
+        return json_answer(document(BASE, QUESTIONS, self.actions))
+
+    async def docs(self, request: Request) -> Response:
+        address = f"{str(request.base_url).rstrip('/')}{BASE}"
+        return HTMLResponse(page(BASE, address, QUESTIONS, self.actions), headers=PRIVATE)
+
     async def unknown(self, request: Request) -> Response:
         return refusal_answer(Refused(404, "Not found", "The API has no such address"), request.url.path)
+
+
+def logged(handler: Handler) -> Handler:
+    """Returns a handler that also writes the access log."""
+
+    async def handle(request: Request) -> Response:
+        answer = await handler(request)
+        log(request)
+        return answer
+
+    return handle
 
 
 def not_allowed(request: Request, methods: Iterable[str]) -> Response:
@@ -109,31 +141,3 @@ def log(request: Request) -> None:
     visitor = read_visitor(request.headers.get(VISITOR))
     facts = {"method": request.method, "path": request.url.path, **access_log.reader(visitor)}
     access_log.record("api", request, **facts)
-
-
-def json_bytes(answer: Any) -> bytes:
-    """Returns an answer as JSON, in which null stands for numbers that JSON cannot write."""
-    try:
-        text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        text = json.dumps(_finite(answer), ensure_ascii=False, allow_nan=False)
-    return text.encode(errors="replace")
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def json_response(content: bytes, status: int = 200) -> Response:
-    return Response(content, status, media_type="application/json", headers=PRIVATE)
-
-
-def file_response(file: FileAnswer) -> Response:
-    disposition = f"attachment; filename*=utf-8''{quote(file.name, safe='')}"
-    return Response(
-        file.content, media_type=file.media_type, headers={**PRIVATE, "content-disposition": disposition}
-    )

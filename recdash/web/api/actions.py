@@ -1,0 +1,150 @@
+"""The requests of the HTTP API that change something: uploads, and additions of uploaded files."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from recdash.domain.access import AccessRole
+from recdash.service import Workspace
+from recdash.web.api.additions import AdditionJobs, NewAddition
+from recdash.web.api.answers import json_answer
+from recdash.web.api.parameters import Parameters
+from recdash.web.api.problems import invalid
+from recdash.web.api.uploads import NewUpload, Uploads
+from recdash.web.plain_pages import Refused
+from recdash.web.received_files import ReceivedFile
+from recdash.web.upload_routes import OFFSET
+from recdash.web.visitor import VISITOR, read_visitor
+
+MOST_BODY = 2**18
+"""The maximum number of bytes of a JSON body."""
+Handler = Callable[[Request], Awaitable[Response]]
+Body = TypeVar("Body", bound=Parameters)
+
+
+@dataclass(frozen=True)
+class Action:
+    """A request that changes something, or that asks about a change.
+
+    ``body`` is what it sends as JSON; ``takes_bytes`` is whether it sends bytes instead. ``status`` is that
+    of success.
+    """
+
+    method: str
+    path: str
+    title: str
+    handler: Handler
+    returns: str
+    body: type[Parameters] | None = None
+    takes_bytes: bool = False
+    status: int = 200
+    role: AccessRole = "editor"
+
+
+class Actions:
+    """The actions of the API. ``seen`` returns the workspace as the person who asks sees it."""
+
+    def __init__(self, uploads: Uploads, jobs: AdditionJobs, seen: Callable[[Request], Workspace]) -> None:
+        self._uploads, self._jobs, self._seen = uploads, jobs, seen
+
+    def all(self) -> list[Action]:
+        upload, addition = "/uploads/{upload}", "/additions/{addition}"
+        state = "Its id, size, and how many bytes were received."
+        return [
+            Action("POST", "/uploads", "Announce a file", self.announce, state, body=NewUpload, status=201),
+            Action("GET", upload, "How much of a file was received", self.progress, state),
+            Action(
+                "PATCH",
+                upload,
+                f"Send the bytes that follow those received; the header {OFFSET.title()} counts these",
+                self.receive,
+                f"{state} With another offset than the bytes received: status 409, and the state.",
+                takes_bytes=True,
+            ),
+            Action("DELETE", upload, "Delete a file that was sent", self.remove, "Nothing.", status=204),
+            Action(
+                "POST",
+                "/additions",
+                "Store uploaded files: runs, test set, further tables, an A/B test",
+                self.add,
+                "The addition, which is stored meanwhile: all of it, or nothing.",
+                body=NewAddition,
+                status=202,
+            ),
+            Action(
+                "GET",
+                addition,
+                "Whether an addition was stored",
+                self.addition,
+                "Its state (running, stored or refused), result and problems.",
+            ),
+        ]
+
+    async def announce(self, request: Request) -> Response:
+        upload = await read_body(NewUpload, request)
+        person = self._seen(request).person
+        return _state(await self._uploads.announce(session_of(request), person, upload), 201)
+
+    async def progress(self, request: Request) -> Response:
+        return _state(self._found(request))
+
+    async def receive(self, request: Request) -> Response:
+        self._must_be_editor(request)
+        session, file_id = session_of(request), request.path_params["upload"]
+        file, continues = await self._uploads.receive(session, file_id, request)
+        return _state(file, 200 if continues else 409)
+
+    async def remove(self, request: Request) -> Response:
+        file = self._found(request)
+        await self._uploads.remove(session_of(request), file.id)
+        return Response(status_code=204)
+
+    async def add(self, request: Request) -> Response:
+        asked = await read_body(NewAddition, request)
+        job = self._jobs.begin(self._seen(request), session_of(request), asked)
+        return json_answer(job.facts(), 202)
+
+    async def addition(self, request: Request) -> Response:
+        self._must_be_editor(request)
+        return json_answer(self._jobs.find(session_of(request), request.path_params["addition"]).facts())
+
+    def _found(self, request: Request) -> ReceivedFile:
+        self._must_be_editor(request)
+        return self._uploads.find(session_of(request), request.path_params["upload"])
+
+    def _must_be_editor(self, request: Request) -> None:
+        self._seen(request).person.must_be("editor")
+
+
+def session_of(request: Request) -> str:
+    """Returns the session of the token of a request; that of a sign-in has no files."""
+    return read_visitor(request.headers.get(VISITOR)).session or ""
+
+
+async def read_body(kind: type[Body], request: Request) -> Body:
+    """Returns the JSON body of a request.
+
+    Raises Refused for another media type and for a body that is too long, InputError for another body.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "Another media type", "The body must be JSON")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BODY:
+            raise Refused(413, "Too long", f"The body can have at most {MOST_BODY:,} bytes")
+    try:
+        return kind.model_validate_json(bytes(body))
+    except ValidationError as error:
+        raise invalid(error, "body") from None
+
+
+def _state(file: ReceivedFile, status: int = 200) -> Response:
+    facts: dict[str, Any] = {"id": file.id, "size": file.size, "received": file.received}
+    return json_answer(facts, status)
