@@ -1,9 +1,9 @@
 """Settings from environment variables, whose names start with ``RECDASH_``.
 
-``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` set where data is stored; ``RECDASH_HOST`` and
-``RECDASH_PORT`` where the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its other host names; ``RECDASH_AUTH``
-and the settings below it who may read and change data; and ``RECDASH_MAX_*`` the limits of uploads in the
-browser.
+``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` set where data is stored; ``RECDASH_METRICS`` the files of
+own metrics; ``RECDASH_HOST`` and ``RECDASH_PORT`` where the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its
+other host names; ``RECDASH_AUTH`` and the settings below it who may read and change data; and
+``RECDASH_MAX_*`` the limits of uploads in the browser.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ class Settings(BaseSettings):
         description="What a new database does with files of another one in its folder: ask (stop with a "
         "message), leave them alone, or adopt them into its own folder. With leave, a store whose files are "
         "lost goes on with a new key of the audit log.",
+    )
+    metrics: str = Field(
+        default="",
+        description="Python files with own metrics, comma-separated; their code runs with the rights of "
+        "recdash.",
     )
     host: str = Field(default="127.0.0.1", description="Address the dashboard listens on.")
     port: int = Field(default=8501, ge=1, le=65535, description="Port the dashboard listens on.")
@@ -178,6 +183,10 @@ class Settings(BaseSettings):
 
     def embedders(self) -> tuple[str, ...]:
         return tuple(name.lower() for name in listed(self.embed_from))
+
+    def metric_files(self) -> tuple[Path, ...]:
+        """Returns the files in ``metrics``, in their order."""
+        return tuple(Path(name).expanduser() for name in listed(self.metrics))
 
     def limit_rows(self) -> list[dict[str, Any]]:
         """Returns a row per limit of uploads: its setting, what it counts, the value, and the default."""

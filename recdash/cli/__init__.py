@@ -4,6 +4,7 @@ to standard error.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -25,6 +26,7 @@ from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
 from recdash.cli.metrics import metrics
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
+from recdash.cli.own_metrics import use_metric_files
 from recdash.cli.plan import plan
 from recdash.cli.presets import presets
 from recdash.cli.purge import purge
@@ -75,8 +77,18 @@ def _words(error: RecdashError) -> str:
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="recdash")
-def main() -> None:
+@click.option(
+    "--metrics-file",
+    "metric_files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Python file with own metrics, used besides those of RECDASH_METRICS; repeatable.",
+)
+@click.pass_context
+def main(context: click.Context, metric_files: tuple[Path, ...]) -> None:
     """Choose between recommender systems: score candidates, store runs, compare them."""
+    if metric_files:
+        use_metric_files(context, metric_files)
 
 
 for command in (

@@ -100,6 +100,11 @@ class Run:
         return IdOverlap.of(facts) if facts else None
 
     @property
+    def own_metrics(self) -> tuple[str, ...]:
+        """Returns the names of the own metrics that were installed when the run was added."""
+        return tuple(self.provenance.get("own_metrics", ()))
+
+    @property
     def reference(self) -> str | None:
         """Returns the name of the reference candidate (popular, oracle …) that this run is; None for an
         upload.

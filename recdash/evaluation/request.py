@@ -71,7 +71,7 @@ def read_question(
     Raises InputError if no metric is named, and for an unknown metric, preset or rule.
     """
     convention = preset(preset_name)
-    specs = parse_list(naming.SCORED if metrics is None else metrics)
+    specs = parse_list(naming.default_specs() if metrics is None else metrics)
     if not specs:
         raise InputError(Problem("no-metric", "metrics", "no metric named", "Name one, such as ndcg@10."))
     requests = [MetricRequest(spec, define(convention.apply(spec))) for spec in specs]

@@ -22,7 +22,7 @@ from recdash.evaluation.reading import open_predictions, predictions_of
 from recdash.evaluation.request import CountingRules, MetricRequest
 from recdash.formatting import numbers
 from recdash.metrics import Definition, MetricInputs, by_metric, score
-from recdash.metrics.catalogue import CATALOGUE
+from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ratings import Predictions, RatingMetric
 from recdash.metrics.sample import population_counts
 
@@ -168,7 +168,7 @@ def _not_in(part: Slice, definition: Definition) -> str:
     """Returns why slices of this kind cannot have the metric; empty if they can."""
     if isinstance(definition.metric, RatingMetric):
         return NOT_IN_SLICES
-    if part.rows is not None and definition.metric in CATALOGUE:
+    if part.rows is not None and isinstance(definition.metric, CatalogueMetric):
         return "a slice of items has no lists of its own; choose a slice of users"
     return ""
 
@@ -178,7 +178,7 @@ def _match(run: Recommendations, scoring: Scoring) -> tuple[Hits, list[Problem]]
     it.
     """
     reference, definitions, rules = scoring.reference, scoring.definitions, scoring.rules
-    needs_exposure = any(definition.metric in CATALOGUE for definition in definitions)
+    needs_exposure = any(isinstance(definition.metric, CatalogueMetric) for definition in definitions)
     populations = {rules.users, *(definition.parameters.get("users") for definition in definitions)}
     return match(
         run,

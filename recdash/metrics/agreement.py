@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from recdash.metrics.presets import PRESETS, preset
-from recdash.metrics.registry import METRICS, Definition, define
+from recdash.metrics.registry import BUILT_IN, METRICS, Definition, define
 from recdash.metrics.spec import parse
 
 State = Literal["own", "equal", "different", "documented", "not offered"]
@@ -86,7 +86,8 @@ def preset_agreement(name: str, spec: str) -> PresetAgreement:
     metric.
     """
     definition = define(parse(spec))
-    known = None if preset(name).name == DEFAULT else recorded_agreement().get(name)
+    is_own = METRICS.is_own(definition.metric.name)  # no library has it
+    known = None if is_own or preset(name).name == DEFAULT else recorded_agreement().get(name)
     if known is None:
         return PresetAgreement(name, str(definition), "own")
     rows = (row for row in known["rows"] if _under(name, row["spec"]) == str(definition))
@@ -120,13 +121,13 @@ def _under(name: str, spec: str) -> str:
 
 
 def agreement_table() -> list[PresetAgreement]:
-    """Returns the comparison for every preset and every metric in its plain form.
+    """Returns the comparison for every preset and every metric of recdash in its plain form.
 
     A required parameter gets the value ``category``.
     """
     rows = []
     for name in PRESETS:
-        for metric in METRICS.values():
+        for metric in BUILT_IN:
             needed = ",".join(f"{knob.name}=category" for knob in metric.parameters if not knob.values)
             spec = f"{metric.name}({needed})" if needed else metric.name
             rows.append(preset_agreement(name, _under(name, spec)))

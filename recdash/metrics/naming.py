@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from recdash.metrics.catalogue import CatalogueMetric
 from recdash.metrics.ranking import RankingMetric, why_no_popularity
-from recdash.metrics.registry import METRICS, Metric, define
+from recdash.metrics.registry import BUILT_IN, METRICS, Metric, define
 from recdash.metrics.spec import parse
 
-_BY_ORDER = sorted(METRICS.values(), key=lambda metric: metric.usage.order)
+_BY_ORDER = sorted(BUILT_IN, key=lambda metric: metric.usage.order)
 CORE = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "core")
 """Names of the accuracy metrics that every comparison shows first.
 
@@ -20,17 +20,13 @@ BEYOND = tuple(metric.name for metric in _BY_ORDER if metric.usage.group == "bey
 """Names of the catalogue-level metrics that tables list after ``CORE``."""
 GUARDRAILS = tuple(metric.name for metric in _BY_ORDER if metric.usage.guardrail)
 """Names of the catalogue-level metrics that a gain in accuracy must not worsen by more than a set margin."""
-OF_CATALOGUE = tuple(
-    metric.name for metric in _BY_ORDER if isinstance(metric, CatalogueMetric) and metric.usage.is_scored
-)
-"""Names of the catalogue-level metrics that are computed for every upload."""
 SCORED = tuple(
-    spec
-    for metric in METRICS.values()
-    if metric.usage.is_scored
-    for spec in (metric.name, *metric.usage.variants)
+    spec for metric in BUILT_IN if metric.usage.is_scored for spec in (metric.name, *metric.usage.variants)
 )
-"""Specs of all metrics that are computed for every upload, including variants with other parameters."""
+"""Specs of the metrics whose curves are stored with every run, including variants with other parameters.
+
+Own metrics are not among them: their code may change or go, and they are computed from the stored hits.
+"""
 WITH_LISTS = ("users", "both")
 """The parameter that counts only users with a list, which titles say in words."""
 FIRST_CORE = 3
@@ -41,13 +37,29 @@ def metric_title(metric: str, k: int | str | None = None) -> str:
     """Returns the display name of a metric: ``ndcg(gain=exp)`` with k = 10 gives ``nDCG(gain=exp)@10``.
 
     ``ndcg(users=both)`` gives ``nDCG@10 (users with lists)``. The name has no cutoff if k is None or if the
-    metric has none. Raises UnknownName or InputError for a bad spec.
+    metric has none. A metric that is not installed here is named by its spec. Raises InputError for a bad
+    spec.
     """
     spec = parse(metric)
     others = tuple(parameter for parameter in spec.parameters if parameter != WITH_LISTS)
     end = "" if others == spec.parameters else " (users with lists)"
-    name = METRICS[spec.name].label + replace(spec, parameters=others).label[len(spec.name) :]
-    return f"{name}{f'@{k}' if k and METRICS[spec.name].has_cutoff else ''}{end}"
+    row = METRICS.get(spec.name)
+    if row is None:
+        return metric
+    name = row.label + replace(spec, parameters=others).label[len(spec.name) :]
+    return f"{name}{f'@{k}' if k and row.has_cutoff else ''}{end}"
+
+
+def default_specs() -> list[str]:
+    """Returns the specs that are computed if none is named: ``SCORED``, and those of own metrics."""
+    own = (metric for metric in METRICS.own.values() if metric.usage.is_scored)
+    return [*SCORED, *(spec for metric in own for spec in (metric.name, *metric.usage.variants))]
+
+
+def catalogue_metrics() -> tuple[str, ...]:
+    """Returns the names of the catalogue-level metrics that are computed by default."""
+    rows = (*_BY_ORDER, *METRICS.own.values())
+    return tuple(row.name for row in rows if isinstance(row, CatalogueMetric) and row.usage.is_scored)
 
 
 def metric_row(metric: str) -> Metric:
@@ -80,7 +92,20 @@ def base(metric: str) -> str:
 
 
 def has_k(metric: str) -> bool:
-    return metric_row(metric).has_cutoff
+    """Returns whether the metric has a cutoff; False for one that is not installed here."""
+    row = METRICS.get(base(metric))
+    return row is not None and row.has_cutoff
+
+
+def why_not_installed(metric: str) -> str:
+    """Returns why a metric that was used before is not known here; an empty text if it is."""
+    name = base(metric)
+    if name in METRICS:
+        return ""
+    problem = METRICS.refused.get(name)
+    if problem is not None:
+        return f"it is an own metric, and was refused: {problem.found}"
+    return "it is an own metric that is not installed here (docs/own-metrics.md)"
 
 
 def metric_at(metric: str, k: int | str) -> str:

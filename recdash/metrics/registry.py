@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from threading import RLock
 
 from recdash.domain.kinds import Users
 from recdash.errors import InputError, Problem, UnknownName
@@ -18,9 +19,87 @@ from recdash.metrics.spec import Spec, parse, split
 
 Metric = RankingMetric | CatalogueMetric | RatingMetric
 
-_ALL: tuple[Metric, ...] = (*RANKING, *CATALOGUE, *RATINGS)
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _ALL}
-"""All metrics by name. A row added to the table of its family appears here, on the pages and in the guide."""
+BUILT_IN: tuple[Metric, ...] = (*RANKING, *CATALOGUE, *RATINGS)
+"""The metrics of recdash.
+
+A row added to the table of its family appears here, on the pages and in the guide.
+"""
+
+
+class MetricTable(Mapping[str, Metric]):
+    """All metrics by name: those of recdash, then own metrics of users, which ``metrics.own`` adds.
+
+    Own metrics are read when a name that recdash lacks is looked up, or all names are listed; a command that
+    names only metrics of recdash never reads them.
+    """
+
+    def __init__(self, rows: Sequence[Metric]) -> None:
+        self._built_in = {metric.name: metric for metric in rows}
+        self._own: dict[str, Metric] = {}
+        self._refused: dict[str, Problem] = {}
+        self._read_own: Callable[[], None] | None = None
+        self._is_read, self._lock = False, RLock()
+
+    def __getitem__(self, name: str) -> Metric:
+        return self._built_in[name] if name in self._built_in else self.own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._built_in, *self.own))
+
+    def __len__(self) -> int:
+        return len(self._built_in) + len(self.own)
+
+    def is_own(self, name: str) -> bool:
+        """Returns whether the metric is not one of recdash; own metrics need not be read to tell."""
+        return name not in self._built_in
+
+    @property
+    def own(self) -> Mapping[str, Metric]:
+        """Returns the own metrics by name, in the order in which they were added."""
+        self.read()
+        return dict(self._own)
+
+    @property
+    def refused(self) -> Mapping[str, Problem]:
+        """Returns the problems of own metrics that are not used, by the metric's name, or by the place of a
+        file or package that cannot be read.
+        """
+        self.read()
+        return dict(self._refused)
+
+    def read_by(self, read_own: Callable[[], None]) -> None:
+        """Sets the function that adds the own metrics of files and packages, or refuses them."""
+        self._read_own = read_own
+
+    def read(self) -> None:
+        """Reads the own metrics of files and packages if this was not done yet."""
+        with self._lock:
+            if not self._is_read and self._read_own is not None:
+                self._is_read = True  # first: a file that is read may list the metrics
+                self._read_own()
+
+    def add(self, metric: Metric) -> None:
+        """Adds an own metric that was checked."""
+        with self._lock:
+            self._own[metric.name] = metric
+
+    def remove(self, name: str) -> None:
+        """Removes an own metric."""
+        with self._lock:
+            self._own.pop(name)
+
+    def refuse(self, key: str, problem: Problem) -> None:
+        """Records why an own metric, or a file or package with some, is not used."""
+        with self._lock:
+            self._refused.setdefault(key, problem)
+
+    def forget_own(self) -> None:
+        """Drops the own metrics; those of files and packages are read again when one is needed."""
+        with self._lock:
+            self._own, self._refused, self._is_read = {}, {}, False
+
+
+METRICS = MetricTable(BUILT_IN)
 
 
 @dataclass(frozen=True)
@@ -147,7 +226,8 @@ class Definition:
     def formula(self) -> MetricFormula:
         """Returns the formula of a ranking metric. Raises InputError for metrics without a value per user."""
         if not isinstance(self.metric, RankingMetric):
-            fix = f"Name an accuracy metric: {', '.join(metric.name for metric in RANKING)}."
+            accuracy = [name for name, metric in METRICS.items() if isinstance(metric, RankingMetric)]
+            fix = f"Name an accuracy metric: {', '.join(accuracy)}."
             raise InputError(
                 Problem(
                     "no-user-value",
@@ -189,13 +269,19 @@ def named(spec: Spec) -> Spec:
     InputError if a parameter occurs twice.
     """
     if spec.name not in METRICS:
-        raise UnknownName("metric", spec.name, sorted(METRICS))
+        raise _unknown(spec.name)
     first = next((knob.name for knob in METRICS[spec.name].parameters), "")
     pairs = tuple((name or first, value) for name, value in spec.parameters)
     if len(dict(pairs)) < len(pairs):
         text = f"'{first}' given twice"
         raise InputError(Problem("given-twice", f"metric '{spec}'", text, "Name each parameter once."))
     return replace(spec, parameters=pairs)
+
+
+def _unknown(name: str) -> InputError:
+    """Returns the error for a name that no metric has; why it was refused, if it is that of an own metric."""
+    problem = METRICS.refused.get(name)
+    return UnknownName("metric", name, sorted(METRICS)) if problem is None else InputError(problem)
 
 
 def _checked(metric: Metric, name: str, value: str) -> str:

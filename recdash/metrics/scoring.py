@@ -9,12 +9,14 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.domain.results import Curve, Unavailable
+from recdash.errors import InputError
 from recdash.metrics.catalogue import OTHER_LISTS_UNKNOWN, CatalogueInputs, CatalogueMetric
-from recdash.metrics.formulas import curves
+from recdash.metrics.formulas import Moments, curves
 from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import Predictions, RatingMetric
-from recdash.metrics.registry import Definition
+from recdash.metrics.registry import METRICS, Definition
 from recdash.metrics.sample import RelevantHits
+from recdash.metrics.trials import range_broken
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,21 @@ def score(definitions: Iterable[Definition], inputs: MetricInputs) -> list[Curve
         metric = definition.metric
         if isinstance(metric, RankingMetric):
             results.append(next(ranked))
-        elif isinstance(metric, RatingMetric):
-            results.append(_rating(definition, metric, inputs.predictions))
         else:
-            results.append(_catalogue(definition, metric, inputs.catalogue))
+            results.append(_of_run(definition, metric, inputs))
     return results
+
+
+def _of_run(
+    definition: Definition, metric: CatalogueMetric | RatingMetric, inputs: MetricInputs
+) -> Curve | Unavailable:
+    """Returns the result of a metric of a whole run; unavailable if it is an own metric that fails."""
+    try:
+        if isinstance(metric, RatingMetric):
+            return _rating(definition, metric, inputs.predictions)
+        return _catalogue(definition, metric, inputs.catalogue)
+    except InputError as error:
+        return _failed(definition, error)
 
 
 def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve], dict[str, str]]:
@@ -51,20 +63,41 @@ def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve],
 
 def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
     """Yields the results of all ranking metrics in the given order; they share intermediate results."""
-    reasons = [_why_unavailable(definition, sample) for definition in definitions]
-    formulas = [
-        definition.formula() for definition, reason in zip(definitions, reasons, strict=True) if not reason
-    ]
+    ours = [definition for definition in definitions if not METRICS.is_own(definition.metric.name)]
+    reasons = {id(definition): _why_unavailable(definition, sample) for definition in ours}
+    formulas = [definition.formula() for definition in ours if not reasons[id(definition)]]
     moments = iter(curves(formulas, sample) if sample and formulas else ())
-    for definition, reason in zip(definitions, reasons, strict=True):
-        if reason or sample is None:
+    for definition in definitions:
+        if METRICS.is_own(definition.metric.name):
+            yield _own_curve(definition, sample)
+        elif (reason := reasons[id(definition)]) or sample is None:
             yield Unavailable(str(definition), reason)
-            continue
-        value, error = next(moments)
-        if definition.metric.has_cutoff:
-            yield _curve(definition, value, error, sample.n_users)
         else:
-            yield Curve(str(definition), _NO_CUTOFF, value[-1:], error[-1:], sample.n_users)
+            yield _ranked_curve(definition, next(moments), sample)
+
+
+def _own_curve(definition: Definition, sample: RelevantHits | None) -> Curve | Unavailable:
+    """Returns the result of an own metric, computed alone: if it fails, others have their results."""
+    try:
+        if (reason := _why_unavailable(definition, sample)) or sample is None:
+            return Unavailable(str(definition), reason)
+        moments = definition.formula().curve(sample)
+    except InputError as error:
+        return _failed(definition, error)
+    if broken := range_broken(definition, moments[0], definition.largest_value):
+        return Unavailable(str(definition), f"the metric breaks its own law: it {broken}")
+    return _ranked_curve(definition, moments, sample)
+
+
+def _failed(definition: Definition, error: InputError) -> Unavailable:
+    return Unavailable(str(definition), "; ".join(problem.found for problem in error.problems))
+
+
+def _ranked_curve(definition: Definition, moments: Moments, sample: RelevantHits) -> Curve:
+    value, error = moments
+    if definition.metric.has_cutoff:
+        return _curve(definition, value, error, sample.n_users)
+    return Curve(str(definition), _NO_CUTOFF, value[-1:], error[-1:], sample.n_users)
 
 
 def _why_unavailable(definition: Definition, sample: RelevantHits | None) -> str:

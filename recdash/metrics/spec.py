@@ -15,7 +15,7 @@ import numpy as np
 
 from recdash.errors import InputError, Problem
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_\-]*")
 MOST_BRACKETS = 20
 _FIX = "Write name(parameter=value)@k, for example ndcg(gain=exp)@10."
 
@@ -49,7 +49,7 @@ def parse(text: str) -> Spec:
     name, bracket, inside = head.partition("(")
     if bracket and not inside.endswith(")"):
         raise _unreadable(text, "a bracket is not closed")
-    if not _NAME.fullmatch(name.strip()):
+    if not NAME.fullmatch(name.strip()):
         raise _unreadable(text, f"'{name.strip()}' is not a metric's name")
     return Spec(name.strip(), tuple(_parameters(inside[:-1], text)) if bracket else (), k)
 

@@ -12,7 +12,7 @@ from recdash.errors import InputError
 from recdash.evaluation import replicate_means
 from recdash.evaluation.metric_inputs import catalogue_inputs_of, hits_in_slice, metric_inputs_of
 from recdash.evaluation.replicate_means import rated_values
-from recdash.metrics import Definition, MetricInputs, define
+from recdash.metrics import METRICS, Definition, MetricInputs, define
 from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.sample import Ideals, RelevantHits
@@ -95,6 +95,15 @@ class MetricValues:
             return "predictions" in run.hits
         if not run.has_lists:
             return False
+        try:
+            return self._has_inputs(run_id, definition)
+        except InputError:
+            if not METRICS.is_own(definition.metric.name):
+                raise
+            return True  # it fails: it is offered, so that the reason is shown
+
+    def _has_inputs(self, run_id: str, definition: Definition) -> bool:
+        """Returns whether a run with lists has the inputs of a metric of lists."""
         if isinstance(definition.metric, CatalogueMetric):
             catalogue, parameters = self.inputs(run_id).catalogue, definition.parameters
             return catalogue is not None and not definition.metric.why_unavailable(

@@ -58,7 +58,8 @@ def _missing(context: ReportContext) -> list[Notice]:
     """
     missing: dict[tuple[str, str], list[str]] = {}
     scores, scope = context.workspace.scores, context.query.scope
-    for metric in scores.metrics_of(context.query.shown):
+    offered, gone = scores.metrics_of(context.query.shown), scores.gone_metrics(context.query.shown)
+    for metric in (*offered, *gone):
         for run, why in scores.absences(context.query.shown, metric, scope).items():
             missing.setdefault((context.names[run], why), []).append(metric_title(metric))
     return [Notice(run, f"no {listed(metrics)}: {why}.") for (run, why), metrics in missing.items()]

@@ -28,6 +28,7 @@ from recdash.evaluation.scoring import Scored, Scoring
 from recdash.evaluation.uploads import read_uploads
 from recdash.formatting.sanitize import check_name, check_note, visible
 from recdash.formatting.wording import cut_inside
+from recdash.metrics import METRICS, naming
 from recdash.references import REFERENCES, TABLES_NEEDED, make_references
 from recdash.references.context import RankerInputs
 from recdash.references.fallback import completed
@@ -476,7 +477,7 @@ class Runs:
             settings, reference = self._context.settings_of(where), self._data.reference(where)
         duplicates = settings.get("duplicates", "first")
         metrics, rules = request.read_question(
-            None, depth=settings["depth"], users=settings["users"], duplicates=duplicates
+            naming.SCORED, depth=settings["depth"], users=settings["users"], duplicates=duplicates
         )
         rules = replace(rules, accept_unknown_ids=accept_unknown_ids)
         return Scoring(reference, metrics, rules, files=files)
@@ -596,6 +597,7 @@ class Runs:
             **({"reference": run.reference} if run.reference else {}),
             **({"fallback": dict(run.fallback)} if run.fallback else {}),
             **({"replicates": asdict(scored.replicated)} if scored.replicated else {}),
+            **({"own_metrics": sorted(METRICS.own)} if METRICS.own else {}),
         }
 
     def unreadable(self, run_ids: Sequence[str], *, with_lists: bool = False) -> dict[str, str]:

@@ -12,10 +12,10 @@ from recdash.definitions.guide import MetricGuide, PresetGuide, metric_guides, p
 from recdash.domain.hits import Hits
 from recdash.domain.results import Curve, Unavailable
 from recdash.engines import Reference, list_metrics
-from recdash.errors import InputError
+from recdash.errors import InputError, Problem
 from recdash.evaluation import replicate_means, scoring
 from recdash.evaluation.metric_inputs import expectedness_of
-from recdash.metrics import check_k, define, sample_of
+from recdash.metrics import METRICS, check_k, define, sample_of
 from recdash.metrics import preset as preset_named
 from recdash.service import frames
 from recdash.service.context import ServiceContext
@@ -40,6 +40,10 @@ class PresetResults:
     def guide(self) -> list[MetricGuide]:
         """Returns the explanation of each metric, in the order of the guide."""
         return metric_guides()
+
+    def refused_metrics(self) -> list[Problem]:
+        """Returns why own metrics are not used, one problem for each metric or unreadable file."""
+        return list(METRICS.refused.values())
 
     def presets(self) -> list[PresetGuide]:
         """Returns the explanation of each preset, which is the set of definitions of one library."""

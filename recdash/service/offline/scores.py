@@ -58,8 +58,15 @@ class Scores:
                 metric not in run.absent and self._values.is_possible(run.id, metric) for run in runs
             )
 
-        defaults = [str(define(metric)) for metric in naming.SCORED]
+        defaults = [str(define(metric)) for metric in naming.default_specs()]
         return [*filter(is_offered, defaults), *sorted(stored.difference(defaults))]
+
+    def gone_metrics(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """Returns {metric: reason} of the own metrics that were installed when one of these runs was added,
+        and are not now.
+        """
+        names = {name for run in self._context.runs_of(run_ids) for name in run.own_metrics}
+        return {name: why for name in sorted(names) if (why := naming.why_not_installed(name))}
 
     def curves(self, run_ids: Sequence[str], metrics: Sequence[str], scope: Scope = WHOLE) -> pd.DataFrame:
         """Returns the runs' curves as a tidy frame: run_id, run, metric, k, value, std_error, n_users.
@@ -104,6 +111,8 @@ class Scores:
 
     def absences(self, run_ids: Sequence[str], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
         """Returns {run id: reason} of the runs that lack the metric; empty if all have it."""
+        if why := naming.why_not_installed(metric):
+            return dict.fromkeys(run_ids, why)
         stored = self._store.curves.of_runs(run_ids, [metric]) if scope == WHOLE else {}
         reasons = {}
         for run in self._context.runs_of(run_ids):

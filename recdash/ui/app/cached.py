@@ -269,6 +269,10 @@ def replicate_differences(view: View, run_ids: tuple[str, ...]) -> dict[str, Rep
     return answer(workspace().comparisons.replicate_differences, (replace(view.query, runs=run_ids),))
 
 
+def gone_metrics(run_ids: tuple[str, ...]) -> dict[str, str]:
+    return workspace().scores.gone_metrics(run_ids)
+
+
 def absences(run_ids: tuple[str, ...], metric: str, scope: Scope = WHOLE) -> dict[str, str]:
     return answer(workspace().scores.absences, (run_ids, metric), scope)
 

@@ -32,7 +32,7 @@ from recdash.errors import InputError, RecdashError
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import unavailable
 from recdash.metrics import define
-from recdash.metrics.naming import metric_title, ordered_metrics
+from recdash.metrics.naming import metric_title, ordered_metrics, why_not_installed
 from recdash.service import Workspace, question
 from recdash.service.rules import rules_of
 from recdash.ui.app import answers, current_user, theme
@@ -297,9 +297,10 @@ def view_of(experiment: Experiment, *, scoped: bool = False, with_lists: bool = 
         return None
     baseline, baseline_missing = _baseline(experiment, runs)
     candidates, candidates_missing = _candidates(experiment, runs, baseline)
-    offered = ordered_metrics(source.scores.metrics_of([run.id for run in runs]))
+    run_ids = [run.id for run in runs]
+    offered, gone = ordered_metrics(source.scores.metrics_of(run_ids)), source.scores.gone_metrics(run_ids)
     rules = rules_of(experiment)
-    metrics, metric, metric_missing = _metric(offered, rules.metric)
+    metrics, metric, metric_missing = _metric(offered, rules.metric, gone)
     depth = source.experiments.depth(experiment.id)
     k, k_missing = _k(depth, rules.k)
     scope, scope_missing = _scope(experiment) if scoped else (WHOLE, [])
@@ -399,13 +400,18 @@ def _gone(experiment: Experiment, run_id: str) -> str:
     return run_id
 
 
-def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...], str, list[str]]:
+def _metric(
+    offered: Sequence[str], usual: str | None, gone: Mapping[str, str]
+) -> tuple[tuple[str, ...], str, list[str]]:
     """Returns the available metrics, the chosen one, and sentences on what is missing.
 
-    A link can also name another definition of an available metric, which is then computed.
+    A link can also name another definition of an available metric, which is then computed. ``usual`` is the
+    metric of the decision rules, ``gone`` has the reasons why own metrics are not installed.
     """
+    if usual is not None and (why := why_not_installed(usual)):
+        gone = {**gone, usual: why}
     default = default_metric(offered, usual)
-    wanted = params().get("m", default)
+    wanted = params().get("m", usual if usual is not None and usual in gone else default)
     if wanted in offered or not offered:
         return tuple(offered), wanted if wanted in offered else default, []
     try:
@@ -414,7 +420,8 @@ def _metric(offered: Sequence[str], usual: str | None) -> tuple[tuple[str, ...],
         defined = None
     if defined is not None and defined.metric.name in offered:
         return (*offered, str(defined)), str(defined), []
-    return tuple(offered), default, [unavailable("metric", wanted, metric_title(default))]
+    sentence = unavailable("metric", wanted, metric_title(default))
+    return tuple(offered), default, [f"{sentence}: {gone[wanted]}" if wanted in gone else sentence]
 
 
 def _k(depth: int, usual: int | None) -> tuple[int, list[str]]:

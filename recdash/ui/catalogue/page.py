@@ -34,7 +34,7 @@ from recdash.formatting.tables import (
 )
 from recdash.formatting.wording import cut_inside, listed, unavailable
 from recdash.metrics.catalogue import CatalogueMetric
-from recdash.metrics.naming import OF_CATALOGUE, base, less_is_wanted, metric_and_unit, metric_row
+from recdash.metrics.naming import base, catalogue_metrics, less_is_wanted, metric_and_unit, metric_row
 from recdash.ui.app import cached, links, state, theme
 from recdash.ui.app.state import SEPARATOR, View, workspace
 from recdash.ui.components import widgets
@@ -178,8 +178,9 @@ def subtitle(view: View, distribution: AttributeRows) -> str:
 
 def measures_table(view: View, distribution: AttributeRows | None) -> Html:
     """Returns a table with the catalogue-level metrics of each run."""
-    scores = cached.scoreboard(view, view.shown_ids, OF_CATALOGUE, view.k)
-    known = {metric: values(scores, metric) for metric in OF_CATALOGUE}
+    metrics = catalogue_metrics()
+    scores = cached.scoreboard(view, view.shown_ids, metrics, view.k)
+    known = {metric: values(scores, metric) for metric in metrics}
     rails = _guardrails(view)
     columns = [
         _link(view, metric, f"{metric_and_unit(metric, view.k)}{_wanted(view, metric)}") for metric in known
@@ -252,7 +253,7 @@ def _shown_of(distribution: AttributeRows, run_id: str) -> str:
 
 def footnote(view: View) -> Html:
     """Returns a note on how to read the metrics, and why cells are empty."""
-    absences = {metric: cached.absences(view.shown_ids, metric) for metric in OF_CATALOGUE}
+    absences = {metric: cached.absences(view.shown_ids, metric) for metric in catalogue_metrics()}
     lines = [
         "Click a metric for its definition. Higher is not better by itself: random lists cover most.",
         "↑ ↓: a change the other way counts against its guardrail.",

@@ -139,7 +139,8 @@ def _without_common_users(view: View, known: dict[str, float], pairs: pd.DataFra
 
 def _absences(view: View, metrics: tuple[str, ...], chosen: str) -> dict[str, dict[str, str]]:
     """Returns {metric: {run id: reason}} for the columns, and for metrics of the set that no run has."""
-    absent = sorted({metric for run in view.runs for metric in run.absent}.difference(metrics))
+    gone = cached.gone_metrics(view.run_ids)
+    absent = sorted({metric for run in view.runs for metric in (*run.absent, *gone)}.difference(metrics))
     wanted = {"core": (), "differ": (), "beyond": BEYOND}.get(chosen)
     explained = [*metrics, *(metric for metric in absent if wanted is None or base(metric) in wanted)]
     return {metric: cached.absences(view.run_ids, metric, view.scope) for metric in explained}

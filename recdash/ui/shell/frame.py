@@ -63,6 +63,9 @@ def show(
         no_runs(experiment)
         state.stop()
     missing = view.missing
+    if state.workspace().person.may("editor"):
+        refused = (str(problem).rstrip(".") for problem in state.workspace().definitions.refused_metrics())
+        missing = (*missing, *refused)
     state.below_title(lambda: state.warn(missing))
     return view
 
