@@ -120,6 +120,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "framed-table": NoticeRule("The lines of the frame are not read.", "Export CSV."),
     "footer": NoticeRule("The last line is not read.", "Write the line between quotes if it is a row."),
     "comments": NoticeRule("The lines above the table are not read.", "Write the header line above them."),
+    "type-row": NoticeRule("The row of types is not read.", "Move the row down if it is a row."),
     "header-again": NoticeRule("The repeated header lines are not read.", "Write the header once."),
     "json-envelope": NoticeRule("The list of rows in the document is read.", "Write that list alone."),
     # ids

@@ -58,6 +58,7 @@ from recdash.ingest.formats.excel import sheets_of
 from recdash.ingest.formats.json import read_document
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.registry import read_raw
+from recdash.ingest.formats.type_rows import without_types
 from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
 from recdash.ingest.limits import MOST_CANDIDATES, UNLIMITED, Limits, keep_candidates_few, keep_within
@@ -565,8 +566,8 @@ def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> R
     if kind == "run":
         refuse_sets(source)
     if isinstance(source, Mapping | list):
-        return read_document(dict(source) if isinstance(source, Mapping) else source, kind)
-    return read_arrow(source)
+        return without_types(read_document(dict(source) if isinstance(source, Mapping) else source, kind))
+    return without_types(read_arrow(source))
 
 
 def _is_in_memory(source: Source) -> bool:

@@ -26,6 +26,7 @@ from recdash.ingest.formats.trec import (
     read_trec_run,
     read_untagged_run,
 )
+from recdash.ingest.formats.type_rows import without_types
 from recdash.ingest.library_errors import each_translated, translated
 from recdash.ingest.limits import Limits, keep_names_within, keep_within
 
@@ -64,7 +65,7 @@ def read_raw(content: Content, kind: TableKind, limits: Limits) -> RawTable:
         raise UploadError(
             Problem("empty-file", "file", "the file is empty", "Upload a table with a header and rows.")
         )
-    table = translate_errors(translated(lambda: _in_its_format(content, kind, limits)))
+    table = without_types(translate_errors(translated(lambda: _in_its_format(content, kind, limits))))
     keep_names_within(limits, table.columns)
     keep_within(limits, "rows", table.n_rows or 0)
     keep_within(limits, "inflated_bytes", table.unpacked_bytes)
