@@ -12,6 +12,7 @@ from interleaved_tables import team_draft
 
 from recdash.domain.access import Person
 from recdash.service import Workspace
+from recdash.ui.ab_results.health import HealthCheck, checks_html
 from recdash.ui.app import current_user
 
 open_page = at_once
@@ -161,3 +162,8 @@ def test_the_runs_page_links_and_deletes_it(
     app.text_input(key=f"delete-name-{test_id}").input("May")
     passed(app.button(key=f"delete-interleaving test-{test_id}").click().run())
     assert workspace.interleaving.all(runs["films"]) == []
+
+
+def test_no_line_of_a_check_breaks_inside_its_p_value() -> None:
+    shown = checks_html([HealthCheck("Slots", "good", "even", "5 and 4 requests, p = 0.601")], {})
+    assert "requests, p\u00a0=\u00a00.601" in shown

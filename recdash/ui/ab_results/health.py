@@ -82,7 +82,7 @@ def checks_html(results: Sequence[HealthCheck], marks: Mapping[str, Html]) -> Ht
         mark = marks.get(check.title, widgets.NO_LINK)
         cells.append(html(template, **vars(check), sign=sign, tone=tone, mark=mark))
     group = '<div class="rd-checks" role="group" aria-label="Health of the test">{cells}</div>'
-    return html(group, cells=join(cells))
+    return widgets.unbroken_html(html(group, cells=join(cells)))
 
 
 def checks(ab_test: AbTest) -> list[HealthCheck]:
