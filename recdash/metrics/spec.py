@@ -39,7 +39,7 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Returns the spec that the text describes.
+    """Returns the spec that the text describes; names may be written in any case, as in ``NDCG@10``.
 
     Raises InputError if it is not of the form name(parameter=value, …)@k.
     """
@@ -51,7 +51,7 @@ def parse(text: str) -> Spec:
         raise _unreadable(text, "a bracket is not closed")
     if not NAME.fullmatch(name.strip()):
         raise _unreadable(text, f"'{name.strip()}' is not a metric's name")
-    return Spec(name.strip(), tuple(_parameters(inside[:-1], text)) if bracket else (), k)
+    return Spec(name.strip().lower(), tuple(_parameters(inside[:-1], text)) if bracket else (), k)
 
 
 def parse_list(text: str | Sequence[str]) -> list[Spec]:
@@ -87,9 +87,10 @@ def _cutoff(text: str, whole: str) -> tuple[str, int | None]:
     head, sign, tail = text.rpartition("@")
     if not sign or ")" in tail:
         return text, None
+    tail = tail.strip()
     if not re.fullmatch(r"[1-9][0-9]{0,8}", tail):
         raise _unreadable(whole, f"'{tail}' where a cutoff belongs (a whole number from 1)")
-    return head, int(tail)
+    return head.rstrip(), int(tail)
 
 
 def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ def _parameters(inside: str, whole: str) -> list[tuple[str, str]]:
     for part in split(inside):
         name, equals, value = part.partition("=")
         if equals and "(" not in name:
-            pairs.append((name.strip(), value.strip()))
+            pairs.append((name.strip().lower(), value.strip()))
         elif pairs:
             pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{part}")
         else:

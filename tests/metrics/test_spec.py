@@ -34,6 +34,7 @@ SPELLED_OUT = [
         ("map(norm=min)", Spec("map", (("norm", "min"),))),
         ("ndcg(gain=exp,ideal=all)@5", Spec("ndcg", (("gain", "exp"), ("ideal", "all")), 5)),
         ("  ndcg( gain = exp , ideal=all )@5 ", Spec("ndcg", (("gain", "exp"), ("ideal", "all")), 5)),
+        ("nDCG(Gain=exp) @ 5", Spec("ndcg", (("gain", "exp"),), 5)),
         ("f1(of=map,mar)@3", Spec("f1", (("of", "map,mar"),), 3)),
         (
             "f1(of=map(norm=min),mar(form=hits),average=means)@3",
@@ -132,7 +133,7 @@ def test_the_canonical_name_means_the_same(text: str) -> None:
     ("text", "said"),
     [
         ("ndgc", "No metric is called 'ndgc'. Did you mean 'ndcg'? Known: auc, bpref, coverage,"),
-        ("NDCG@10", "No metric is called 'NDCG'. Did you mean 'ndcg'?"),
+        ("NDGC@10", "No metric is called 'ndgc'. Did you mean 'ndcg'?"),
         (
             "ndcg(gian=exp)",
             "No parameter of ndcg is called 'gian'. Did you mean 'gain'? Known: discount, gain, grades,",

@@ -140,6 +140,42 @@ def test_what_needs_no_dashboard_works_without_its_libraries(installed: Path, tm
     assert ["mrr@2", "0.500"] in [line.split() for line in said.splitlines()]  # of u1 alone
 
 
+TYPED = """
+from __future__ import annotations
+
+import pandas as pd
+
+import recdash
+
+
+def choose(lists: dict[str, pd.DataFrame], truth: pd.DataFrame, baseline: str) -> str:
+    evaluation = recdash.evaluate(lists, truth, metrics=["ndcg@10"])
+    table: pd.DataFrame = evaluation.table()
+    print(table.to_string(), *evaluation.warnings)
+    compared = evaluation.compare("ndcg@10", baseline=baseline)
+    print(compared.table(), compared.plot())
+    return compared.verdict.headline
+
+
+test = recdash.ab_test(sessions="users.csv", control="a")
+print(test.table(), [row.lift for row in test.rows])
+for experiment in recdash.open("sqlite:///recdash.db").experiments.all():
+    print(experiment.name)
+"""
+
+
+@pytest.mark.long
+def test_a_script_that_uses_it_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(TYPED, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "script.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "Success: no issues found in 1 source file\n"
+    wrong = TYPED.replace('metrics=["ndcg@10"]', "metrics=10")
+    (tmp_path / "script.py").write_text(wrong, encoding="utf-8")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert 'Argument "metrics" to "evaluate" has incompatible type "int"' in done.stdout
+
+
 @pytest.mark.long
 def test_pip_installs_it_into_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     """Asks the package index."""
