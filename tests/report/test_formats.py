@@ -19,6 +19,7 @@ import pytest
 from report_tables import SESSIONS, TRUTH, asked, copied, films, lists, opened
 
 from recdash.errors import InputError, UnknownName
+from recdash.formatting.markdown import escaped as markdown
 from recdash.formatting.tables import Interval, Number, shown
 from recdash.metrics import METRICS
 from recdash.report.document import TIES_WORDING, WORDING, Document, Figure
@@ -26,7 +27,6 @@ from recdash.report.formats import pdf
 from recdash.report.formats.html import to_html
 from recdash.report.formats.json import from_json, to_json
 from recdash.report.formats.latex import escape as latex
-from recdash.report.formats.markdown import escaped as markdown
 from recdash.report.formats.mathml import mathml
 from recdash.report.formats.registry import FORMS, form_named
 from recdash.report.reports import MOST_NARRATIVE, Reports

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 from recdash.comparison.wording import user_split
 from recdash.formatting import numbers
+from recdash.formatting.markdown import escaped, linked, within
 from recdash.formatting.sanitize import CONTROL
 from recdash.formatting.tables import Cell, Table, footnotes, shown
 from recdash.formatting.tables import Number as OneNumber
@@ -27,25 +26,6 @@ from recdash.report.document import (
 )
 
 Names = Mapping[str, str]
-MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~&$^])")
-URL = ":/?=&%~@+"
-LINK = re.compile(r"(?i)(https?|ftp|mailto|xmpp|www)(?=[:.])")
-MENTION = re.compile(r"@(?!\d+(?![\w.-]))")
-"""Matches the @ of a mention, not that before the cutoff of a metric (nDCG@10)."""
-AT_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)](?:\s|$)))")
-
-
-def escaped(text: str) -> str:
-    """Returns the text escaped for the start of a Markdown line, so that it makes no markup, link or list."""
-    return AT_START.sub("\\1\u2060\\2", within(text))
-
-
-def within(text: str) -> str:
-    """Returns the text escaped for the inside of a Markdown line, so that it makes no markup, link or
-    mention.
-    """
-    clean = LINK.sub("\\1\u2060", MENTION.sub("\u2060@", CONTROL.sub(" ", text)))
-    return MARKUP.sub(r"\\\1", clean)
 
 
 def to_markdown(document: Document) -> str:
@@ -98,7 +78,7 @@ def _author(document: Document) -> str:
     author = f", by {document.author}" if document.author else ""
     link = ""
     if document.link.startswith(("http://", "https://")):
-        link = f" [Open this view in the dashboard](<{quote(document.link, safe=URL)}>)"
+        link = f" {linked('Open this view in the dashboard', document.link)}"
     title = document.title if document.title.endswith(("?", "!", ".")) else f"{document.title}."
     return f"*{escaped(title)} {escaped(f'{day}{author}')}.*{link}"
 
