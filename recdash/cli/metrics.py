@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recdash.cli.online import metric_of
+from recdash.cli.online_options import metric_of
 from recdash.cli.options import form_option, open_workspace
 from recdash.cli.terminal import say_json, say_lines
 from recdash.formatting.text_table import text_table

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recdash.cli.fast_start import start_light
-from recdash.cli.input_file import InputFile
+from recdash.cli.online_options import (
+    TABLES,
+    counting_options,
+    metric_of,
+    refuse_twice,
+    rules_given,
+    table_options,
+)
 from recdash.cli.online_questions import (
     FORMS,
     QUESTIONS,
@@ -38,14 +45,13 @@ from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
     from recdash.ingest import Sheet
-    from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
+    from recdash.online import OnlineResults, OnlineRow
     from recdash.online.analysis.analysed_test import AnalysedTest
     from recdash.online.analysis.plan_check import PlanCheck
     from recdash.online.analysis.shared_users import SharedUsers
     from recdash.online.proposals import MetricChoices
     from recdash.stats import Correction
 
-TABLES = ("sessions", "exposures", "events", "served", "aggregates")
 HEADER = (
     "metric", "variant", "control", "value", "lift %", "95 % interval", "difference (95 % interval)", "p",
     "finding",
@@ -53,15 +59,7 @@ HEADER = (
 
 
 @click.command()
-@click.option("--sessions", type=InputFile(), help="One row per session.")
-@click.option(
-    "--exposures",
-    type=InputFile(),
-    help="Which user saw which variant, and when; with --events (or --sessions).",
-)
-@click.option("--events", type=InputFile(), help="Impressions, clicks and watch time; with --exposures.")
-@click.option("--served", type=InputFile(), help="The lists that were actually shown; with --events.")
-@click.option("--aggregates", type=InputFile(), help="Aggregated results: one row per variant and metric.")
+@table_options
 @columns_option
 @refuse_option
 @click.option("--control", help="Control variant.")
@@ -70,50 +68,7 @@ HEADER = (
     **CORRECTION,
     help="Multiple-testing correction over all goals and variants.",
 )
-@click.option(
-    "--threshold",
-    type=float,
-    default=120,
-    show_default=True,
-    help="Seconds of watching from which a view counts.",
-)
-@click.option("--item-cap", type=float, help="Cap on the seconds of one item that count in a session.")
-@click.option(
-    "--clock-difference",
-    type=float,
-    default=0,
-    show_default=True,
-    help="Minutes by which the clocks of exposures and of events without sessions may differ.",
-)
-@click.option("--zone", help="Time zone of timestamps without one, such as Europe/Berlin (default: UTC).")
-@click.option("--exposures-of", help="The experiment_id to read if the exposures contain several.")
-@click.option("--starts", help="First day of the test; earlier sessions are pre-test data.")
-@click.option(
-    "--bot-clicks",
-    type=int,
-    default=300,
-    show_default=True,
-    help="Bot filter: most clicks per day; 0 turns it off.",
-)
-@click.option(
-    "--bot-sessions",
-    type=int,
-    default=100,
-    show_default=True,
-    help="Bot filter: most sessions per day; 0 turns it off.",
-)
-@click.option("--winsorise", type=float, help="Quantile of users at which totals are capped, such as 0.99.")
-@click.option("--activated-by", help="Count only users with this column, or kind of event, above 0.")
-@click.option("--planned-users", type=int, help="Planned sample size: users in control and variant together.")
-@click.option("--split", help="Planned split if it is uneven: control=2,new=1.")
-@click.option(
-    "--metric",
-    "own_metrics",
-    multiple=True,
-    help="A metric, as NAME=NUMERATOR[/DENOMINATOR][:down][:guardrail:MARGIN], also with :cap=500 (per user) "
-    "or :within=24 (hours after exposure), or NAME=retention:day=7, or NAME=COLUMN:quantile=0.95 (over the "
-    "rows); repeatable.",
-)
+@counting_options
 @click.option("--goals", help="The metrics that are goals, as NAME,NAME; others are then for information.")
 @click.option("--primary", help="The goal by which the test is decided first.")
 @click.option(
@@ -154,10 +109,10 @@ def online(
     tables: dict[str, Any] = {kind: file for kind, file in files.items() if file is not None}
     metrics = [metric_of(text) for text in own_metrics]
     how: dict[str, Any] = {"control": control, "columns": columns, "metrics": metrics, "refuse": refuse}
-    how["rules"] = _rules(**options)
+    how["rules"] = rules_given(**options)
     choices = _choices(goals, primary, covariates)
-    _refuse_twice("--metric", [metric.name for metric in metrics])
-    _refuse_twice("--link", [link.partition("=")[0] for link in links])
+    refuse_twice("--metric", [metric.name for metric in metrics])
+    refuse_twice("--link", [link.partition("=")[0] for link in links])
     planned: PlanCheck | None = None
     shared: Sequence[SharedUsers] = ()
     if experiment is not None:
@@ -234,41 +189,6 @@ def _refuse_counting() -> None:
         raise InputError(problems)
 
 
-def _rules(
-    *,
-    threshold: float,
-    item_cap: float | None,
-    bot_clicks: int,
-    bot_sessions: int,
-    clock_difference: float,
-    split: str | None,
-    **same: Any,
-) -> OnlineRules:
-    from recdash.online.rules import OnlineRules
-
-    return OnlineRules(
-        threshold_s=threshold,
-        item_cap_s=item_cap,
-        bot_clicks=bot_clicks or None,
-        bot_sessions=bot_sessions or None,
-        clock_min=clock_difference,
-        split=_shares(split) if split else {},
-        **same,
-    )
-
-
-def _shares(text: str) -> dict[str, float]:
-    """Returns the shares of variants that a text such as ``control=2,new=1`` gives. Raises InputError for
-    others.
-    """
-    pairs = [pair.rpartition("=") for pair in text.split(",")]
-    fix = "Write a share for each variant: control=2,new=1."
-    if any(not name.strip() or not equals for name, equals, _ in pairs):
-        raise InputError(Problem("bad-split", "--split", f"'{text}'", fix))
-    _refuse_twice("--split", [name.strip() for name, _, _ in pairs])
-    return {name.strip(): _number(share, "--split", fix) for name, _, share in pairs}
-
-
 def _choices(goals: str | None, primary: str | None, covariates: Sequence[str]) -> MetricChoices:
     """Returns what is chosen about the metrics. Raises InputError for options without a name, and for bad
     covariates.
@@ -279,7 +199,7 @@ def _choices(goals: str | None, primary: str | None, covariates: Sequence[str]) 
     if any(not (name.strip() and column.strip()) for name, _, column in pairs):
         fix = "Write METRIC=COLUMN, such as revenue=pre_revenue."
         raise InputError(Problem("bad-covariate", "--covariate", f"'{', '.join(covariates)}'", fix))
-    _refuse_twice("--covariate", [name.strip() for name, _, _ in pairs])
+    refuse_twice("--covariate", [name.strip() for name, _, _ in pairs])
     names = tuple(name.strip() for name in (goals or "").split(",") if name.strip())
     problems = [
         Problem("no-name", option, "it names no metric", f"Name {what}, or leave the option out.")
@@ -291,65 +211,9 @@ def _choices(goals: str | None, primary: str | None, covariates: Sequence[str]) 
     ]
     if problems:
         raise InputError(problems)
-    _refuse_twice("--goals", names)
+    refuse_twice("--goals", names)
     primary = primary.strip() if primary else None
     return MetricChoices(names, primary, {name.strip(): column.strip() for name, _, column in pairs})
-
-
-def _refuse_twice(option: str, names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(Problem("name-twice", option, f"'{twice[0]}' occurs twice", "Remove one of them."))
-
-
-def metric_of(text: str) -> OnlineMetric:
-    """Returns the metric that a text such as ``plays_per_session=plays/sessions:down:guardrail:0.02``
-    defines. Raises InputError for other texts.
-    """
-    from recdash.online import OnlineMetric
-
-    name, equals, rest = text.partition("=")
-    formula, *words = rest.split(":")
-    numerator, _, denominator = formula.partition("/")
-    if not (equals and name.strip() and numerator.strip()):
-        fix = "Write NAME=NUMERATOR/DENOMINATOR, such as plays_per_session=plays/sessions."
-        raise InputError(Problem("bad-metric", "--metric", f"'{text}'", fix))
-    fix = "The formula can be followed by up or down, goal or guardrail, a margin such as 0.02, cap=500, "
-    fix += "within=24 (hours), day=7, quantile=0.95 or covariate=COLUMN."
-    known = ("up", "down", "goal", "guardrail")
-    derived = dict(word.split("=", 1) for word in words if "=" in word)
-    margins = [_number(word, "--metric", fix) for word in words if word not in known and "=" not in word]
-    if unknown := sorted({*derived} - {"cap", "within", "day", "quantile", "covariate"}):
-        raise InputError(Problem("bad-metric", "--metric", f"'{unknown[0]}=' in '{text}'", fix))
-    amounts = {
-        name: _number(value, "--metric", fix) for name, value in derived.items() if name != "covariate"
-    }
-    if len(margins) > 1 or {"up", "down"} <= set(words) or {"goal", "guardrail"} <= set(words):
-        raise InputError(Problem("bad-metric", "--metric", f"'{text}' contradicts itself", fix))
-    return OnlineMetric(
-        name=name.strip(),
-        title=name.strip(),
-        unit="",
-        meaning="",
-        numerator=numerator.strip(),
-        denominator=denominator.strip() or None,
-        low=None,
-        direction="down" if "down" in words else "up",
-        role="guardrail" if "guardrail" in words else "goal",
-        margin=margins[0] if margins else None,
-        covariate=derived.get("covariate"),
-        cap=amounts.get("cap"),
-        within_hours=amounts.get("within"),
-        retention_day=int(amounts["day"]) if "day" in amounts else None,
-        quantile=amounts.get("quantile"),
-    )
-
-
-def _number(text: str, option: str, fix: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(Problem("bad-number", option, f"'{text}' is not a number", fix)) from None
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────
