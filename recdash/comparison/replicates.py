@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,17 @@ def replicate_differences(source: Source, query: ComparisonQuery) -> dict[str, R
     return dict(zip(unjudged, judged, strict=True))
 
 
+def replicate_difference_from(
+    source: Source, metric: str, k: int, runs: tuple[str, str], *, share: float = 1.0, level: float
+) -> ReplicateDifference | None:
+    """Returns the candidate's difference over folds or seeds from ``share`` times the baseline's value.
+
+    ``runs`` are (baseline, candidate). None if neither has replicates, or if one lacks the metric.
+    """
+    baseline, candidate = runs
+    return _Replicates(source, metric, k).difference(candidate, baseline, level, share)
+
+
 @dataclass(frozen=True)
 class _Replicates:
     """The folds or seeds of a source's runs, by one metric at one k."""
@@ -40,9 +51,11 @@ class _Replicates:
     metric: str
     k: int
 
-    def difference(self, run: str, baseline: str, level: float) -> ReplicateDifference | None:
-        """Returns the run's difference from the baseline; None if neither has replicates, or if one lacks the
-        metric.
+    def difference(
+        self, run: str, baseline: str, level: float, share: float = 1.0
+    ) -> ReplicateDifference | None:
+        """Returns the run's difference from ``share`` times the baseline; None if neither has replicates, or
+        if one lacks the metric.
         """
         both = map(self.source.replicated, (run, baseline))
         kinds = {replicated.kind if replicated else None for replicated in both}
@@ -57,6 +70,9 @@ class _Replicates:
             is_paired = kinds == {"seeds"} or None in kinds
         if not values or not base_values:
             return None
+        base_values = replace(
+            base_values, values={label: share * value for label, value in base_values.values.items()}
+        )
         return replicate_difference(values, base_values, same_users=is_paired, level=level)
 
     def _means_over_shared_users(

@@ -77,3 +77,22 @@ def change_interval(
         return float("nan"), float("nan")
     factor = float(np.exp(half / ratio))
     return ratio / factor - 1, ratio * factor - 1
+
+
+def difference_interval(
+    value: float, base_value: float, pulls: Pulls, base_pulls: Pulls, level: float = LEVEL
+) -> tuple[float, float]:
+    """Returns the low and high end of the interval of value − base value, in units of the metric.
+
+    Both ends are NaN below ``LEAST_LISTS`` lists, and if the difference has no spread.
+    """
+    from scipy.special import stdtrit
+
+    groups = int(np.count_nonzero(pulls.lists + base_pulls.lists))
+    if min(pulls.n_lists, base_pulls.n_lists) < LEAST_LISTS or groups < 2:
+        return float("nan"), float("nan")
+    error = float(np.sqrt(((pulls.pull - base_pulls.pull) ** 2).sum() * groups / (groups - 1)))
+    if error < ROUNDED:
+        return float("nan"), float("nan")
+    half = float(stdtrit(groups - 1, 0.5 + level / 2)) * error
+    return value - base_value - half, value - base_value + half
