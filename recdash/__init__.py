@@ -3,9 +3,11 @@
 ``recdash.evaluate({"als": frame, "ease": "ease.parquet"}, "truth.csv", metrics=["ndcg@10"]).table()`` scores
 candidates. ``recdash.inspect("ease.parquet", "run")`` checks a file as if it were added.
 ``recdash.ab_test(sessions="sessions.csv")`` analyses an A/B test,
-``recdash.interleaving("interleaved.csv")`` an interleaving test. ``recdash.open()`` returns the
-workspace that the dashboard shows, with ``.scores.curves(…)`` and ``.comparisons.verdict(…)`` of a query from
-``.queries.of(…)``; ``recdash.report.reports`` writes reports about it.
+``recdash.interleaving("interleaved.csv")`` an interleaving test.
+``recdash.gate("live.csv", "new.csv", "truth.csv", rules=["ndcg@10 >= -1%"])`` says whether a candidate keeps
+to rules. ``recdash.open()`` returns the workspace that the dashboard shows, with ``.scores.curves(…)`` and
+``.comparisons.verdict(…)`` of a query from ``.queries.of(…)``; ``recdash.report.reports`` writes reports
+about it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.version import __version__
 
 if TYPE_CHECKING:
+    from recdash.decisions.gate.gate import gate
     from recdash.evaluation import Evaluation, evaluate
     from recdash.evaluation.inspection import inspect
     from recdash.online.ab_test import ab_test
@@ -28,6 +31,7 @@ __all__ = [
     "__version__",
     "ab_test",
     "evaluate",
+    "gate",
     "inspect",
     "interleaving",
     "ope",
@@ -45,33 +49,26 @@ def open(database_url: str | None = None, artifacts: str | None = None) -> Works
     return Workspace.open(database_url, artifacts)
 
 
+_MODULES = {
+    "Evaluation": "recdash.evaluation",
+    "Workspace": "recdash.service",
+    "ab_test": "recdash.online.ab_test",
+    "evaluate": "recdash.evaluation",
+    "gate": "recdash.decisions.gate.gate",
+    "inspect": "recdash.evaluation.inspection",
+    "interleaving": "recdash.online.interleaving.interleaving",
+    "ope": "recdash.online.off_policy.ope",
+}
+"""Name → the module that has it."""
+
+
 def __getattr__(name: str) -> Any:
     """Imports the heavy packages when one of their names is first used.
 
     Raises AttributeError for other names.
     """
-    if name in {"evaluate", "Evaluation"}:
-        from recdash import evaluation
+    if name in _MODULES:
+        from importlib import import_module
 
-        return getattr(evaluation, name)
-    if name == "inspect":
-        from recdash.evaluation import inspection
-
-        return inspection.inspect
-    if name == "ab_test":
-        from recdash.online.ab_test import ab_test
-
-        return ab_test
-    if name == "interleaving":
-        from recdash.online.interleaving import interleaving as interleaved
-
-        return interleaved.interleaving
-    if name == "ope":
-        from recdash.online.off_policy import ope as off_policy
-
-        return off_policy.ope
-    if name == "Workspace":
-        from recdash.service import Workspace
-
-        return Workspace
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'recdash' has no attribute '{name}'")

@@ -19,6 +19,7 @@ from recdash.cli.digest import digest
 from recdash.cli.evaluate import evaluate
 from recdash.cli.experiments import add, definitions, list_experiments
 from recdash.cli.explain import why
+from recdash.cli.gate import gate
 from recdash.cli.inspect import inspect
 from recdash.cli.interleaving import interleave
 from recdash.cli.limits import limits
@@ -92,7 +93,7 @@ def main(context: click.Context, metric_files: tuple[Path, ...]) -> None:
 
 
 for command in (
-    evaluate, compare, online, plan, interleave, agree, ope, why, report, reproduce, add,
+    evaluate, compare, gate, online, plan, interleave, agree, ope, why, report, reproduce, add,
     list_experiments,
     settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
     links, revoke, views, tokens, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,

@@ -86,7 +86,10 @@ def compare(
     form: str,
     **question: Any,
 ) -> None:
-    """Compare candidates in pairs and say in plain words which one to ship."""
+    """Compare candidates in pairs and say in plain words which one to ship.
+
+    Exits with 0 whatever the result is; use recdash gate to fail a pipeline.
+    """
     start_light()
     from recdash.comparison.rules import USUAL
     from recdash.domain.results import Scope

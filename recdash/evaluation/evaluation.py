@@ -420,6 +420,17 @@ class Evaluation:
                 return MetricRequest(parsed, request.definition)
         return MetricRequest(parsed, define(preset(self.rules.preset).apply(parsed)))
 
+    def metric_and_k(self, spec: str) -> tuple[str, int]:
+        """Returns the metric that a spec such as ``"ndcg@10"`` means under the evaluation's preset, in its
+        canonical spelling, and its cutoff.
+
+        Raises InputError for a spec without the cutoff that it needs.
+        """
+        from recdash.comparison.result import cutoff_of
+
+        request = self.request_for(spec)
+        return str(request.definition), cutoff_of(request.spec)
+
     def tie_band(self, spec: str) -> pd.DataFrame:
         """Returns a data frame of a metric's range over all orders of tied scores, with the columns of
         ``tie_bands``.
@@ -551,11 +562,10 @@ class Evaluation:
         per user, and for a spec without the cutoff that it needs.
         """
         from recdash.comparison import ComparisonQuery, Terms
-        from recdash.comparison.result import compared, cutoff_of
+        from recdash.comparison.result import compared
         from recdash.evaluation.in_memory_source import EvaluationSource
 
-        request = self.request_for(spec)
-        metric, k = str(request.definition), cutoff_of(request.spec)
+        metric, k = self.metric_and_k(spec)
         # Reference candidates cannot be shipped: they are compared only as the baseline.
         candidates = tuple(run.name for run in self.runs if run.reference is None)
         query = ComparisonQuery(candidates, baseline, metric, k, terms=terms or Terms())

@@ -22,6 +22,7 @@ from recdash.service.catalog.purge import Purge
 from recdash.service.catalog.runs import Runs
 from recdash.service.context import ServiceContext, local_person, now_in_utc
 from recdash.service.decisions.decisions import Decisions
+from recdash.service.decisions.gates import Gates
 from recdash.service.decisions.journal import Journal
 from recdash.service.decisions.plans import Plans
 from recdash.service.decisions.reviews import Reviews
@@ -122,6 +123,14 @@ class Workspace:
         self.off_policy = OffPolicyEstimates(context, self._data)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
         self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)
+        self.gates = Gates(
+            context,
+            self._data,
+            self.comparisons,
+            self.online_tests,
+            self.online_analysis,
+            self.track_records,
+        )
         self.overview = ExperimentCards(context, self.queries, self.comparisons, self.online_tests)
         self._online_evidence = OnlineEvidence(context, self.online_tests, self.online_analysis)
         self._offline_evidence = OfflineEvidence(

@@ -143,6 +143,12 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ],
     ("compare",): [(*FILES, "--baseline", "als", "--metric", "ndcg@3"),
                    (*FILMS, "--baseline", f"{HOSTILE}als", "--metric", "ndcg@3", "--format", "json")],
+    ("gate",): [
+        *(("--truth", "truth.csv", "--baseline", "a=als.csv", "--candidate", "b=ease.csv", "--rule",
+           "ndcg@3 >= -0.9", "--link", HOSTILE, "--format", form)
+          for form in ("text", "json", "junit", "markdown")),
+        (*FILMS, "--baseline", f"{HOSTILE}popular", "--candidate", f"{HOSTILE}als", "--rule", "ndcg@3 >= 0"),
+    ],
     ("online",): [
         (*source, "--format", form)
         for source in (("--sessions", "sessions.csv", "--control", f"{HIDDEN}old"), FILMS)

@@ -32,6 +32,20 @@ OF_FILMS = ("--experiment", "films")
 LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "evaluate": ("viewer", ("--truth", "truth.csv", "--run", "als.csv", "--metrics", "recall@1")),
     "compare": ("viewer", (*OF_FILMS, "--baseline", "pop", "--metric", "ndcg@2")),
+    "gate": (
+        "viewer",
+        (
+            *OF_FILMS,
+            "--baseline",
+            "als",
+            "--candidate",
+            "pop",
+            "--rule",
+            "ndcg@2 >= -0.9",
+            "--inconclusive",
+            "pass",
+        ),
+    ),
     "online": ("viewer", OF_FILMS),
     "interleave": ("viewer", OF_FILMS),
     "metrics list": ("editor", ()),

@@ -41,7 +41,7 @@ READS = [
     "definitions.refused_metrics", "definitions.worked_example", "demo.exists", "diagnosis.explain",
     "digests.digest",
     "experiments.all", "experiments.depth", "experiments.get", "experiments.named", "experiments.preview",
-    "experiments.same_truth", "intake.plan", "intake.rejects", "journal.decision",
+    "experiments.same_truth", "gates.judge", "intake.plan", "intake.rejects", "journal.decision",
     "interleaving.all", "interleaving.named", "interleaving.pairs", "interleaving.preview",
     "interleaving.results", "interleaving.sensitivities", "interleaving.table",
     "journal.decisions", "journal.entries", "journal.last_decision", "journal.review", "journal.reviews",
@@ -224,7 +224,7 @@ GIVEN: dict[str, Any] = {
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
     "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None, "label": "nightly",
     "token_id": "unknown",
-    "target": "no-folder/backup", "log": BANDIT,
+    "target": "no-folder/backup", "log": BANDIT, "rule_texts": ["ndcg@2 >= -90%"],
 }  # fmt: skip
 
 

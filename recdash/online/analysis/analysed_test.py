@@ -15,8 +15,9 @@ from recdash.online import times
 from recdash.online.analysis import large_values, over_time, segments
 from recdash.online.analysis.aggregate_tables import MomentTable, SummaryTable
 from recdash.online.analysis.chance_to_win import FLAT, Effect, Prior, WinChances, win_chances
+from recdash.online.analysis.choice import Choice
 from recdash.online.analysis.moments import GroupedMoments
-from recdash.online.analysis.results import Measured, OnlineResults, arms_of
+from recdash.online.analysis.results import Measured, MeasuredQuantile, OnlineResults, arms_of
 from recdash.online.metrics import OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
 
@@ -92,6 +93,22 @@ class AnalysedTest(OnlineResults):
         metrics = {name: metric for name, (metric, _) in measured.items()}
         arms = {name: by_variant for name, (_, by_variant) in measured.items()}
         return win_chances(self, metrics, arms, prior, effect)
+
+    def compared(self, metric: str, variant: str) -> Choice:
+        """Returns the comparison of a variant with the control in a metric, which has intervals of any level.
+
+        Raises UnknownName for a metric or variant that the test does not have.
+        """
+        (variant,) = _chosen("variant", variant, [name for name in self.variants if name != self.control])
+        users, rules = self.source.users, self.source.rules
+        quantiles = {m.name: m for m in self.source.metrics if users is not None and users.has_rows_of(m)}
+        if users is not None and metric in quantiles:
+            of_rows = MeasuredQuantile.of_users(quantiles[metric], users, rules)
+            return of_rows.compare(self.control, variant)
+        _chosen("online metric", metric, [*self.source.measured, *quantiles])
+        definition, arms = self.source.measured[metric]
+        (variant,) = _chosen("variant", variant, [name for name in arms if name != self.control])
+        return Measured(definition, arms, rules, users).compare(self.control, variant)
 
     def segments(self, attribute: str | None = None, metric: str | None = None) -> ResultTable:
         """Returns the lift of each variant in each segment; by default by all attributes and in all

@@ -1,0 +1,119 @@
+"""Reads the rules of a gate from a file: ``[tool.recdash.gate]`` of a pyproject.toml, or YAML."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from recdash.decisions.gate.result import INCONCLUSIVE, Inconclusive
+from recdash.decisions.gate.rules import FORM
+from recdash.errors import InputError, Problem, UnknownName
+
+PYPROJECT = "pyproject.toml"
+TABLE = "tool.recdash.gate"
+YAML = (".yaml", ".yml")
+KEYS = ("rules", "inconclusive", "link")
+LARGEST = 1 << 20
+"""The largest size of a file of rules, in bytes."""
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """What a file says of a gate: its rules as text, what an undecided one does, and a link for readers."""
+
+    rules: tuple[str, ...] = ()
+    inconclusive: Inconclusive | None = None
+    link: str | None = None
+
+
+def in_folder(folder: Path) -> GateSettings | None:
+    """Returns the settings in the folder's pyproject.toml; None without the file or its table.
+
+    Raises InputError for a file that is not TOML, and for settings of another form.
+    """
+    file = folder / PYPROJECT
+    if not file.is_file():
+        return None
+    table = _gate_table(_toml(file))
+    return None if table is None else _settings(table, f"{PYPROJECT}, [{TABLE}]")
+
+
+def read_file(file: Path) -> GateSettings:
+    """Returns the settings in a file: of a .toml file its table ``[tool.recdash.gate]``, of a YAML file a
+    mapping with the key ``rules``, or the list of rules alone.
+
+    Raises InputError for a file that cannot be read, and for settings of another form.
+    """
+    if file.suffix.lower() == ".toml":
+        table = _gate_table(_toml(file))
+        if table is None:
+            raise _problem(file.name, f"it has no table [{TABLE}]", f"Add [{TABLE}] with rules = […].")
+        return _settings(table, f"{file.name}, [{TABLE}]")
+    if file.suffix.lower() not in YAML:
+        raise _problem(file.name, "it is no file of rules", "Give a .toml, .yaml or .yml file.")
+    content = _yaml(file)
+    return _settings({"rules": content} if isinstance(content, list) else content, file.name)
+
+
+def _settings(table: Any, place: str) -> GateSettings:
+    if not isinstance(table, Mapping):
+        raise _problem(place, "it has no key 'rules'", f"Write rules: with a list. {FORM}")
+    for key in table:
+        if key not in KEYS:
+            raise UnknownName("setting of a gate", str(key), KEYS)
+    rules = table.get("rules", ())
+    if not isinstance(rules, list | tuple) or not all(isinstance(rule, str) for rule in rules):
+        raise _problem(place, "'rules' is not a list of texts", FORM)
+    inconclusive, link = table.get("inconclusive"), table.get("link")
+    if inconclusive is not None and inconclusive not in INCONCLUSIVE:
+        raise UnknownName("choice of inconclusive", str(inconclusive), INCONCLUSIVE)
+    if link is not None and not isinstance(link, str):
+        raise _problem(place, "'link' is not a text", "Write an address, such as https://…")
+    return GateSettings(tuple(rules), cast("Inconclusive | None", inconclusive), link)
+
+
+def _gate_table(content: Mapping[str, Any]) -> Any:
+    """Returns the table of the gate; None if it is missing."""
+    table: Any = content
+    for key in TABLE.split("."):
+        if not isinstance(table, Mapping) or key not in table:
+            return None
+        table = table[key]
+    return table
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_text(file))
+    except tomllib.TOMLDecodeError as error:
+        raise _problem(file.name, f"it is not TOML: {error}", "Correct the file.") from None
+
+
+def _yaml(file: Path) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(_text(file))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise _problem(file.name, f"it is not YAML: {error}", "Correct the file.") from None
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+    except OSError as error:
+        raise _problem(file.name, f"it cannot be read: {error.strerror}", "Name another file.") from None
+    if len(content) > LARGEST:
+        raise _problem(file.name, "it is larger than 1 MiB", "Give a file with rules only.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _problem(file.name, "it is not UTF-8", "Save it as UTF-8.") from None
+
+
+def _problem(place: str, finding: str, fix: str) -> InputError:
+    return InputError(Problem("bad-rules-file", place, finding, fix))
