@@ -21,6 +21,7 @@ with title:
     widgets.title(page.finding(result), page.subtitle(result))
     page.show_reasons(result)
 page.show_estimates(result)
+page.show_slates(result)
 page.show_checks(result)
 page.show_weights(result)
 page.show_notices(result)

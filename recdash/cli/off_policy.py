@@ -18,7 +18,7 @@ from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.ingest import Sheet
-    from recdash.online.off_policy.estimates import OffPolicy
+    from recdash.online.off_policy.estimates import Estimated, OffPolicy, SlateEstimates
 
 TARGET_HELP = (
     "Target policy: uniform, or a file with item_id, probability and the columns of the log it depends on."
@@ -162,17 +162,33 @@ def off_policy_text(result: OffPolicy) -> str:
     digits = numbers.places(estimate.value for estimate in estimates.values())
     lines = [["per slot", "value", "95 % CI"]]
     for name, estimate in estimates.items():
-        ends = numbers.NONE
-        if estimate.low is not None:
-            ends = f"{numbers.fixed(estimate.low, digits)} to {numbers.fixed(estimate.high, digits)}"
-        lines.append(
-            [
-                TITLES[name].format(clip=result.clip, switch=result.switch),
-                numbers.fixed(estimate.value, digits),
-                ends,
-            ]
-        )
-    return "\n".join([result.sentence, "", text_table(lines), "", text_table(_evidence_rows(result))])
+        title = TITLES[name].format(clip=result.clip, switch=result.switch)
+        lines.append([title, *_amounts(estimate, digits)])
+    slates = ["", text_table(_slate_rows(result.slates))] if result.slates else []
+    return "\n".join(
+        [result.sentence, "", text_table(lines), *slates, "", text_table(_evidence_rows(result))]
+    )
+
+
+def _slate_rows(slates: SlateEstimates) -> list[list[str]]:
+    """Returns a header and a row per estimate of the mean reward per slate."""
+    estimates = {name: of_slates.estimate for name, of_slates in slates.estimates.items()}
+    digits = numbers.places(estimate.value for estimate in (slates.observed, *estimates.values()))
+    rows = [["per slate", "value", "95 % CI", "effective slates", "weight 0", "usable"]]
+    rows.append(["observed", *_amounts(slates.observed, digits), numbers.count(slates.n), "", ""])
+    for name, of_slates in slates.estimates.items():
+        zero = f"{numbers.three(100 * of_slates.zero_share)} %"
+        support = [numbers.count(of_slates.ess), zero, "yes" if of_slates.is_usable else "no"]
+        rows.append([name, *_amounts(of_slates.estimate, digits), *support])
+    return rows
+
+
+def _amounts(estimate: Estimated, digits: int) -> tuple[str, str]:
+    """Returns the value and the interval of an estimate as texts."""
+    ends = numbers.NONE
+    if estimate.low is not None:
+        ends = f"{numbers.fixed(estimate.low, digits)} to {numbers.fixed(estimate.high, digits)}"
+    return numbers.fixed(estimate.value, digits), ends
 
 
 def _evidence_rows(result: OffPolicy) -> list[list[str]]:

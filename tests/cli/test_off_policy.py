@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -182,3 +183,15 @@ def test_what_is_no_target_of_a_run_is_refused(films: Recdash, options: list[str
     result = films("ope", *options)
     assert result.exit_code == 2
     assert says in result.stderr
+
+
+def test_a_log_of_slates_has_estimates_per_slate(run: Recdash, folder: Path) -> None:
+    """Under uniform over a and b, weights are 1 ÷ 0.5 · 0.5 = 1: each estimate is what was observed."""
+    rows = "".join(f"s{n},1,a,{n % 2},0.5\ns{n},2,b,1,0.5\n" for n in range(300))
+    (folder / "slates.csv").write_text(f"slate_id,position,item_id,click,propensity_score\n{rows}")
+    slates = as_json(run, "ope", "--log", "slates.csv")["slates"]
+    assert slates["n"] == 300
+    assert [slates[name]["value"] for name in ("independent", "reward_interaction", "standard")] == [1.5] * 3
+    assert slates["standard"]["usable"]
+    text = run("ope", "--log", "slates.csv").stdout
+    assert re.search(r"reward interaction \(RIPS\) +1\.5\d* +1\.\d+ to 1\.\d+ +300 +0\S* % +yes", text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -95,6 +96,16 @@ def test_the_table_has_the_difference_that_the_headline_is_about() -> None:
     assert table.loc[page.GAIN, "value"] == pytest.approx(0.2, abs=0.01)
     assert table.loc[page.GAIN, "low"] > 0
     assert "would do better" in page.finding(result)
+
+
+def test_a_log_of_slates_has_the_reward_per_slate(shown: Open) -> None:
+    """Only a counts: a slate a, a has the weight 4, a slate a, b none. 150 of 300 slates are a, a."""
+    rows = "".join(f"{n},1,a,1,0.5\n{n},2,{'ab'[n % 2]},0,0.5\n" for n in range(300))
+    log = f"slate_id,position,item_id,click,propensity_score\n{rows}"
+    text = said(given(shown(target="file"), log, ONLY_A))
+    assert "Reward per slate 300 slates; 1.00 observed per slate" in text
+    assert re.search(r"Standard \(IPS\) 2\.00 1\.\d+ to 2\.\d+ 150 50\.0 % ✗", text, re.IGNORECASE)
+    assert "Reward per slate" not in said(given(shown(), LOG))
 
 
 def test_clipping_is_chosen_on_the_page(shown: Open) -> None:

@@ -99,6 +99,67 @@ class Weights:
     carried: dict[int, float]
 
 
+@dataclass(frozen=True)
+class SlateEstimate:
+    """The mean reward per slate by one estimator, and whether the log supports it.
+
+    ``ess`` is the effective number of slates, ``mean_weight`` should be 1, and ``zero_share`` is the share of
+    slates with an item that the target never shows there. They are those of the weights of whole slates; of
+    the single rows for the independent estimator.
+    """
+
+    estimate: Estimated
+    ess: float
+    mean_weight: float
+    mean_weight_std_error: float
+    zero_share: float
+
+    @property
+    def is_usable(self) -> bool:
+        """Returns whether enough slates count and the weights average 1."""
+        tolerance = max(MOST_ERRORS * self.mean_weight_std_error, ROUNDING)
+        return self.ess >= LEAST_ESS and abs(self.mean_weight - 1) <= tolerance
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns JSON-ready values."""
+        return {
+            **self.estimate._asdict(),
+            "ess": self.ess,
+            "mean_weight": self.mean_weight,
+            "zero_share": self.zero_share,
+            "usable": self.is_usable,
+        }
+
+
+@dataclass(frozen=True)
+class SlateEstimates:
+    """What the target would have earned per slate, over ``n`` slates; ``observed`` is what was earned."""
+
+    n: int
+    observed: Estimated
+    independent: SlateEstimate
+    reward_interaction: SlateEstimate
+    standard: SlateEstimate
+
+    @property
+    def estimates(self) -> dict[str, SlateEstimate]:
+        """Returns the estimators by the name that pages and the CLI show."""
+        return {
+            "independent (IIPS)": self.independent,
+            "reward interaction (RIPS)": self.reward_interaction,
+            "standard (IPS)": self.standard,
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns JSON-ready values."""
+        names = ("independent", "reward_interaction", "standard")
+        return {
+            "n": self.n,
+            "observed": self.observed._asdict(),
+            **{name: getattr(self, name).as_dict() for name in names},
+        }
+
+
 @dataclass(frozen=True, repr=False)
 class OffPolicy:
     """Estimates of the mean reward per slot under ``target``, and whether they may be used.
@@ -110,7 +171,8 @@ class OffPolicy:
     1; ``ess`` is the effective number of rows, (Σ w)² / Σ w². ``n_users`` is None if the log has no users;
     ``effective_users`` is (Σ W)² / Σ W², where W is a user's Σ w. ``clicks`` is the number of rows with a
     reward above 0; ``clicks_that_count`` is the number of rows with a reward other than 0 and a weight
-    above 0, which the target might have shown. ``of_clicks``: every reward is 0 or 1.
+    above 0, which the target might have shown. ``of_clicks``: every reward is 0 or 1. ``slates`` are the
+    estimates per slate, None if the log does not name slates with positions.
     """
 
     target: str
@@ -137,6 +199,7 @@ class OffPolicy:
     notices: tuple[Problem, ...]
     n_users: int | None = None
     effective_users: float | None = None
+    slates: SlateEstimates | None = None
 
     @property
     def scale(self) -> tuple[float, str]:
@@ -285,6 +348,7 @@ class OffPolicy:
             "verdict": self.verdict,
             "reasons": self.reasons,
             "sentence": self.sentence,
+            "slates": self.slates.as_dict() if self.slates else None,
             "notices": [str(notice) for notice in self.notices],
         }
 
@@ -309,7 +373,7 @@ def off_policy(
     correction = weight * (reward - of_shown)
     robust = of_target + correction
     floor = 0.0 if (reward >= 0).all() else -math.inf
-    mean = partial(_mean, user=log.user)
+    mean = partial(mean_estimate, user=log.user)
     threshold = _switch(weight, of_target, correction, log, target) if switch is None else switch
     return OffPolicy(
         target=target.name,
@@ -329,13 +393,13 @@ def off_policy(
         mean_weight=float(weight.mean()),
         mean_weight_std_error=mean(weight).std_error,
         max_weight=float(weight.max()),
-        ess=_effective(weight),
+        ess=effective(weight),
         least_propensity=float(log.propensity.min()),
         weights=_spread(weight, weight * reward),
         of_clicks=bool(((reward == 0) | (reward == 1)).all()),
         notices=tuple(_notices(log, target)),
         n_users=None if log.user is None else int(log.user.max()) + 1,
-        effective_users=None if log.user is None else _effective(_by_user(weight, log.user)),
+        effective_users=None if log.user is None else effective(_by_user(weight, log.user)),
     )
 
 
@@ -354,7 +418,7 @@ def _switch(weight: Floats, of_target: Floats, correction: Floats, log: LoggedRo
 
     def error(threshold: float) -> float:
         heavy = weight > threshold
-        own = _mean(of_target + np.where(heavy, 0.0, correction), user=log.user).std_error or 0.0
+        own = mean_estimate(of_target + np.where(heavy, 0.0, correction), user=log.user).std_error or 0.0
         share = np.bincount(log.item[heavy], minlength=len(log.items)) / np.maximum(rows_of_item, 1)
         parts = target.entry_probability[entry] * share[target.entry_item[entry]]
         mass = np.bincount(target.entry_case[entry], parts, target.n_cases)
@@ -366,7 +430,7 @@ def _switch(weight: Floats, of_target: Floats, correction: Floats, log: LoggedRo
 # ── estimates ────────────────────────────────────────────────────────────────────────────────
 
 
-def _mean(values: Floats, floor: float = -math.inf, user: Ints | None = None) -> Estimated:
+def mean_estimate(values: Floats, floor: float = -math.inf, user: Ints | None = None) -> Estimated:
     """Returns the mean with its interval, whose low end is at least ``floor`` if the mean is."""
     value = float(values.mean())
     return _with_interval(value, values - value, np.ones(len(values)), floor, user)
@@ -440,7 +504,7 @@ def _by_user(values: Floats, user: Ints) -> Floats:
     return np.bincount(user, values).astype(np.float64)
 
 
-def _effective(weight: Floats) -> float:
+def effective(weight: Floats) -> float:
     """Returns the effective number (Σ w)² / Σ w²; 0 if all weights are 0."""
     squares = float(weight @ weight)
     return float(weight.sum()) ** 2 / squares if squares else 0.0

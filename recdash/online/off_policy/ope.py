@@ -17,6 +17,7 @@ from recdash.ingest import Limits
 from recdash.ingest.notice_rules import check_refused, read_codes
 from recdash.online.off_policy.estimates import OffPolicy, off_policy
 from recdash.online.off_policy.list_policy import ListPolicy
+from recdash.online.off_policy.slates import slate_estimates
 from recdash.online.off_policy.target import logged, of_table, uniform
 
 UNIFORM = "uniform"
@@ -77,6 +78,8 @@ def ope(
         name = f"the policy {table.name}" if table.name != UNNAMED else "the target policy"
         policy = of_table(checked, rows, table.table, name)
     estimates = off_policy(checked, policy, clip, switch)
+    # slates of which rows are left out would be incomplete
+    slates = slate_estimates(checked, rows, policy) if len(checked) == len(rows) else None
     notices = [notice for upload in uploads for notice in upload.notices]
     check_refused(notices, refused_codes)
-    return replace(estimates, notices=(*notices, *more, *estimates.notices))
+    return replace(estimates, slates=slates, notices=(*notices, *more, *estimates.notices))

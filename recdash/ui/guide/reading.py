@@ -284,6 +284,12 @@ slot's item from the first k, with probabilities in proportion to exp(score ÷ t
 without a list are left out. Rows with an item that the target never shows there have weight 0; the estimate
 rests on the others.
 
+If the log has positions and a column of slates (slate_id or request_id), the reward **per slate** is
+estimated, too. **Independent** (IIPS) lets a reward depend on the item in its position, **reward
+interaction** (RIPS) on the items above it, too, and **standard** IPS on all items of the slate. The more it
+may depend on, the fewer slates count. Propensities are those of an item given the items above it, or of
+positions drawn independently.
+
 If the log names users, errors are by user: the rows of one user are alike. The intervals hold for few and
 unequal users and for rare clicks.
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from recdash.domain.records import Experiment
+    from recdash.online.off_policy.estimates import SlateEstimate
 
 TARGETS = {UNIFORM: "Every item equally likely", "file": "From a file", "run": "A stored run"}
 POLICIES = {"top": "Deterministic", "softmax": "Softmax"}
@@ -46,6 +47,12 @@ POLICY_HELP = (
     "Deterministic: each position shows the item at its rank; a log without positions shows the first item. "
     "Softmax: each slot shows one of the first items, drawn by exp(score ÷ temperature)."
 )
+SLATE_NOTES = [
+    "Independent (IIPS): a reward depends on the item in its position alone.",
+    "Reward interaction (RIPS): on the items above it, too, as for users who read from the top.",
+    "Standard (IPS): on all items of the slate. The more it may depend on, the fewer slates count.",
+    "Propensities are those of an item given the items above it, or of positions drawn independently.",
+]
 GAIN = "Doubly robust − observed"
 """The paired difference by which the target is better or worse; its interval is not that of an estimate."""
 
@@ -304,6 +311,33 @@ def _method_notes(result: OffPolicy) -> list[str]:
         f"Standard errors count {result.errors_by}.",
         f"Reward model: {model}, cross-fitted over {FOLDS} folds.",
     ]
+
+
+def show_slates(result: OffPolicy) -> None:
+    """Shows the estimates per slate; nothing if the log names no slates."""
+    if result.slates is None:
+        return
+    slates = result.slates
+    st.space("small")
+    n_slates = numbers.count(slates.n)
+    observed = numbers.three(slates.observed.value)
+    widgets.section("Reward per slate", f"{n_slates} slates; {observed} observed per slate, 95 % CI.")
+    titles = ("Estimate", "95 % CI", "Effective slates", "Weight 0")
+    columns = [*text_columns("Estimator"), *number_columns(*titles), *text_columns("Support")]
+    rows = [_slate_row(name, of_slates) for name, of_slates in slates.estimates.items()]
+    st.html(table_html(columns, rows, kind="rd-small"))
+    widgets.note(SLATE_NOTES)
+
+
+def _slate_row(name: str, of_slates: SlateEstimate) -> tuple[Cell, ...]:
+    value, _, low, high = of_slates.estimate
+    decimals = numbers.places([value, low, high])
+    amount, interval = numbers.fixed(value, decimals), numbers.NONE
+    if low is not None:
+        interval = f"{numbers.fixed(low, decimals)} to {numbers.fixed(high, decimals)}"
+    rule = _rule(f"at least {LEAST_ESS}, mean weight 1", not of_slates.is_usable)
+    zero = f"{numbers.three(100 * of_slates.zero_share)} %"
+    return name, amount, interval, count(of_slates.ess), zero, rule
 
 
 # ── checks ────────────────────────────────────────────────────────────────────────────────────
