@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.version import __version__
 
 if TYPE_CHECKING:
+    from recdash.client import RemoteWorkspace
     from recdash.decisions.gate.gate import gate
     from recdash.evaluation import Evaluation, evaluate
     from recdash.evaluation.inspection import inspect
@@ -30,6 +31,7 @@ __all__ = [
     "Workspace",
     "__version__",
     "ab_test",
+    "connect",
     "evaluate",
     "gate",
     "inspect",
@@ -47,6 +49,14 @@ def open(database_url: str | None = None, artifacts: str | None = None) -> Works
     from recdash.service import Workspace
 
     return Workspace.open(database_url, artifacts)
+
+
+def connect(url: str, token: str) -> RemoteWorkspace:
+    """Returns the workspace of the dashboard at an address, as the role of an API token sees it."""
+    from recdash.client.connection import Server
+    from recdash.client.workspace import RemoteWorkspace
+
+    return RemoteWorkspace(Server(url, token))
 
 
 _MODULES = {

@@ -31,6 +31,7 @@ from recdash.cli.own_metrics import use_metric_files
 from recdash.cli.plan import plan
 from recdash.cli.presets import presets
 from recdash.cli.purge import purge
+from recdash.cli.push import push
 from recdash.cli.report import report, reproduce
 from recdash.cli.review import review
 from recdash.cli.serve import serve
@@ -97,6 +98,6 @@ for command in (
     list_experiments,
     settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
     links, revoke, views, tokens, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
-    decisions, review, digest, serve,
+    decisions, review, digest, push, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -62,11 +62,12 @@ def ab_test_of(workspace: Workspace, experiment_id: str, name: str) -> OnlineTes
 
 
 def ids_of(runs: Iterable[Run], names: Iterable[str]) -> list[str]:
-    """Returns the ids of runs with these names. Raises UnknownName."""
-    ids = {run.name: run.id for run in runs}
+    """Returns the ids of runs with these names or ids. Raises UnknownName."""
+    runs = list(runs)
+    ids = {run.id: run.id for run in runs} | {run.name: run.id for run in runs}
     for name in (names := list(names)):
         if name not in ids:
-            raise UnknownName("run", name, list(ids))
+            raise UnknownName("run", name, [run.name for run in runs])
     return [ids[name] for name in names]
 
 
@@ -146,7 +147,7 @@ def query_of(workspace: Workspace, experiment: Experiment, asked: NamedQuery) ->
     if baseline is None and stored:
         baseline = workspace.queries.baseline(experiment, stored).name
     candidates = ids_of(stored, names)
-    if not set(names) - {baseline}:
+    if not set(candidates) - set(ids_of(stored, [baseline] if baseline is not None else [])):
         message = f"no candidate besides '{baseline}'"
         raise InputError(Problem("no-candidate", "comparison", message, "Name a run besides the baseline."))
     spec = parse(asked.metric) if asked.metric is not None else None

@@ -211,9 +211,9 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("review", "show"): [FILMS, (*FILMS, "--format", "json")],
     ("digest",): [("--format", form) for form in ("md", "html", "text", "json")],
 }  # fmt: skip
-SERVES = {("serve",), ("restore",)}
-"""The first ends in another program, the second needs a store that nobody has open: only their refusals are
-looked at.
+SERVES = {("serve",), ("restore",), ("push",)}
+"""The first ends in another program, the second needs a store that nobody has open, the third a server: only
+their refusals are looked at.
 """
 
 

@@ -91,9 +91,9 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "purge": ("admin", ("--user", "u", "--yes")),
     "restore": ("admin", ("kept.tar", "--replace")),
 }
-NOT_OF_A_STORE = ["presets", "inspect", "limits", "serve"]
-"""The first three read no store; the last starts the server, which asks everybody who they are:
-tests/server/test_server.py.
+NOT_OF_A_STORE = ["presets", "inspect", "limits", "push", "serve"]
+"""The first three read no store; the next asks a server (tests/client), and the last starts the server, which
+asks everybody who they are: tests/server/test_server.py.
 """
 
 

@@ -1,8 +1,8 @@
 """Files that programs send to the HTTP API in parts, and what is stored of them.
 
 A program announces a file with its sha256, sends its bytes in parts with their offset, and asks after a lost
-connection how many have arrived. The id of a file is the beginning of its sha256, so that the same file is
-received once. Files are kept on disk until they are stored, removed, or not used for an hour.
+connection how many have arrived. The id of a file follows from its sha256 and the token, so that the same
+file is received once. Files are kept on disk until they are stored, removed, or not used for an hour.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Uploads:
         """
         person.must_be("editor")
         self._uses.note(session)
-        file_id = upload.sha256[:ID_CHARS]
+        file_id = id_of(session, upload.sha256)
         known = any(file.id == file_id for file in self.files.complete(session, COMPLETE))
         if not known:
             self._quota.refuse_over_budget(person.name, upload.size, self._rules)
@@ -113,7 +113,7 @@ class Uploads:
     async def _verify(self, session: str, file: ReceivedFile) -> None:
         if not file.is_complete or file.zone == COMPLETE:
             return
-        if await run_in_threadpool(_hash_of, file) == file.id:
+        if id_of(session, await run_in_threadpool(_hash_of, file)) == file.id:
             file.zone = COMPLETE
             return
         await run_in_threadpool(self.files.remove, session, file.id)
@@ -142,10 +142,15 @@ class Uploads:
         await run_in_threadpool(self.files.remove, session, file_id)
 
 
+def id_of(session: str, sha256: str) -> str:
+    """Returns the id of the file with these bytes that a token sends; another token's has another."""
+    return hashlib.sha256(f"{session} {sha256}".encode()).hexdigest()[:ID_CHARS]
+
+
 def _hash_of(file: ReceivedFile) -> str:
-    """Returns the id that a file's bytes give."""
+    """Returns the sha256 of a file's bytes."""
     digest = hashlib.sha256()
     with file.path.open("rb") as content:
         while part := content.read(READ_BYTES):
             digest.update(part)
-    return digest.hexdigest()[:ID_CHARS]
+    return digest.hexdigest()

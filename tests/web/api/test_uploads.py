@@ -130,6 +130,12 @@ def test_another_size_for_the_same_hash_is_refused(api: Api) -> None:
     assert problems(refused)[0]["code"] == "size-differs"
 
 
+def test_two_tokens_send_the_same_file_each_for_itself(api: Api) -> None:
+    first, second = (begun(api, "als.csv", b"abc", role)["id"] for role in ("editor", "admin"))
+    assert first != second
+    assert send(api, first, 0, b"abc").status == send(api, second, 0, b"abc", role="admin").status == 200
+
+
 def test_more_bytes_than_announced_are_refused(api: Api) -> None:
     upload = begun(api, "als.csv", b"abc")["id"]
     refused = send(api, upload, 0, b"abcd")

@@ -1,0 +1,82 @@
+"""``recdash push``: sends files to a dashboard elsewhere, and stores them there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recdash.cli.options import ACCEPT_HELP, NamedFile, Stem, form_option, refuse_option
+from recdash.cli.terminal import say, say_json
+from recdash.errors import InputError, Problem
+from recdash.formatting.sanitize import visible
+
+if TYPE_CHECKING:
+    from recdash.ingest import Sheet
+
+
+@click.command()
+@click.argument("experiment")
+@click.argument("files", nargs=-1, required=True, type=NamedFile(), metavar="FILE...")
+@click.option("--server", envvar="RECDASH_SERVER", required=True, help="Address; or set RECDASH_SERVER.")
+@click.option("--token", envvar="RECDASH_TOKEN", required=True, help="API token; or set RECDASH_TOKEN.")
+@click.option("--baseline", help="Name of the baseline run.")
+@click.option("--tag", "tags", multiple=True, help="A tag for the runs; repeatable.")
+@click.option("--relevance", help="Relevance column of the test set, or 'none' if every row is relevant.")
+@click.option("--relevance-threshold", type=float, help="Smallest relevance that counts as relevant.")
+@click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
+@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help="What several files of a run are.")
+@click.option("--control", help="Control variant of the A/B test.")
+@click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
+@click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
+@refuse_option
+@form_option
+def push(
+    experiment: str,
+    files: Sequence[tuple[str, Path | Sheet]],
+    server: str,
+    token: str,
+    *,
+    links: Sequence[str],
+    tags: Sequence[str],
+    refuse: Sequence[str],
+    form: str,
+    **options: Any,
+) -> None:
+    """Send files to a dashboard, and store them in EXPERIMENT there, which is created if it does not exist.
+
+    Each FILE is recognised by its columns, as recdash add does; NAME=FILE names a candidate. All of them are
+    stored, or none. After a lost connection, and with the same command again, sending continues.
+    """
+    from recdash.client.connection import Server
+    from recdash.client.pushing import FileToPush
+    from recdash.client.pushing import push as send
+
+    sent = []
+    for name, file in files:
+        if not isinstance(file, Path):
+            fix = "Export the sheet as CSV, or send the whole workbook."
+            raise InputError(Problem("not-a-file", str(file), "only whole files can be sent", fix))
+        is_named = not isinstance(name, Stem)
+        sent.append(FileToPush(file, *((name, "run") if is_named else ())))
+    chosen = {
+        **options,
+        "tags": list(tags),
+        "refuse": list(refuse),
+        "links": {variant: run for variant, _, run in (link.partition("=") for link in links)},
+    }
+    stored = send(Server(server, token), experiment, sent, chosen, lambda text: say(text, err=True))
+    for notice in stored["notices"]:
+        say(
+            f"note: {visible(notice['place'])}: {visible(notice['finding'])}. {visible(notice['fix'])}",
+            err=True,
+        )
+    if form == "json":
+        say_json(stored)
+        return
+    for run in stored["runs"]:
+        say(f"{visible(run['name'])}: {'already stored' if run['already_stored'] else 'added'}")
+    for test in stored["online_tests"]:
+        say(f"{visible(test['name'])}: added")

@@ -1,0 +1,128 @@
+"""Requests to the HTTP API of a dashboard, and the errors that its problems mean."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from recdash.errors import Forbidden, InputError, NotFound, Problem, RecdashError, StoreBusy
+
+BASE = "/api/v1"
+SECONDS = 600.0
+"""How long an answer may take: a first comparison of large runs takes minutes."""
+TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 0.5, 15.0
+TOO_MANY, NOT_NOW = 429, 503
+
+
+class ServerUnreachable(RecdashError):
+    """The error for a server that does not answer."""
+
+
+class Unauthorised(RecdashError):
+    """The error for a token that gives no access."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A dashboard at an address, and the token that is sent with each request.
+
+    A request that failed on its way, or that came too soon, is sent again some times. ``sleep`` waits.
+    """
+
+    address: str
+    token: str = field(repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            fix = "Write the address of the dashboard, such as https://recdash.example.org."
+            raise InputError(Problem("bad-server", "server", f"'{self.address}'", fix))
+        if not self.token.isascii() or not self.token.isprintable() or not self.token:
+            fix = "An admin creates one in Settings, or with recdash tokens create."
+            raise InputError(Problem("bad-token", "token", "it is no API token", fix))
+
+    def ask(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
+        """Returns the answer to a question. Raises RecdashError with the problems that the server names."""
+        return json.loads(self.content(path, query))
+
+    def content(self, path: str, query: Mapping[str, Any] | None = None) -> bytes:
+        """Returns the bytes of an answer, such as of a report."""
+        given = {name: value for name, value in (query or {}).items() if value not in (None, "", [], ())}
+        return self.request("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Returns the answer to a JSON body."""
+        headers = {"Content-Type": "application/json"}
+        return json.loads(self.request("POST", path, json.dumps(body).encode(), headers))
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        accepted: Collection[int] = (),
+    ) -> bytes:
+        """Returns the body of the response. Raises RecdashError for any status but success and those
+        ``accepted``.
+        """
+        wait = FIRST_WAIT
+        for left in reversed(range(TRIES)):
+            try:
+                status, again_after, content = self._once(method, path, body, headers or {})
+            except (OSError, HTTPException) as error:
+                if not left:
+                    message = f"The server {self.address} does not answer: {error or type(error).__name__}."
+                    raise ServerUnreachable(message) from error
+            else:
+                if status < 300 or status in accepted:
+                    return content
+                if status not in (TOO_MANY, NOT_NOW) or not left:
+                    raise error_of(status, content)
+                wait = max(wait, again_after)
+            self.sleep(min(wait, LONGEST_WAIT))
+            wait *= 2
+        raise AssertionError("unreachable")
+
+    def _once(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, float, bytes]:
+        parts = urlsplit(self.address)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
+        try:
+            own = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+            connection.request(method, f"{parts.path.rstrip('/')}{BASE}{path}", body, {**own, **headers})
+            response: HTTPResponse = connection.getresponse()
+            again_after = response.headers.get("Retry-After", "0")
+            return response.status, float(again_after) if again_after.isdigit() else 0.0, response.read()
+        finally:
+            connection.close()
+
+
+def in_path(name: str) -> str:
+    """Returns a name as a part of an address."""
+    return quote(name, safe="")
+
+
+def error_of(status: int, content: bytes) -> RecdashError:
+    """Returns the error that a response means, as the local workspace would raise it."""
+    try:
+        problems = [
+            Problem(facts["code"], facts["place"], facts["finding"], facts["fix"])
+            for facts in json.loads(content)["problems"]
+        ]
+    except (ValueError, KeyError, TypeError):
+        return RecdashError(f"The server answered with status {status}, and not as recdash does.")
+    words = "; ".join(f"{problem.found}. {problem.fix}".strip() for problem in problems)
+    kinds: dict[int, type[RecdashError]] = {
+        401: Unauthorised, 403: Forbidden, 404: NotFound, TOO_MANY: StoreBusy, NOT_NOW: StoreBusy,
+    }  # fmt: skip
+    return kinds[status](words) if status in kinds else InputError(problems)

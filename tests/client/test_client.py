@@ -1,0 +1,221 @@
+"""``recdash.connect`` answers as the local workspace does, and ``recdash push`` stores files there."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import uvicorn
+from api_world import Api
+from decision_worlds import RUNS, TRUTH, films, home_page
+from terminal import Recdash
+
+import recdash
+from recdash.client import pushing
+from recdash.client.connection import Server, ServerUnreachable, Unauthorised
+from recdash.client.pushing import upload
+from recdash.client.workspace import RemoteWorkspace
+from recdash.domain.access import Person
+from recdash.domain.results import Scope
+from recdash.errors import Forbidden, InputError, NotFound
+from recdash.service import Workspace
+from recdash.service.plain_answers import ab_test_facts
+from recdash.store import open_store
+from recdash.web.received_files import ReceivedFiles
+
+
+class Running:
+    """The API of a filled store on a port of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        store = open_store(f"sqlite:///{folder}/recdash.db", folder / "artifacts")
+        self.workspace = Workspace(store, person=Person("ann", "admin"))
+        self.ids = films(self.workspace)
+        self.test = home_page(self.workspace, self.ids)
+        self.files = ReceivedFiles(lambda: folder)
+        self.api = Api(self.workspace, files=self.files)
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port = probe.getsockname()[1]
+        self._server = uvicorn.Server(uvicorn.Config(self.api.app, port=self.port, log_level="error"))
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self.files.stop()
+        self.workspace.store.close()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    server = Running(tmp_path_factory.mktemp("client"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def remote(running: Running) -> RemoteWorkspace:
+    return recdash.connect(running.url, running.api.tokens["editor"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with files to send."""
+    TRUTH.to_csv(tmp_path / "truth.csv", index=False)
+    for name, table in RUNS.items():
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    return tmp_path
+
+
+def test_a_remote_workspace_answers_as_the_local_one(remote: RemoteWorkspace, running: Running) -> None:
+    local, home = running.workspace, running.ids["films"]
+    (stored,) = [one for one in remote.experiments.all() if one.id == home]
+    experiment = local.experiments.get(home)
+    assert (stored.name, stored.created, stored.baseline) == (
+        "films",
+        experiment.created,
+        experiment.baseline,
+    )
+    assert remote.experiments.named("films") == stored == remote.experiments.get(home)
+    assert [(run.id, run.name, run.created) for run in remote.runs.all(home)] == [
+        (run.id, run.name, run.created) for run in local.runs.all(home)
+    ]
+    asked = ([running.ids["als"], running.ids["ease"]], ["ndcg", "recall"])
+    pd.testing.assert_frame_equal(
+        remote.scores.curves(*asked).sort_values(["run", "metric", "k"], ignore_index=True),
+        local.scores.curves(*asked).sort_values(["run", "metric", "k"], ignore_index=True),
+        check_dtype=False,
+        check_categorical=False,
+    )
+
+
+def test_comparisons_and_tests_are_those_of_the_local_workspace(
+    remote: RemoteWorkspace, running: Running
+) -> None:
+    local, home = running.workspace, running.ids["films"]
+    candidates, baseline = [running.ids["als"], running.ids["ease"]], running.ids["popular"]
+    question = (home, candidates, baseline, "ndcg", 2)
+    scope = Scope("user_warmth=cold")
+    for part in (Scope(), scope):
+        own = local.comparisons.compare(local.queries.of(*question, scope=part))
+        told = remote.comparisons.compare(remote.queries.of(*question, scope=part))
+        assert told.as_dict() == json.loads(json.dumps(own.as_dict()))
+        assert told.verdict.headline == own.verdict.headline
+        assert list(told.table()["candidate"]) == list(own.table()["candidate"])
+    verdict = remote.comparisons.verdict(remote.queries.of(*question))
+    assert verdict.as_dict() == json.loads(
+        json.dumps(local.comparisons.verdict(local.queries.of(*question)).as_dict())
+    )
+    (test,) = remote.online_tests.all(home)
+    assert (test.id, test.links) == (running.test.id, running.test.links)
+    own_results = json.loads(json.dumps(ab_test_facts(local, running.test)))
+    assert remote.online_analysis.results(test.id).as_dict() == own_results
+
+
+def test_a_report_is_written(remote: RemoteWorkspace, running: Running, tmp_path: Path) -> None:
+    query = remote.queries.of(running.ids["films"])
+    n_bytes = remote.reports.write(query, tmp_path / "report.md", title="Spring")
+    assert (tmp_path / "report.md").stat().st_size == n_bytes
+    assert "Spring" in (tmp_path / "report.md").read_text()
+
+
+def test_errors_are_those_of_the_local_workspace(remote: RemoteWorkspace, running: Running) -> None:
+    with pytest.raises(NotFound, match="No experiment is called 'nothing'"):
+        remote.experiments.named("nothing")
+    with pytest.raises(NotFound):
+        remote.online_analysis.results("none")
+    with pytest.raises(InputError) as refused:
+        remote.scores.curves([running.ids["als"]], ["beauty"])
+    assert refused.value.problems[0].code == "unknown-metric"
+    with pytest.raises(Unauthorised, match="unknown"):
+        recdash.connect(running.url, "recdash_x").experiments.all()
+    reader = recdash.connect(running.url, running.api.tokens["viewer"])
+    with pytest.raises(Forbidden):
+        reader.push("films", [__file__])
+
+
+@pytest.mark.parametrize("address", ["", "dashboard", "ftp://x", "http://", "http://x?y=1"])
+def test_an_address_must_be_one(address: str) -> None:
+    with pytest.raises(InputError, match="https://recdash"):
+        recdash.connect(address, "recdash_x")
+
+
+def test_a_server_that_does_not_answer_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    waits: list[float] = []
+    with pytest.raises(ServerUnreachable, match=str(port)):
+        Server(f"http://127.0.0.1:{port}", "recdash_x", waits.append).ask("/server")
+    assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0]
+
+
+# ── push ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_push_stores_files_in_parts(
+    remote: RemoteWorkspace, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pushing, "PART_BYTES", 1000)
+    told: list[str] = []
+    stored = remote.push(
+        "pushed", [folder / "truth.csv", folder / "als.csv"], tell=told.append, baseline="als"
+    )
+    assert [run["name"] for run in stored["runs"]] == ["als"]
+    size = (folder / "als.csv").stat().st_size
+    sending = [text for text in told if text.startswith("Sending als.csv")]
+    assert len(sending) == -(-size // 1000) > 1
+    more = remote.push("pushed", {"EASE v2": folder / "ease.csv"}, tags=["nightly"])
+    assert [run["name"] for run in more["runs"]] == ["EASE v2"]
+    assert {run.name: run.tags for run in remote.experiments.named("pushed").runs} == {
+        "als": (),
+        "EASE v2": ("nightly",),
+    }
+
+
+def test_an_upload_continues_where_it_ended(running: Running, folder: Path) -> None:
+    server = Server(running.url, running.api.tokens["admin"])
+    file = folder / "popular.csv"
+    content = file.read_bytes()
+    announced = {"name": file.name, "size": len(content), "sha256": pushing.hash_of(file)}
+    state = server.post("/uploads", announced)
+    path, headers = f"/uploads/{state['id']}", {"Upload-Offset": "0"}
+    server.request("PATCH", path, content[:700], headers)
+    told: list[str] = []
+    assert upload(server, file, told.append) == state["id"]
+    assert told == [f"Sending popular.csv: {100 * 700 // len(content)} %"]
+    assert upload(server, file, told.append) == state["id"]
+    assert len(told) == 1  # it has arrived
+    assert running.files.folder is not None
+    assert (running.files.folder / state["id"] / file.name).read_bytes() == content
+
+
+def test_the_command_pushes(
+    running: Running, folder: Path, run: Recdash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECDASH_TOKEN", running.api.tokens["editor"])
+    monkeypatch.chdir(folder)
+    call = ("push", "from the command", "--server", running.url)
+    done = run(*call, "truth.csv", "new=als.csv", "popular.csv", "--baseline", "popular")
+    assert (done.exit_code, done.stdout.splitlines()) == (0, ["new: added", "popular: added"]), done.stderr
+    again = run(*call, "new=als.csv", "--format", "json")
+    assert [one["already_stored"] for one in json.loads(again.stdout)["runs"]] == [True]
+    (folder / "bad.csv").write_text("user_id,item_id,rank\nu0,i0,first\n")
+    refused = run(*call, "broken=bad.csv")
+    assert (refused.exit_code, "bad.csv" in refused.stderr) == (2, True)
+    missing = run(*call, "nowhere.csv")
+    assert missing.exit_code == 2
+    experiment = running.workspace.experiments.named("from the command")
+    assert [one.name for one in running.workspace.runs.all(experiment.id)] == ["new", "popular"]
