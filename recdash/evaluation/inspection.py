@@ -163,15 +163,18 @@ def inspect_together(
 ) -> list[Inspection]:
     """Returns what reading each of several files would find if they were added together.
 
-    The files are compared with each other, as those of an intake are. A test set, training data and a
+    The files are compared with each other, as those of an intake are. Each table of a zip archive of several
+    is a file of its own, called archive/table. A test set, training data and a
     catalogue among them are those with which the others are checked, unless these are given. The arguments
     are those of ``inspect``.
     """
     tables = _given(truth, train, catalogue)
     how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
-    names = [_file_name(source) for source in sources]
-    taken = _recognised([*map(_readable_again, sources)], names, kind, tables, limits)
-    files, others = taken[: len(sources)], list(taken[len(sources) :])
+    entries = [table for source in sources for table in _tables_in(_readable_again(source), kind, limits)]
+    names, n_files = [table.name for table in entries], len(entries)
+    taken = _recognised([table.source for table in entries], names, kind, tables, limits)
+    others = list(taken[n_files:])
+    files = [replace(file, archive=table.archive) for file, table in zip(taken, entries, strict=False)]
     given = {table.kind for table in others}
     of_kinds = [file.kind for file in files]
     others += [
@@ -201,6 +204,7 @@ class _How:
 class _Taken:
     """What a file is taken for: its kind, None if that must be chosen; the columns that its name does not
     tell; the reasons, and the problems of a file without a kind. ``is_among_files``: it is inspected too.
+    ``archive`` is the name of the archive that holds the table; empty for a file.
     """
 
     source: Any
@@ -210,17 +214,24 @@ class _Taken:
     reasons: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     is_among_files: bool = False
+    archive: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Returns the name of the file, of a table in an archive with that of the archive."""
+        return f"{self.archive}/{self.name}" if self.archive else self.name
 
 
 def _inspected(taken: _Taken, others: Mapping[TableKind, Upload], how: _How) -> Inspection:
     """Returns the inspection of a file, which is checked against ``others``, but not against itself."""
     from recdash import ingest
 
-    source, kind, file_name, limits = taken.source, taken.kind, taken.name, how.limits
-    named = None if isinstance(source, str | Path) else file_name
+    source, kind, file_name, limits = taken.source, taken.kind, taken.shown, how.limits
+    named = None if isinstance(source, str | Path) else taken.name
     if kind is None:
         return Inspection(file_name, None, taken.problems, taken_for=taken.reasons)
-    mapping = read_column_choice(how.columns, INSPECTED, [file_name]).of(kind, file_name, also=taken.mapping)
+    names = [file_name, taken.name]
+    mapping = read_column_choice(how.columns, INSPECTED, names).of(kind, *names, also=taken.mapping)
     file = ingest.inspect_file(kind, source, name=named, mapping=mapping, limits=limits)
     inspection = _with_refused(_of_file(file_name, kind, file, taken.reasons), how.refused_codes)
     if inspection.problems:
@@ -297,6 +308,36 @@ def _table(
     if kind not in TABLES:
         return None
     return ingest.read_upload(kind, source, name=name, mapping=mapping, limits=limits)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A file, or a table of an archive of several, with its name and that of the archive."""
+
+    source: Any
+    name: str
+    archive: str = ""
+
+
+def _tables_in(source: Any, kind: TableKind | None, limits: Limits | None) -> list[_Table]:
+    """Returns each table of a zip archive of several; any other source as it is.
+
+    An archive of tables of one given ``kind`` is read only if all may be runs, as by ``evaluate``.
+    """
+    from recdash import ingest
+    from recdash.ingest.parts import names_shown
+
+    name = _file_name(source)
+    try:
+        names = ingest.members(source, limits=limits) if kind in (None, "run") else ()
+        if names and kind == "run":
+            ingest.read_recommendations(source, limits=limits)
+    except InputError:  # which the inspection of the file states
+        names = ()
+    return [
+        _Table(ingest.Member(source, own), shown, name)
+        for own, shown in zip(names, names_shown(names), strict=True)
+    ] or [_Table(source, name)]
 
 
 def _readable_again(source: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -154,3 +156,43 @@ def test_a_damaged_test_set_among_the_files_does_not_stop_the_others(run: Recdas
     result = run("inspect", "truth.csv", "als.csv", "--format", "json")
     facts = {row["file"]: row["action"] for row in json.loads(result.stdout)}
     assert (facts["truth.csv"], facts["als.csv"]) == ("reject", "accept with warning")
+
+
+def zipped(path: Path, tables: Mapping[str, str]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in tables.items():
+            archive.writestr(name, text)
+
+
+def test_each_table_of_an_archive_is_inspected_as_it_is_added(run: Recdash, folder: Path) -> None:
+    zipped(folder / "jobs.zip", TOGETHER)
+    result = run("inspect", "jobs.zip", "--format", "json")
+    files = {facts["file"]: (facts["kind"], facts["action"]) for facts in json.loads(result.stdout)}
+    assert result.exit_code == 0
+    assert list(files) == [f"jobs.zip/{name}" for name in TOGETHER]
+    assert [kind for kind, _ in files.values()] == ["truth", "train", "run", "catalogue", "sessions"]
+    assert "reject" not in {action for _, action in files.values()}
+
+
+def test_runs_in_an_archive_are_inspected_as_they_are_evaluated(run: Recdash, folder: Path) -> None:
+    (folder / "truth.csv").write_text("user_id,item_id\nu1,a\nu2,a\n")
+    zipped(folder / "runs.zip", {"als.csv": ROWS, "old/als.csv": ROWS.replace("u2,a,1", "u2,z,1")})
+    assert run("evaluate", "--truth", "truth.csv", "--run", "runs.zip").exit_code == 0
+    result = run("inspect", "runs.zip", "--as", "run", "--truth", "truth.csv", "--format", "json")
+    actions = {facts["file"]: (facts["kind"], facts["action"]) for facts in json.loads(result.stdout)}
+    assert actions == {
+        "runs.zip/als.csv": ("run", "accept with warning"),
+        "runs.zip/old-als.csv": ("run", "accept with warning"),
+    }
+
+
+def test_an_archive_of_other_tables_is_refused_as_runs_as_evaluate_refuses_it(
+    run: Recdash, folder: Path
+) -> None:
+    zipped(folder / "all.zip", {"truth.csv": "user_id,item_id,rating\nu1,a,3\nu2,b,4\n", "als.csv": ROWS})
+    (folder / "truth.csv").write_text("user_id,item_id\nu1,a\nu2,a\n")
+    refused = run("inspect", "all.zip", "--as", "run")
+    assert refused.exit_code == 1
+    assert "add and inspect read each table if nothing is said" in refused.stdout
+    assert run("evaluate", "--truth", "truth.csv", "--run", "all.zip").exit_code == 2
+    assert run("inspect", "all.zip").exit_code == 0

@@ -182,7 +182,8 @@ def _chosen(tables: Sequence[zipfile.ZipInfo], name: str | None) -> zipfile.ZipI
     if name is None and len(tables) > 1:
         finding = f"the zip archive holds {len(tables)} files: {_listed(tables)}"
         fix = (
-            "Put one table into it, or add the archive without saying what it is, so that each is recognised."
+            "Put one table into it, or name one: recdash.ingest.Member(FILE, NAME) in Python. The commands "
+            "add and inspect read each table if nothing is said about what the archive is."
         )
         raise UploadError(Problem("zip-members", "file", finding, fix))
     if not named:
