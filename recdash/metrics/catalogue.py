@@ -238,6 +238,51 @@ def shown_by(inputs: CatalogueInputs, attribute: str, k: int) -> ShownBy:
     )
 
 
+EXPOSURE_AT: Mapping[str, Callable[[int], float]] = {
+    "log2": lambda rank: 1.0 / float(np.log2(rank + 1)),
+    "none": lambda _: 1.0,
+}
+"""Value of the parameter ``discount`` → the exposure that a list gives the item at a rank."""
+
+
+def exposure_fairness(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
+    """Returns [depth] 1 − the Jensen-Shannon divergence between the values' shares of exposure and their
+    target shares, at each k; NaN while no shown item has a value.
+    """
+    labels, exposure_at = inputs.labels(parameters["attribute"]), EXPOSURE_AT[parameters["discount"]]
+    target = target_shares(inputs, labels, parameters["target"])
+    exposure, fairness = np.zeros(inputs.n_items), np.full(inputs.depth, np.nan)
+    for rank, (item, count) in enumerate(_by_rank(inputs.exposure.shown), start=1):
+        exposure[item] += count * exposure_at(rank)
+        of_value = np.bincount(labels.value, exposure[labels.item], minlength=len(labels.values))
+        if of_value.any():
+            fairness[rank - 1] = 1.0 - divergence(of_value / of_value.sum(), target)
+    return fairness
+
+
+def target_shares(inputs: CatalogueInputs, labels: Labels, target: str) -> Floats:
+    """Returns [V] the share of exposure that each value of an attribute should have.
+
+    An item with several values counts in each.
+    """
+    if target == "equal":
+        return np.full(len(labels.values), 1.0 / len(labels.values))
+    weight = inputs.seen_by if target == "train" else np.ones(inputs.n_items)
+    of_value = np.bincount(labels.value, weight[labels.item], minlength=len(labels.values))
+    return of_value / max(of_value.sum(), 1.0)
+
+
+def divergence(first: Floats, second: Floats) -> float:
+    """Returns the Jensen-Shannon divergence of two distributions in bits, from 0 (equal) to 1 (disjoint)."""
+    middle = (first + second) / 2
+
+    def from_middle(part: Floats) -> float:
+        some = part > 0
+        return float((part[some] * np.log2(part[some] / middle[some])).sum())
+
+    return min(max((from_middle(first) + from_middle(second)) / 2, 0.0), 1.0)
+
+
 def entropy(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> Floats:
     """Returns [depth] the entropy of the universe's exposure at each k, in bits or nats."""
     levels = inputs.levels(parameters["of"])
@@ -423,6 +468,17 @@ def why_attribute_unusable(inputs: CatalogueInputs, parameters: Mapping[str, str
     if name not in inputs.attributes:
         return f"the catalogue has no column '{name}'; it has {', '.join(inputs.attributes) or 'only ids'}"
     return "" if inputs.labels(name).values else f"column '{name}' of the catalogue is empty"
+
+
+def why_no_target(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
+    """Returns why the attribute's values have no target share; an empty text if they have one."""
+    reason = why_attribute_unusable(inputs, parameters)
+    if reason or parameters["target"] != "train":
+        return reason
+    if reason := why_no_train(inputs, parameters):
+        return reason
+    seen = inputs.seen_by[inputs.labels(parameters["attribute"]).item].any()
+    return "" if seen else f"no item of the training data has a value of '{parameters['attribute']}'"
 
 
 def why_items_incomparable(inputs: CatalogueInputs, parameters: Mapping[str, str]) -> str:
@@ -711,6 +767,41 @@ _METRICS: tuple[CatalogueMetric, ...] = (
         plain="How much variety is recommended, for example of genres: 0.18 says that 18 of 100 genres "
         "are in at least one list.",
         example="The catalogue has films of 5 years, the lists show films of 2 of them: 2/5 = 0.4.",
+    ),
+    CatalogueMetric(
+        "exposure_fairness",
+        "Exposure fairness",
+        "How close the values of an attribute (maker, genre, country …) come to their target share of "
+        "exposure: 1 − their Jensen-Shannon divergence",
+        r"1 - \frac{1}{2}\left(\sum_v e_v \log_2 \frac{2 e_v}{e_v + t_v} + "
+        r"\sum_v t_v \log_2 \frac{2 t_v}{e_v + t_v}\right), \quad e_v \propto \sum_u \sum_{i \in v} "
+        r"\frac{1}{\log_2(r_{ui} + 1)}",
+        "Exposure: Singh & Joachims 2018; divergence from target shares: TREC Fair Ranking (Ekstrand et al. "
+        "2022), over all lists",
+        exposure_fairness,
+        why_no_target,
+        needs="a catalogue with that column",
+        parameters=(
+            Parameter("attribute", {}, "name"),
+            Parameter(
+                "target",
+                {
+                    "catalogue": "the value's share of the catalogue's items",
+                    "train": "its share of the training data's rows",
+                    "equal": "the same share for each value",
+                },
+            ),
+            Parameter(
+                "discount",
+                {"log2": "a position's exposure is 1/log2(rank + 1)", "none": "all positions count alike"},
+            ),
+        ),
+        higher_is="fairer",
+        usage=Usage(is_scored=False),
+        plain="Whether groups of items are shown as much as their share asks for: 1 says exactly so, 0 that "
+        "only groups are shown that should not be.",
+        example="Target 1/2 each, one of two values has all exposure: 1 − (log2(4/3) + 1/2·log2(2/3) + "
+        "1/2·log2 2)/2 = 0.6887.",
     ),
     CatalogueMetric(
         "entropy",

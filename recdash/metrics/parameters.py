@@ -26,6 +26,8 @@ class Parameter:
     kind: Kind = "choice"
     above: float = -math.inf
     below: float = math.inf
+    whole: bool = False
+    """True if a number must be whole."""
     also: Mapping[str, str] = field(default_factory=dict)
     """Other accepted spellings of a value → the canonical value."""
 
@@ -50,12 +52,12 @@ class Parameter:
             number = float(value)
         except ValueError:
             number = math.nan
-        if not self.above < number < self.below:
+        if not self.above < number < self.below or (self.whole and not number.is_integer()):
             bounds = f"between {self.above:g} and {self.below:g}"
             if math.isinf(self.below):
                 bounds = f"above {self.above:g}"
             words = ", ".join(word for word in self.values if not word.replace(".", "").isdigit())
-            fix = f"Give a number {bounds}{f' or {words}' if words else ''}."
+            fix = f"Give a {'whole ' if self.whole else ''}number {bounds}{f' or {words}' if words else ''}."
             raise InputError(Problem("bad-number", f"metric {metric}({self.name}=…)", f"'{value}'", fix))
         return repr(number).removesuffix(".0")
 

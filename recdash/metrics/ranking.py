@@ -37,7 +37,7 @@ from recdash.metrics.formulas import (
 )
 from recdash.metrics.parameters import Parameter
 from recdash.metrics.populations import POPULATION, over_population
-from recdash.metrics.sample import Number, RelevantHits, order_by_counting, relevant_items
+from recdash.metrics.sample import JudgedHits, Number, RelevantHits, order_by_counting, relevant_items
 from recdash.metrics.spec import split
 from recdash.metrics.usage import UNLISTED, Usage
 
@@ -123,12 +123,24 @@ def preferred_to_negatives(hits: RelevantHits) -> Floats:
     """Returns [H] for each hit 1 − the share of the first m judged negatives that rank above it."""
     if hits.judged is None:
         return np.ones(len(hits.rank))
-    judged = hits.judged
+    fewest = np.minimum(hits.m, hits.judged.n_not_relevant[hits.user])
+    return 1.0 - share(np.minimum(negatives_above(hits, hits.judged), hits.m), fewest)
+
+
+def negatives_above(hits: RelevantHits, judged: JudgedHits) -> Ints:
+    """Returns [H] the number of judged negatives that rank above each hit."""
     negatives = np.concatenate(([0], np.cumsum(~judged.relevant)))
     of_earlier_users = negatives[np.searchsorted(judged.user, hits.user)]
-    above = negatives[:-1][judged.relevant] - of_earlier_users
-    fewest = np.minimum(hits.m, judged.n_not_relevant[hits.user])
-    return 1.0 - share(np.minimum(above, hits.m), fewest)
+    above: Ints = negatives[:-1][judged.relevant] - of_earlier_users
+    return above
+
+
+def pairs_won(hits: RelevantHits) -> Floats:
+    """Returns [H] the share of the user's pairs (relevant item, judged negative) that each hit wins."""
+    if hits.judged is None:
+        return np.zeros(len(hits.rank))
+    negatives = hits.judged.n_not_relevant[hits.user]
+    return share(negatives - negatives_above(hits, hits.judged), hits.m * negatives)
 
 
 def unexpected(hits: RelevantHits) -> Floats:
@@ -140,6 +152,23 @@ def unexpected(hits: RelevantHits) -> Floats:
         return np.zeros(len(hits.rank))
     n = hits.expectedness.n_items
     return np.maximum((n + 1.0 - hits.rank) / n - hits.expectedness.expected[hits.item], 0.0)
+
+
+def of_relevant(worth: Floats, hits: RelevantHits) -> Floats:
+    """Returns [n] the sum of ``worth`` [Σm] over each user's relevant rows."""
+    total, some = np.zeros(hits.n_users), hits.n_relevant > 0
+    if some.any():
+        total[some] = np.add.reduceat(worth, hits.ideal_start[:-1][some])
+    return total
+
+
+def inverse_propensity(hits: RelevantHits, power: float) -> Floats:
+    """Returns [items] 1 / n^power for an item with n training users, at least 1; the propensities' common
+    factor cancels.
+    """
+    known = hits.expectedness
+    users_with = np.ones(1) if known is None or known.users_with is None else known.users_with
+    return np.power(np.maximum(users_with, 1).astype(np.float64), -power)
 
 
 # ── norms (functions of k [K, 1] and m [C], or of the number in LOOKS_AT) ─────────────────────────
@@ -179,6 +208,14 @@ def listed(sample: RelevantHits) -> Ints:
 
 def relevant_or_listed(sample: RelevantHits) -> Ints:
     return np.minimum(sample.n_relevant, sample.list_length)
+
+
+def has_negatives(sample: RelevantHits) -> Ints:
+    """Returns [n] 1 for users with a judged negative and a relevant item, so with a pair; 0 for others."""
+    none = np.zeros_like(sample.n_relevant)
+    if sample.judged is None:
+        return none
+    return np.minimum(sample.judged.n_not_relevant > 0, sample.n_relevant > 0).astype(none.dtype)
 
 
 LOOKS_AT: Mapping[Norm, Number] = {cut_list: listed, relevant_up_to_list: relevant_or_listed}
@@ -266,6 +303,35 @@ def build_dcg(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     return RatioFormula(lambda hits: gain(hits.gain) / discount(hits.rank), unity)
 
 
+def build_value(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
+    if parameters["norm"] == "none":
+        return RatioFormula(lambda hits: hits.gain.astype(np.float64), unity)
+
+    def credit(hits: RelevantHits) -> Floats:
+        return share(hits.gain, of_relevant(hits.relevant_gain.astype(np.float64), hits)[hits.user])
+
+    return RatioFormula(credit, unity)
+
+
+def build_snips(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
+    power, at_rank = float(parameters["power"]), WORTH_AT[parameters["of"]]
+
+    def credit(hits: RelevantHits) -> Floats:
+        weight = inverse_propensity(hits, power)
+        items = hits.item if hits.relevant_item is None else hits.relevant_item
+        return share(weight[hits.item] * at_rank(hits.rank), of_relevant(weight[items], hits)[hits.user])
+
+    return RatioFormula(credit, unity)
+
+
+WORTH_AT: Mapping[str, Callable[[Ints], Floats]] = {
+    "recall": lambda rank: np.ones(len(rank)),
+    "dcg": lambda rank: 1.0 / np.log2(rank + 1.0),
+    "mrr": lambda rank: 1.0 / rank,
+}
+"""Value of the parameter ``of`` → what a relevant item at a rank is worth before it is weighted."""
+
+
 def build_ncrr(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
     places: Norm = {"cut": relevant_up_to_k, "list": relevant_up_to_list, "all": relevant}[
         parameters["ideal"]
@@ -275,7 +341,15 @@ def build_ncrr(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula
 
 
 def build_auc(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
+    """Returns the formula of AUC within the list, or over judged items as a mean over users with a pair."""
+    if parameters["pairs"] == "judged":
+        return Micro(RatioFormula(pairs_won, lambda k, pairs: pairs + 0.0 * k, has_negatives))
     return ListAuc(without_miss=float(parameters["without_miss"]))
+
+
+def build_success(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
+    fewest = int(parameters["min_hits"])
+    return RatioFormula(lambda hits: (hits.ordinal == fewest).astype(np.float64), unity)
 
 
 def build_mar(parameters: Mapping[str, str], resolve: Resolve) -> MetricFormula:
@@ -405,10 +479,34 @@ def why_no_negatives(sample: RelevantHits, parameters: Mapping[str, str]) -> str
     return f"needs {rows}, and there are none" if sample.judged is None else ""
 
 
+def why_no_pairs(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns why AUC over judged items has no pair to compare; an empty text if it has one, or for
+    pairs=list.
+    """
+    if parameters["pairs"] == "list" or has_negatives(sample).any():
+        return ""
+    return why_no_negatives(sample, parameters) or "no user has both a relevant item and a judged negative"
+
+
 def why_no_popularity(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
     """Returns why the items' popularity is unknown; an empty text if it is known."""
     known = sample.expectedness
     return "needs training data, and none was given" if known is None else known.why_unavailable
+
+
+def why_value_unusable(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns why the relevances cannot be summed up; an empty text if they can."""
+    return why_values_unusable(sample, {**parameters, "gain": "linear"})
+
+
+def why_no_propensity(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
+    """Returns why the items' propensities cannot be estimated; an empty text if they can."""
+    if reason := why_no_popularity(sample, parameters):
+        return reason
+    known = sample.expectedness
+    if sample.relevant_item is None or known is None or known.users_with is None:
+        return "needs the number of training users of each item"
+    return ""
 
 
 def why_grades_unusable(sample: RelevantHits, parameters: Mapping[str, str]) -> str:
@@ -424,6 +522,7 @@ class RankingMetric:
     """An accuracy metric of ranked lists: a credit and a norm, or a ``build`` function.
 
     ``ideal_is_best``: no list scores higher than one with only the user's relevant items, best first.
+    ``weighs_items``: what a hit is worth depends on its item, so that the best order of ties is unknown.
     ``may_fall``: parameter values (name, value) with which one more hit can lower the value. ``largest``: the
     largest value of a user, None without an upper bound. ``unbounded``: parameter values with which a value
     may exceed ``largest``.
@@ -443,6 +542,7 @@ class RankingMetric:
     has_cutoff: bool = True
     rises_with_k: bool = False
     ideal_is_best: bool = True
+    weighs_items: bool = False
     may_fall: frozenset[tuple[str, str]] = frozenset()
     unit: str = "share"
     range: str = "0 to 1"
@@ -580,6 +680,28 @@ RANKING: tuple[RankingMetric, ...] = (
         plain="How many users find anything they want: 0.18 says that 18 of 100 users have at least one "
         "relevant item in their list.",
         example="Of two users one has a hit: 1/2 = 0.5.",
+    ),
+    RankingMetric(
+        "success",
+        "Success",
+        "Share of users with at least h relevant items in the first k positions",
+        r"[\,r_h \le k\,]",
+        "Craswell & Hawking 2004, Success@k, for any number of hits",
+        build=build_success,
+        parameters=(
+            Parameter(
+                "min_hits",
+                {"1": "h, the hits that a list must have; 1 is the hit rate"},
+                "number",
+                above=0,
+                whole=True,
+            ),
+        ),
+        rises_with_k=True,
+        usage=Usage(is_scored=False),
+        plain="How many users find enough: with h = 3, 0.18 says that 18 of 100 users have three "
+        "relevant items or more in their list.",
+        example="Two users with 1 and 3 hits, h = 2: 1/2 = 0.5.",
     ),
     RankingMetric(
         "hits",
@@ -739,6 +861,67 @@ RANKING: tuple[RankingMetric, ...] = (
         example="Grades 3, 2, 3, 0, 1, 2: 3 + 2/log2 3 + 3/2 + 0 + 1/log2 6 + 2/log2 7 = 6.861.",
     ),
     RankingMetric(
+        "value",
+        "Value",
+        "Sum of the relevance of the hits, such as the revenue of the items that were bought",
+        r"\sum_{r_j \le k} g_j",
+        f"{JARVELIN}, cumulated gain; as revenue: Jannach & Jugovac 2019",
+        build=build_value,
+        why_unavailable=why_value_unusable,
+        parameters=(
+            Parameter(
+                "norm",
+                {
+                    "none": "the plain sum, in units of the relevance column",
+                    "relevant": "the sum over all of the user's relevant items: the share of the value found",
+                },
+            ),
+        ),
+        rises_with_k=True,
+        unit="relevance",
+        range="0 or more",
+        unbounded=frozenset({("norm", "none")}),
+        usage=Usage(is_scored=False),
+        plain="How much value the hits of a list have, if the relevance column of the test set is an amount "
+        "such as revenue: 12.5 says 12.50 per user.",
+        example="Grades 3, 2, 3, 0, 1, 2: 11. With norm=relevant and 22 in all: 11/22 = 0.5.",
+    ),
+    RankingMetric(
+        "snips",
+        "SNIPS",
+        "Worth of the relevant items found, each weighted by one over the probability that it was observed, "
+        "divided by the sum of these weights over the user's relevant items",
+        r"\frac{\sum_{r_j \le k} c(r_j) / p_j}{\sum_{i=1}^{m} 1 / p_i}, \quad p_i \propto n_i^{\,\beta}",
+        "Yang et al. 2018, self-normalised (Swaminathan & Joachims 2015); popularity as propensity with "
+        "power 0.5: Saito et al. 2020",
+        build=build_snips,
+        why_unavailable=why_no_propensity,
+        ideal_is_best=False,
+        weighs_items=True,
+        parameters=(
+            Parameter(
+                "of",
+                {
+                    "recall": "1 for every hit",
+                    "dcg": "1/log2(rank + 1)",
+                    "mrr": "1/rank, for every hit",
+                },
+            ),
+            Parameter(
+                "power",
+                {"0.5": "β: an item with n training users is observed with probability ∝ n^β"},
+                "number",
+                above=-0.001,
+                below=10,
+            ),
+        ),
+        rises_with_k=True,
+        usage=Usage(is_scored=False),
+        plain="Recall if the test set has popular items too often: hits on rarely seen items count more. "
+        "0.18 says that lists find 18 % of the weighted relevant items.",
+        example="Relevant a, b with 4 and 1 training users, weights 1/2 and 1; a found: 0.5/1.5 = 0.3333.",
+    ),
+    RankingMetric(
         "ncrr",
         "NCRR",
         "Sum of one over the rank of each hit, divided by that sum for the ideal list",
@@ -767,7 +950,16 @@ RANKING: tuple[RankingMetric, ...] = (
         r"1 - \frac{\sum_{r_j \le k} (r_j - j)}{h\,(\min(k, |L|) - h)}, \quad h = |\{j : r_j \le k\}|",
         "Fawcett 2006, within one list as in RePlay; 0 without a hit",
         build=build_auc,
+        why_unavailable=why_no_pairs,
         parameters=(
+            Parameter(
+                "pairs",
+                {
+                    "list": "a hit and a miss of the list",
+                    "judged": "a relevant item and a judged negative (relevance 0), won if the relevant item "
+                    "is in the list and the negative is not above it; users without a pair do not count",
+                },
+            ),
             Parameter(
                 "without_miss",
                 {

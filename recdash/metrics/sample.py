@@ -89,6 +89,8 @@ class ItemExpectedness:
     expected: Floats
     n_items: int
     why_unavailable: str = ""
+    users_with: Ints | None = None
+    """[items] the number of training users of each item; None if only the popularity ranks are known."""
 
 
 def item_expectedness(users_with: Ints, n_items: int, n_truth_items: int) -> ItemExpectedness:
@@ -100,7 +102,8 @@ def item_expectedness(users_with: Ints, n_items: int, n_truth_items: int) -> Ite
     levels = np.unique(users_with)
     here = users_with[:n_truth_items]
     place = len(levels) - np.searchsorted(levels, here)
-    return ItemExpectedness(np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0), n_items)
+    expected = np.where(here > 0, (n_items + 1.0 - place) / n_items, 0.0)
+    return ItemExpectedness(expected, n_items, users_with=here)
 
 
 class Ideals:
@@ -159,6 +162,8 @@ class RelevantHits:
     """None if no item was judged not relevant."""
     expectedness: ItemExpectedness | None = None
     """None without training data."""
+    relevant_item: Ints | None = None
+    """[Σm] index of the truth item of each relevant row; None if the sample was not made from hits."""
     n_unknown: int = 0
     """Number of users who are not in the truth. They are the last ones."""
     positives: RelevantHits | None = None
@@ -305,6 +310,7 @@ class RelevantHits:
             list_length=self.list_length[users],
             truth_user=self.truth_user[users],
             relevant_gain=self.relevant_gain[rows],
+            relevant_item=None if self.relevant_item is None else self.relevant_item[rows],
             judged=self.judged and self.judged.of_users(first, last),
             positives=self.positives and self.positives.of_users(first, last),
             n_unknown=max(last - max(first, self.n_users - self.n_unknown), 0),
@@ -456,6 +462,7 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
     is_hit = slice(None) if marked.all() else marked  # a slice copies nothing
     row = hits.row[is_hit]
     rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
+    all_count = bool(rows_that_count.all())  # a view copies nothing
     return RelevantHits(
         depth=hits.depth,
         user=hits.user[is_hit] if counted.all() else place[hits.user[is_hit]],
@@ -464,7 +471,8 @@ def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints)
         n_relevant=n_relevant[counted],
         list_length=hits.list_length[counted],
         truth_user=np.flatnonzero(counted),
-        relevant_gain=truth.gain if rows_that_count.all() else truth.gain[rows_that_count],
+        relevant_gain=truth.gain if all_count else truth.gain[rows_that_count],
+        relevant_item=truth.item if all_count else truth.item[rows_that_count],
         item=truth.item[row],
         top_gain=float(truth.gain.max(initial=0.0)),
         cut_lists=hits.ledger.cut_lists,

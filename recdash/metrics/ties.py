@@ -96,10 +96,12 @@ def tie_band(definition: Definition, hits: Hits, sample: RelevantHits, k: int) -
     """Returns the range of an accuracy metric at k over all orders of tied scores.
 
     ``sample`` must have all test rows of its users. Returns None if the lists were not ordered by score, if
-    the metric is unavailable, or if no order of the ties changes its value.
+    the metric is unavailable or weighs items, or if no order of the ties changes its value.
     """
     metric = definition.metric
     if hits.ties is None or not isinstance(metric, RankingMetric) or not sample.n_users:
+        return None
+    if metric.weighs_items:
         return None
     if definition.parameters.get("grades") == "all":  # the same as no threshold, for these users
         hits, sample = replace(hits, truth=hits.truth.under(None)), sample.of_every_grade

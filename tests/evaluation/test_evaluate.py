@@ -85,8 +85,16 @@ def test_without_a_question_all_metrics_are_answered_or_absent_with_a_reason() -
     absent = {row["metric"] for row in evaluation.as_dict()["absent"]}
     assert answered | absent == set(SCORED)
     assert answered & absent == set()
-    must_be_told_which = {"coverage_by"}
-    asked_for_by_name = {"hits", "dcg", "ncrr", "auc"}  # other forms of precision, nDCG and MRR
+    must_be_told_which = {"coverage_by", "exposure_fairness"}
+    asked_for_by_name = {
+        "hits",
+        "dcg",
+        "ncrr",
+        "auc",
+        "success",
+        "value",
+        "snips",
+    }
     known = (
         "precision", "precision(average=micro)", "recall", "recall(average=micro)", "f1", "hit_rate", "mrr",
         "map", "mar", "ndcg", "r_precision", "rbp", "err", "bpref", "judged", "serendipity", "user_coverage",

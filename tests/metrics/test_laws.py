@@ -62,6 +62,8 @@ def unbounded(definition: Definition) -> bool:
     bits_or_counts = definition.metric.name in {"novelty", "popularity", "dcg", "hits"} or (
         definition.metric.name == "entropy" and definition.parameters["norm"] != "max"
     )
+    if definition.metric.name == "value":
+        return definition.parameters["norm"] == "none"
     graded = definition.metric.name == "rbp" and definition.parameters["gain"] != "binary"
     plain_sums = any(
         part in str(definition) for part in ("sum=all", "norm=none", "by=hamming", "counted=every")
@@ -76,12 +78,20 @@ def test_a_metric_says_what_bounds_a_users_value() -> None:
 
 def may_be_absent(definition: Definition) -> bool:
     """Only places up to m that were not read, or the lack of judged negatives, leave a hole with a reason."""
-    return definition.metric.name in {"r_precision", "bpref", "judged"}
+    return definition.metric.name in {"r_precision", "bpref", "judged"} or over_judged_pairs(definition)
+
+
+def over_judged_pairs(definition: Definition) -> bool:
+    """A mean over users with a judged negative, so that its values per user are contributions."""
+    return definition.parameters.get("pairs") == "judged"
 
 
 def looks_at_length(definition: Definition) -> bool:
     """Divides by the places that the list fills, so that a miss at its end counts."""
     return any(part in str(definition) for part in ("over=list", "norm=list", "ideal=list", "auc"))
+
+
+OF_AN_ATTRIBUTE = {"coverage_by", "exposure_fairness"}
 
 
 # ── small worlds ─────────────────────────────────────────────────────────────────────────────
@@ -332,7 +342,7 @@ def test_a_short_list_equals_itself_padded_with_misses(world: World) -> None:
 @law(worlds())
 def test_metrics_that_only_collect_never_fall_with_k(world: World) -> None:
     curves = curves_in(world)
-    plain = {name: f"{name}(kind)" if name == "coverage_by" else name for name in METRICS}
+    plain = {name: f"{name}(kind)" if name in OF_AN_ATTRIBUTE else name for name in METRICS}
     rising = [str(define(plain[name])) for name, metric in METRICS.items() if metric.rises_with_k]
     assert {"recall", "hit_rate", "mrr", "map", "coverage", "rbp"} <= set(rising)
     for metric in set(rising) & set(curves):
@@ -435,7 +445,7 @@ def values_by_user(sample: RelevantHits, definition: Definition, k: int) -> dict
     return dict(zip(sample.truth_user.tolist(), values, strict=True))
 
 
-PER_USER = [one for one in OVER_THE_SAMPLE if "average=m" not in str(one)]
+PER_USER = [one for one in OVER_THE_SAMPLE if "average=m" not in str(one) and not over_judged_pairs(one)]
 
 
 @law(worlds(), st.sets(st.sampled_from(USERS)), st.integers(1, DEPTH))

@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import pytrec_eval
+import scipy.spatial
 import scipy.stats
 from ir_measures import AP, RR, Bpref, Judged, P, R, Rprec, Success, nDCG
 from sklearn.metrics import roc_auc_score
@@ -41,13 +42,16 @@ ORACLES = {
     "recall": "ir-measures, ranx, RecTools",
     "f1": "ranx, RecTools, beta too; other pairs and f1(average=means) by hand: no library names them",
     "hit_rate": "ir-measures, ranx, RecTools",
+    "success": "ir-measures; more hits by counting in plain Python",
     "hits": "ranx",
     "mrr": "ir-measures, ranx, RecTools",
     "map": "ir-measures, ranx, RecTools, RecBole",
     "ndcg": "ir-measures, ranx, RecTools",
     "dcg": "ranx",
+    "value": "pandas",
+    "snips": "a weighted mean in plain Python; recall of ir-measures with power=0",
     "ncrr": "a sum over the ranks in plain Python, and Cornac in docs/presets.md",
-    "auc": "scikit-learn over the places of each list, and RePlay in docs/presets.md",
+    "auc": "scikit-learn over the places of each list and over judged items, and RePlay in docs/presets.md",
     "r_precision": "ir-measures, ranx",
     "rbp": "a reader who walks down the list, in plain Python",
     "err": "a reader who walks down the list, in plain Python",
@@ -64,6 +68,7 @@ ORACLES = {
     "entropy": "SciPy",
     "tail_share": "pandas, list by list",
     "coverage_by": "pandas",
+    "exposure_fairness": "SciPy's Jensen-Shannon distance of shares that pandas counts",
     "diversity": "the dense cosine and difference of numpy, and scikit-learn, in test_metrics_diversity.py",
     "rmse": "scikit-learn",
     "mae": "scikit-learn",
@@ -261,6 +266,97 @@ def test_scikit_learn_gives_each_list_the_same_auc(k: int) -> None:
     assert checked > 5
 
 
+@pytest.mark.parametrize("seed", [50, 51])
+def test_scikit_learn_gives_the_same_auc_over_judged_items(seed: int) -> None:
+    """Each list has all items, so that every pair of a relevant item and a negative is ordered by it."""
+    truth, _ = drawn(seed, grades=1)
+    judged = with_negatives(truth, seed)
+    rng = np.random.default_rng(seed)
+    items = [f"i{number}" for number in range(40)]
+    lists = {
+        user: {str(item): float(rng.permutation(40)[0]) + rng.random() for item in items} for user in truth
+    }
+    found = recdash.evaluate({"run": lists}, judged, metrics=["auc(pairs=judged)@40"])
+    expected = [
+        roc_auc_score([*judged[user].values()], [lists[user][item] for item in judged[user]])
+        for user in judged
+        if len(set(judged[user].values())) == 2
+    ]
+    assert len(expected) > 20
+    (row,) = found.rows()
+    assert row["value"] == pytest.approx(np.mean(expected), rel=1e-12)
+    # all users have a pair here, so that the error is that of a mean
+    if len(expected) == len(judged):
+        assert row["std_error"] == pytest.approx(np.std(expected, ddof=1) / len(expected) ** 0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_pairs_of_judged_items_counted_one_by_one_give_the_same_auc(k: int) -> None:
+    truth, lists = drawn(seed=52 + k, grades=1)
+    judged = {user: wanted if n % 4 else truth[user] for n, (user, wanted) in enumerate(
+        with_negatives(truth, k).items()
+    )}  # fmt: skip
+    shares = []
+    for user, rows in judged.items():
+        place = {item: rank for rank, item in enumerate(in_order(lists.get(user, {}), k))}
+        pairs = [(a, b) for a in rows for b in rows if rows[a] and not rows[b]]
+        won = [a in place and place[a] < place.get(b, k) for a, b in pairs]
+        shares += [sum(won) / len(won)] if won else []
+    assert 0 < len(shares) < len(judged), "some users have no negative"
+    (row,) = recdash.evaluate({"run": lists}, judged, metrics=[f"auc(pairs=judged)@{k}"]).rows()
+    assert row["value"] == pytest.approx(np.mean(shares), rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+@pytest.mark.parametrize("min_hits", [1, 2, 4])
+def test_success_counts_lists_with_enough_hits(k: int, min_hits: int) -> None:
+    truth, lists = drawn(seed=60 + k, grades=1)
+    _, values = ours(truth, lists, f"success(min_hits={min_hits})@{k}")
+    hits = {user: len(set(in_order(lists.get(user, {}), k)) & set(truth[user])) for user in truth}
+    assert values == {user: float(n >= min_hits) for user, n in hits.items()}
+    if min_hits == 1:
+        assert_users_agree(values, by_ir_measures(truth, lists, Success @ k))
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_pandas_adds_up_the_same_value(k: int) -> None:
+    truth, lists = drawn(seed=70 + k, grades=4)
+    shown = pd.DataFrame(
+        [(user, item) for user in lists for item in in_order(lists[user], k)], columns=["user", "item"]
+    )
+    wanted = pd.DataFrame(
+        [(user, item, worth) for user in truth for item, worth in truth[user].items()],
+        columns=["user", "item", "worth"],
+    )
+    total = wanted.groupby("user")["worth"].sum()
+    found = shown.merge(wanted).groupby("user")["worth"].sum().reindex(total.index, fill_value=0)
+    assert_users_agree(ours(truth, lists, f"value@{k}")[1], found.to_dict())
+    assert_users_agree(ours(truth, lists, f"value(norm=relevant)@{k}")[1], (found / total).to_dict())
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.5])
+@pytest.mark.parametrize("of", ["recall", "dcg", "mrr"])
+def test_a_weighted_mean_over_relevant_items_is_snips(of: str, power: float, k: int) -> None:
+    truth, lists = drawn(seed=80 + k, grades=1)
+    users_with = {f"i{n}": n % 7 for n in range(40)}  # of some items the training data has none
+    train = pd.DataFrame(
+        [(f"t{user}", item) for item, n in users_with.items() for user in range(n)],
+        columns=["user_id", "item_id"],
+    )
+    worth = {"recall": lambda _: 1.0, "dcg": lambda r: 1 / math.log2(r + 1), "mrr": lambda r: 1 / r}[of]
+    expected = {}
+    for user, wanted in truth.items():
+        rank = {item: place for place, item in enumerate(in_order(lists.get(user, {}), k), start=1)}
+        weight = [max(users_with[item], 1) ** -power for item in wanted]
+        gained = [worth(rank[item]) if item in rank else 0.0 for item in wanted]
+        expected[user] = float(np.average(gained, weights=weight))
+    _, values = ours(truth, lists, f"snips(of={of},power={power})@{k}", train=train)
+    assert_users_agree(values, expected)
+    if of == "recall" and not power:
+        assert_users_agree(values, by_ir_measures(truth, lists, R @ k))
+
+
 @pytest.mark.parametrize("k", [1, 5, 20])
 def test_reciprocal_ranks_add_up_to_ncrr(k: int) -> None:
     truth, lists = drawn(seed=40 + k, grades=1)
@@ -321,6 +417,34 @@ def test_entropy_is_that_of_the_counts() -> None:
     assert only_value(truth, lists, "entropy@10") == pytest.approx(expected, rel=1e-12)
     share = expected / np.log2(40)
     assert only_value(truth, lists, "entropy(norm=max)@10") == pytest.approx(share, rel=1e-12)
+
+
+@pytest.mark.parametrize("discount", ["log2", "none"])
+@pytest.mark.parametrize("target", ["catalogue", "train", "equal"])
+def test_exposure_fairness_is_one_minus_scipys_squared_distance(target: str, discount: str) -> None:
+    truth, lists, _ = dense(9)
+    maker = {f"i{number}": "ABCD"[min(number // 7, 3)] for number in range(40)}
+    catalogue = pd.DataFrame({"item_id": [*maker], "maker": [*maker.values()]})
+    train = pd.DataFrame(
+        [(user, item) for user in truth for item in truth[user]], columns=["user_id", "item_id"]
+    )
+    rows = [
+        (maker[item], 1 / np.log2(rank + 1) if discount == "log2" else 1.0)
+        for shown in lists.values()
+        for rank, item in enumerate(in_order(shown, 10), start=1)
+    ]
+    exposure = pd.DataFrame(rows, columns=["maker", "exposure"]).groupby("maker")["exposure"].sum()
+    targets = {
+        "catalogue": catalogue["maker"].value_counts(),
+        "train": train["item_id"].map(maker).value_counts(),
+        "equal": pd.Series(1, index=list("ABCD")),
+    }
+    both = pd.concat([exposure, targets[target]], axis=1).fillna(0).to_numpy()
+    distance = scipy.spatial.distance.jensenshannon(both[:, 0], both[:, 1], base=2)
+    spec = f"exposure_fairness(maker,target={target},discount={discount})@10"
+    (row,) = recdash.evaluate({"run": lists}, truth, metrics=[spec], catalogue=catalogue, train=train).rows()
+    assert 0 < distance < 1
+    assert row["value"] == pytest.approx(1 - distance**2, rel=1e-12)
 
 
 # ── real data ────────────────────────────────────────────────────────────────────────────────

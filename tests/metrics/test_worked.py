@@ -65,6 +65,10 @@ ONE_LIST = {
     "hit_rate": {"F1": 1, "F2": 1, "second of one": 1},
     "hits": {"F1": 3, "F2": 2, "F3": 3, "second of one": 1},
     "mrr": {"F1": 1, "F2": 1, "second of one": 1 / 2},
+    "value": {"F1": 3, "F4": 1 + 3},
+    "value(norm=relevant)": {"F1": 3 / 10, "F4": (1 + 3) / (3 + 2 + 1)},
+    "success": {"F1": 1, "F2": 1},
+    "success(min_hits=3)": {"F1": 1, "F2": 0},
     "mrr(sum=all)": {"F1": 1 + 1 / 2 + 1 / 4, "F2": 1 + 1 / 3, "second of one": 1 / 2},
     "map": {"F1": (1 / 1 + 2 / 2 + 3 / 4) / 10, "F2": (1 + 2 / 3) / 4, "F3": (1 + 1 + 1) / 10},
     "map(norm=min)": {"F1": (1 + 1 + 3 / 4) / 5, "F2": (1 + 2 / 3) / 4, "F3": (1 + 1 + 1) / 3},
@@ -588,6 +592,51 @@ def test_ratings_without_a_prediction_are_left_out_and_counted() -> None:
     assert absent["reason"] == "all ratings are equal: there is no variance to explain"
 
 
+def test_hits_on_rare_items_weigh_more() -> None:
+    """a has 4 training users, b has 1: with power 0.5 the weights are 1/2 and 1, with power 1 1/4 and 1."""
+    train = pd.DataFrame({"user_id": [*"wxyzw"], "item_id": [*"aaaab"]})
+    asked = ["snips@1", "snips(power=1)@1", "snips(power=0)@1", "snips(of=dcg)@2", "snips(of=mrr)@2"]
+    found = recdash.evaluate({"run": {"u": ["a", "b"]}}, {"u": ["a", "b"]}, metrics=asked, train=train)
+    expected = [0.5 / 1.5, 0.25 / 1.25, 1 / 2, (0.5 + 1 / log2(3)) / 1.5, (0.5 + 1 / 2) / 1.5]
+    assert found.table()["value"].tolist() == pytest.approx(expected, **EXACT)
+
+
+def test_the_value_of_seed_grades_is_their_sum_and_dcg_discounts_it() -> None:
+    grades = dict(zip("abcdef", [3, 2, 3, 0, 1, 2], strict=True))
+    asked = ["value@6", "value(norm=relevant)@3", "dcg@6"]
+    found = recdash.evaluate({"run": {"u": [*grades]}}, {"u": grades}, metrics=asked)
+    value, share_at_3, discounted = found.table()["value"]
+    assert (value, share_at_3) == (11, 8 / 11)
+    assert round(discounted, 3) == 6.861
+
+
+def test_exposure_of_two_makers() -> None:
+    """Ranks 1 and 2 expose by 1 and 1/log2 3. Of the catalogue's three items A has one, B two."""
+    catalogue = pd.DataFrame({"item_id": [*"abc"], "maker": [*"ABB"]})
+    asked = ["exposure_fairness(maker)@1", "exposure_fairness(maker,discount=none)@2"]
+    found = recdash.evaluate({"run": {"u": ["a", "b"]}}, {"u": ["a"]}, metrics=asked, catalogue=catalogue)
+
+    def fairness(a: float) -> float:
+        pairs = [(a, 1 / 3), (1 - a, 2 / 3)]
+        return 1 - sum(p * log2(2 * p / (p + q)) for x, y in pairs for p, q in ((x, y), (y, x)) if p) / 2
+
+    assert found.table()["value"].tolist() == pytest.approx([fairness(1.0), fairness(0.5)], **EXACT)
+    # by hand, for all exposure on A: (log2(3/2) + 1/3·log2(1/2) + 2/3·log2 2)/2
+    assert fairness(1.0) == pytest.approx(1 - (log2(3 / 2) - 1 / 3 + 2 / 3) / 2, **EXACT)
+
+
+def test_auc_over_judged_items_by_hand() -> None:
+    """u has relevant a, b and negatives x, y; the list a, x, b wins a against both, and b against y alone.
+
+    v has no negative, so no pair, and does not count.
+    """
+    rows = [("u", "a", 1), ("u", "b", 1), ("u", "x", 0), ("u", "y", 0), ("v", "a", 1)]
+    truth = pd.DataFrame(rows, columns=["user_id", "item_id", "relevance"])
+    lists = {"u": ["a", "x", "b"], "v": ["a"]}
+    found = recdash.evaluate({"run": lists}, truth, metrics=["auc(pairs=judged)@3", "auc(pairs=judged)@2"])
+    assert found.table()["value"].tolist() == [(2 + 1) / 4, 2 / 4]
+
+
 # ── nothing undefined is 0 ───────────────────────────────────────────────────────────────────
 
 
@@ -610,6 +659,9 @@ def test_ratings_without_a_prediction_are_left_out_and_counted() -> None:
         ("diversity(by=hamming)", "catalogue"),
         ("bpref", "judged not relevant"),
         ("judged", "judged not relevant"),
+        ("auc(pairs=judged)", "judged not relevant"),
+        ("exposure_fairness(maker)", "catalogue"),
+        ("snips", "training data"),
         ("personalization", "two users"),
     ],
 )
@@ -626,6 +678,6 @@ def test_every_metric_of_the_table_has_a_worked_value() -> None:
 
     worked = {parse(spec).name for spec in ONE_LIST}
     worked |= {"novelty", "popularity", "coverage", "personalization", "gini", "rmse", "mae", "r2"}
-    worked |= {"bpref", "judged", "serendipity", "user_coverage"}
-    worked |= {"entropy", "tail_share", "coverage_by", "diversity"}
+    worked |= {"bpref", "judged", "serendipity", "user_coverage", "snips"}
+    worked |= {"entropy", "tail_share", "coverage_by", "diversity", "exposure_fairness"}
     assert worked == set(METRICS)

@@ -9,7 +9,10 @@ from recdash.metrics import define
 from recdash.metrics.catalogue import CATALOGUE
 from recdash.metrics.ranking import RANKING
 
-MORE_VALUES = {"p": ["0.5"], "max_grade": ["3.5"], "head": ["0.5"], "attribute": ["kind"], "beta": ["2"]}
+MORE_VALUES = {
+    "p": ["0.5"], "max_grade": ["3.5"], "head": ["0.5"], "attribute": ["kind"], "beta": ["2"],
+    "min_hits": ["2"], "power": ["0", "1.5"],
+}  # fmt: skip
 """Of parameters that take more than the values listed."""
 
 
