@@ -17,7 +17,7 @@ from standing_clock import StandingClock
 
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
-from recdash.errors import Forbidden, InputError, NotFound, UnknownName
+from recdash.errors import Forbidden, InputError, NameTaken, NotFound, UnknownName
 from recdash.online.plan import AnalysisPlan
 from recdash.online.rules import USUAL
 from recdash.service import Workspace
@@ -260,6 +260,39 @@ def test_a_size_that_was_planned_after_the_data_does_not_count(
     clock.wait(days=1)
     test = space.online_tests.add(shop, "late", {"sessions": dated})
     assert space.online_tests.rules(test.id).planned_users is None
+
+
+@pytest.mark.parametrize("asked", [None, 300])
+def test_a_test_stored_before_its_rules_took_the_planned_size_is_the_same(
+    space: Workspace, shop: str, clock: StandingClock, asked: int | None
+) -> None:
+    space.plans.add(shop, PLAN)
+    clock.wait(days=1)
+    upload = {"sessions": orders_of_400()}
+    rules = replace(USUAL, planned_users=asked)
+    first = space.online_tests.add(shop, "checkout", upload, rules=rules)
+    space.store.online_tests.update(first.id, rules=rules.as_dict())  # as it was stored before
+    assert space.online_tests.add(shop, "checkout", upload, rules=rules).id == first.id
+    assert [test.id for test in space.online_tests.all(shop)] == [first.id]
+
+
+def test_a_test_is_the_same_after_another_plan_without_a_name(
+    space: Workspace, shop: str, clock: StandingClock
+) -> None:
+    space.plans.add(shop, PLAN)
+    clock.wait(days=1)
+    first = add_test(space, shop)
+    clock.wait(days=1)
+    space.plans.add(shop, replace(PLAN, users=900))  # for the next test
+    clock.wait(days=1)
+    assert add_test(space, shop).id == first.id
+
+
+def test_another_planned_size_that_is_asked_for_is_another_test(space: Workspace, shop: str) -> None:
+    upload = {"sessions": orders_of_400()}
+    space.online_tests.add(shop, "checkout", upload, rules=replace(USUAL, planned_users=400))
+    with pytest.raises(NameTaken):
+        space.online_tests.add(shop, "checkout", upload, rules=replace(USUAL, planned_users=900))
 
 
 @pytest.mark.parametrize(("dated", "action"), [(False, "keep running"), (True, "ship")])

@@ -71,12 +71,14 @@ class StagedTest:
     ``links`` are those of the ``NewTest``. ``notices`` are those of the test, and what its rules exclude.
     ``by_control`` is {variant: the test with this control}, of the
     variants that served a run, where the test's own control is only the first variant by name.
+    ``asked_users`` is the planned sample size that was asked for; the test's rules may have that of a plan.
     """
 
     test: OnlineTest
     links: Mapping[str, str]
     by_control: Mapping[str, OnlineTest]
     notices: tuple[Problem, ...]
+    asked_users: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +216,8 @@ class OnlineTests:
         if users is not None and needs == needs_of([*new.metrics, *library]):
             # the test's page will need the users next
             self._users.remember(users, *_counted_by(test))
-        return StagedTest(test, new.links, by_control, (*logs.notices, *results.noticed()))
+        noticed = (*logs.notices, *results.noticed())
+        return StagedTest(test, new.links, by_control, noticed, new.rules.planned_users)
 
     def _with_planned_size(
         self, rules: OnlineRules, new: NewTest, experiment_id: str | None, users: OnlineUsers | None
@@ -250,17 +253,24 @@ class OnlineTests:
         none.
 
         A guessed control does not count: it was not asked for, and links may have given the stored test
-        another one. Nor do rules that tests stored before did not have.
+        another one. Nor does a planned sample size that was not asked for: the plan that gives it may have
+        changed, and tests stored before did not take it from the plan. Nor do rules that tests stored before
+        did not have.
         """
         is_guessed = is_control_guessed(staged.test.notices)
 
         def identity(test: OnlineTest) -> tuple[Any, ...]:
-            rules = replace(OnlineRules.of_stored(test.rules), **BEFORE)
+            rules = replace(OnlineRules.of_stored(test.rules), **BEFORE, planned_users=None)
             control = None if is_guessed else test.control
             return test.name, test.upload, dict(test.tables), rules, own_metrics_of(test), control
 
+        def has_size(test: OnlineTest) -> bool:
+            sizes = (staged.asked_users, staged.test.rules.get("planned_users"))
+            return staged.asked_users is None or test.rules.get("planned_users") in sizes
+
         known = self._store.online_tests.of_experiment(experiment_id, archived=True)
-        return next((stored for stored in known if identity(stored) == identity(staged.test)), None)
+        same = (stored for stored in known if identity(stored) == identity(staged.test) and has_size(stored))
+        return next(same, None)
 
     def preview(
         self,
