@@ -157,11 +157,11 @@ def written(result: GateResult, form: str, link: str | None) -> str:
 
 
 def _text(result: GateResult, link: str | None) -> str:
-    from recdash.decisions.gate.formats import HEAD, cells, remarks
+    from recdash.decisions.gate.result import HEAD
 
-    rows = [[visible(cell) for cell in cells(rule)] for rule in result.rules]
+    rows = [rule.cells for rule in result.rules]
     lines = [visible(result.headline), "", text_table([HEAD, *rows], 1), ""]
-    return "\n".join([*lines, *map(visible, remarks(result)), *([visible(link)] if link else [])])
+    return "\n".join([*lines, *map(visible, result.remarks), *([visible(link)] if link else [])])
 
 
 # ── rules ────────────────────────────────────────────────────────────────────────────────────

@@ -386,12 +386,16 @@ def test_without_ten_tests_no_lift_is_expected_and_the_gate_says_so(
 # ── Python ───────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_repr_is_the_verdict_and_a_line_per_rule(folder: Path) -> None:
-    lines = repr(judge(folder, "bad", "hit_rate@1 >= -10%", "mrr@2 >= -70%")).splitlines()
-    assert lines[0] == "Fail: bad against live fails Hit rate@1."
-    assert lines[1].startswith("hit_rate@1 ≥ −10 %: −50.0 % (−5")
-    assert lines[1].endswith(", fails")
-    assert len(lines) == 4
+def test_the_repr_is_the_verdict_a_line_per_rule_and_how_intervals_were_made(folder: Path) -> None:
+    result = judge(folder, "bad", "hit_rate@1 >= -10%", "mrr@2 >= -70%")
+    title, head, hits, ranks, footnote, *rest = repr(result).splitlines()
+    assert title == "Fail: bad against live fails Hit rate@1."
+    assert head.split()[0] == "metric"
+    assert hits.split()[:4] == ["Hit", "rate@1", "0.750", "0.375"]
+    assert (hits.split()[-2], ranks.split()[-2]) == ("fails", "holds")
+    assert footnote.startswith("Intervals: 97.5 % each")
+    assert len(rest) <= 1
+    assert result._repr_html_().count("<tr>") == 3
 
 
 def test_the_table_has_a_row_per_rule(folder: Path) -> None:

@@ -23,7 +23,7 @@ from recdash.metrics import MetricInputs, define, score
 from recdash.metrics.catalogue import CatalogueInputs, gini_of, levels_of
 from recdash.metrics.list_pulls import _lost_with_a_place, list_worth
 from recdash.service import Workspace
-from recdash.stats.jackknife import Pulls, change_interval
+from recdash.stats.jackknife import Pulls, change_interval, difference_interval
 from recdash.store import open_store
 
 K, N_ITEMS = 4, 40
@@ -337,3 +337,19 @@ def test_values_that_are_zero_but_for_rounding_have_no_endless_interval() -> Non
     low, high = change_interval(4e-16, 0.5, pulls, pulls)
     assert low == -1
     assert -1 < high < 0
+
+
+def test_the_interval_of_a_difference_of_means_is_that_of_the_paired_t_test() -> None:
+    """A user's pull on a mean over n users is the distance from the mean over n."""
+    rng = np.random.default_rng(4)
+    base = rng.gamma(2, 1, 80)
+    own = base + rng.normal(0.1, 0.5, 80)
+    pulls = [Pulls((values - values.mean()) / 80, np.ones(80)) for values in (own, base)]
+    ends = difference_interval(own.mean(), base.mean(), *pulls, 0.9)
+    interval = stats.ttest_rel(own, base).confidence_interval(0.9)
+    assert ends == pytest.approx((interval.low, interval.high))
+
+
+def test_a_difference_without_spread_has_no_interval() -> None:
+    flat = Pulls(np.zeros(50), np.ones(50))
+    assert np.isnan(difference_interval(0.5, 0.4, flat, flat)).all()

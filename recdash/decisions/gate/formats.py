@@ -6,42 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from xml.etree import ElementTree as ET
 
-from recdash.decisions.gate.result import GateResult, RuleResult
+from recdash.decisions.gate.result import HEAD, GateResult, RuleResult
 from recdash.formatting import numbers
 from recdash.formatting.markdown import escaped, linked, within
 from recdash.formatting.sanitize import visible
 from recdash.formatting.wording import capital
 
-HEAD = ("metric", "baseline", "candidate", "difference", "interval", "margin", "result", "n")
-N_TEXTS = 1
-"""Number of columns before the numbers."""
 LINK_TITLE = "Open the experiment in recdash"
-
-
-def cells(result: RuleResult) -> list[str]:
-    """Returns the cells of a rule in the columns ``HEAD``."""
-    places = numbers.places([result.base_value, result.value])
-    values = [numbers.fixed(value, places) for value in (result.base_value, result.value)]
-    n = numbers.count(result.n) if result.n else numbers.NONE
-    return [result.title, *values, *result.texts, result.rule.bound, result.outcome, n]
-
-
-def remarks(result: GateResult) -> list[str]:
-    """Returns the sentences below the table: why rules have no result, how many users undecided ones need,
-    how the intervals were made, and the expected online lift.
-    """
-    lines = [f"{rule.title}: {rule.note}." for rule in result.rules if rule.note]
-    lines += [
-        f"{rule.title}: about {numbers.rounded(rule.more_users):,} more users would most likely decide it."
-        for rule in result.rules
-        if rule.more_users
-    ]
-    lines.append(result.footnote)
-    if result.expected is not None:
-        lines.append(result.expected.sentence)
-    elif result.why_not_expected:
-        lines.append(f"No expected online lift: {result.why_not_expected}.")
-    return lines
 
 
 def to_json(result: GateResult, url: str | None = None) -> str:
@@ -52,12 +23,12 @@ def to_json(result: GateResult, url: str | None = None) -> str:
 
 def to_markdown(result: GateResult, url: str | None = None) -> str:
     """Returns the result as Markdown for a comment on a pull request: verdict, table, remarks and a link."""
-    rows = [" | ".join(map(within, cells(rule))) for rule in result.rules]
-    aligns = [*["---"] * N_TEXTS, *["---:"] * 5, "---", "---:"]
+    rows = [" | ".join(map(within, rule.cells)) for rule in result.rules]
+    aligns = ["---", *["---:"] * 5, "---", "---:"]
     word, _, rest = result.headline.partition(":")
     lines = [f"**{escaped(word)}:**{within(rest)}", ""]
     lines += [f"| {' | '.join(HEAD)} |", f"| {' | '.join(aligns)} |", *(f"| {row} |" for row in rows), ""]
-    lines += [*map(escaped, remarks(result))]
+    lines += [*map(escaped, result.remarks)]
     notices = [f"- {within(str(notice))}" for notice in result.notices]
     if notices:
         title = numbers.counted(len(notices), "note on the data")
@@ -105,7 +76,7 @@ def _message(rule: RuleResult) -> str:
 
 
 def _details(rule: RuleResult) -> list[str]:
-    lines = [f"{name}: {cell}" for name, cell in zip(HEAD, cells(rule), strict=True)]
+    lines = [f"{name}: {cell}" for name, cell in zip(HEAD, rule.cells, strict=True)]
     return [*lines, *([f"method: {rule.method}"] if rule.method else []), *([rule.note] if rule.note else [])]
 
 

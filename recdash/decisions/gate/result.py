@@ -10,12 +10,15 @@ from typing import Any, Literal
 from recdash.decisions.gate.rules import GateRule
 from recdash.errors import Problem
 from recdash.formatting import numbers
+from recdash.formatting.display import Display
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.wording import capital, listed, many
 
 Outcome = Literal["holds", "fails", "inconclusive", "not judged"]
 Verdict = Literal["pass", "fail", "inconclusive"]
 Inconclusive = Literal["pass", "fail"]
+HEAD = ("metric", "baseline", "candidate", "difference", "interval", "margin", "result", "n")
+"""The columns of the table of rules."""
 INCONCLUSIVE: tuple[Inconclusive, ...] = ("fail", "pass")
 EXIT_CODES: Mapping[bool, int] = {True: 0, False: 1}
 """Whether the gate passes → the exit code of ``recdash gate``."""
@@ -64,6 +67,14 @@ class RuleResult:
         else:
             interval = f"{low} to {high}{unit}"
         return (amount if amount == numbers.NONE else f"{amount}{unit}"), interval
+
+    @property
+    def cells(self) -> list[str]:
+        """Returns the texts of the rule's line in the columns ``HEAD``."""
+        places = numbers.places([self.base_value, self.value])
+        values = [numbers.fixed(value, places) for value in (self.base_value, self.value)]
+        n = numbers.count(self.n) if self.n else numbers.NONE
+        return [self.title, *values, *self.texts, self.rule.bound, self.outcome, n]
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values; a number that is not finite becomes None."""
@@ -187,13 +198,37 @@ class GateResult:
             "whole interval is within its margin."
         )
 
+    @property
+    def remarks(self) -> list[str]:
+        """Returns sentences: why rules have no result, how many users undecided ones need, how the intervals
+        were made, and the online lift to expect.
+        """
+        lines = [f"{rule.title}: {rule.note}." for rule in self.rules if rule.note]
+        needed = [(rule.title, numbers.rounded(rule.more_users)) for rule in self.rules if rule.more_users]
+        lines += [f"{title}: about {n:,} more users would most likely decide it." for title, n in needed]
+        lines.append(self.footnote)
+        if self.expected is not None:
+            lines.append(self.expected.sentence)
+        elif self.why_not_expected:
+            lines.append(f"No expected online lift: {self.why_not_expected}.")
+        return lines
+
+    @property
+    def warnings(self) -> list[str]:
+        """Returns the notices about the data as texts."""
+        return [str(notice) for notice in self.notices]
+
     def __repr__(self) -> str:
-        """Returns the verdict, and a line for each rule, as text."""
-        lines = []
-        for result in self.rules:
-            difference, interval = result.texts
-            lines.append(f"{result.rule}: {difference} ({interval}), {result.outcome}")
-        return "\n".join([self.headline, *lines, "All numbers: .as_dict(), .table()"])
+        """Returns the verdict, the first rules and remarks as text: see ``Display``."""
+        return self._display().text()
+
+    def _repr_html_(self) -> str:
+        """Returns the verdict, the rules and the remarks as HTML, for a notebook."""
+        return self._display().html()
+
+    def _display(self) -> Display:
+        rows = [HEAD, *(rule.cells for rule in self.rules)]
+        return Display(self.headline, rows, self.remarks, self.warnings)
 
     def table(self) -> Any:
         """Returns a data frame with one row per rule and the keys of ``RuleResult.as_dict``."""
