@@ -77,7 +77,14 @@ def test_an_empty_store_says_what_the_tab_will_show(open_page: Open, page: str, 
 
 
 def test_each_tab_says_what_it_shows_and_needs() -> None:
-    own = {"experiments", "off_policy", "upload", "guide", "metric_library"}  # these pages say it themselves
+    own = {
+        "experiments",
+        "off_policy",
+        "upload",
+        "guide",
+        "metric_library",
+        "tokens",
+    }  # these pages say it themselves
     tabs = {name for tabs in EVERYTHING.values() for name in tabs}
     assert set(PURPOSES) == {address(name) for name in tabs - own}
 

@@ -39,7 +39,7 @@ from recdash.ui.shell.navigation import ADDRESSES, EVERYTHING
 
 FRAME = {"e", "b", "c", "m", "k", "s", "th"}
 PAGES = [page for pages in EVERYTHING.values() for page in pages]
-WITHOUT_FRAME = ("experiments", "off_policy", "upload", "runs", "guide", "metric_library")
+WITHOUT_FRAME = ("experiments", "off_policy", "upload", "runs", "guide", "metric_library", "tokens")
 
 
 @pytest.fixture

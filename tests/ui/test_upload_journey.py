@@ -292,7 +292,7 @@ PAGES = [
     page
     for pages in EVERYTHING.values()
     for page in pages
-    if page not in ("upload", "off_policy", "guide", "metric_library")  # they show no run
+    if page not in ("upload", "off_policy", "guide", "metric_library", "tokens")  # they show no run
 ]
 
 

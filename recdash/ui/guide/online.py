@@ -69,6 +69,16 @@ is checked again: a variant that changes who reaches the page makes them incompa
 """,
     ),
     Article(
+        "api-tokens",
+        "API tokens, for programs",
+        """
+A program, such as a training job, reads results and stores runs over HTTP: `recdash push`, `recdash.connect`,
+or the addresses that `/api/v1/docs` of this dashboard lists. It sends a token, which an admin creates under
+*Settings: API tokens* or by `recdash tokens`. A token has the rights of a role until it expires or is
+revoked, also if its author loses theirs. The store keeps a hash of it, and when it was last used.
+""",
+    ),
+    Article(
         "srm",
         "Sample ratio mismatch (SRM)",
         """

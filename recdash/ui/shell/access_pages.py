@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from recdash.domain.access import DEAD_LINK, LEAVE_LINK, NUMBERS_ONLY, READ_ONLY_LINK
+from recdash.domain.access import DEAD_LINK, LEAVE_LINK, NUMBERS_ONLY, READ_ONLY_LINK, AccessRole
 from recdash.domain.journal import ShareLink
 from recdash.errors import Forbidden, RecdashError
 from recdash.formatting.html import html
@@ -48,14 +48,17 @@ def refused(why: RecdashError) -> Callable[[], None]:
     return show
 
 
-def not_for(title: str) -> Callable[[], None]:
-    """Returns a function that draws, in place of an editors' page, why this person cannot see it."""
+def not_for(title: str, least: AccessRole) -> Callable[[], None]:
+    """Returns a function that draws, in place of a page for a higher role, why this person cannot see it."""
 
     def show() -> None:
         why = READ_ONLY_LINK
-        if not state.workspace().person.is_guest:
+        person = state.workspace().person
+        if not person.is_guest and least == "admin":
+            why = f"Your role is {person.role}. Ask an admin."
+        elif not person.is_guest:
             why = "Your role is viewer: you can read all other pages. Ask an admin for the role editor."
-        widgets.empty(f"Only editors can open {title}", why)
+        widgets.empty(f"Only {least}s can open {title}", why)
         viewed = {name: value for name, value in state.params().items() if name == "e"}
         st.html(
             html('<p><a class="rd-way" href="./?{query}">View the decision</a></p>', query=urlencode(viewed))

@@ -37,7 +37,7 @@ def main() -> None:
 
 def _nothing_but(draw: Callable[[], None]) -> None:
     """Shows the same content at the address of every page."""
-    pages = navigation.pages(None, lambda _: draw)
+    pages = navigation.pages(None, lambda _title, _role: draw)
     page = st.navigation(pages, position="hidden")
     theme.show(page.url_path, state.return_to, links.record_click)
     page.run()

@@ -33,7 +33,12 @@ PLACES: Mapping[str, Mapping[str, str]] = {
 TOOLS: Mapping[str, Mapping[str, str]] = {
     "Add data": {"upload": "Add data"},
     "Help": {"guide": "Guide", "definitions": "Definitions"},
-    "Settings": {"settings": "Decision rules", "runs": "Runs", "metric_library": "Metric library"},
+    "Settings": {
+        "settings": "Decision rules",
+        "runs": "Runs",
+        "metric_library": "Metric library",
+        "tokens": "API tokens",
+    },
 }
 """The tools at the right end of the header, with their tabs."""
 EVERYTHING = {**PLACES, **TOOLS}
@@ -58,13 +63,15 @@ HELP: Mapping[str, str] = {
     "settings": "decision-rules",
     "runs": "population",
     "metric_library": "metric-library",
+    "tokens": "api-tokens",
 }
 """Page → the guide's entry that *Help* opens from there; pages of *Help* have none."""
 FIRST = "overview"
 NEEDS: dict[str, AccessRole] = {
     "off_policy": "editor", "upload": "editor", "runs": "editor", "metric_library": "editor",
+    "tokens": "admin",
 }  # fmt: skip
-"""The role for a page that receives files or changes data. All other pages are for viewers."""
+"""The role for a page that receives files, changes data or gives access. All other pages are for viewers."""
 
 
 def address(name: str) -> str:
@@ -92,10 +99,13 @@ def full_title(place: str, tab: str) -> str:
     return place if place == tab else f"{place}: {tab}"
 
 
-def pages(person: Person | None, instead: Callable[[str], Callable[[], None]]) -> list[st.Page]:
+Instead = Callable[[str, AccessRole], Callable[[], None]]
+
+
+def pages(person: Person | None, instead: Instead) -> list[st.Page]:
     """Returns a page per tab.
 
-    For a page that the person may not see, ``instead(title)`` returns the function that draws it.
+    For a page that the person may not see, ``instead(title, role)`` returns the function that draws it.
     """
     return [_page(name, full_title(place, tab), person, instead) for place, name, tab in _tabs()]
 
@@ -107,13 +117,17 @@ def _tabs() -> Iterator[tuple[str, str, str]]:
             yield place, name, title
 
 
-def _page(
-    name: str, title: str, person: Person | None, instead: Callable[[str], Callable[[], None]]
-) -> st.Page:
+def _page(name: str, title: str, person: Person | None, instead: Instead) -> st.Page:
     is_first = name == FIRST
     if person is not None and sees(person, name):
         return st.Page(PAGES / f"{name}.py", title=title, url_path=address(name), default=is_first)
-    return st.Page(instead(title), title=title, url_path=address(name), default=is_first, visibility="hidden")
+    return st.Page(
+        instead(title, NEEDS.get(name, "viewer")),
+        title=title,
+        url_path=address(name),
+        default=is_first,
+        visibility="hidden",
+    )
 
 
 def keep(offered: list[st.Page]) -> None:
