@@ -132,6 +132,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "unicode-forms": NoticeRule("The forms are read as different ids.", IDS),
     **{_code("missing", role.name): MISSING for role in IDENTIFIED if role.filled != NEVER},
     **{_code("without", WORDS.get(role.name, role.name)): GAP for role in IDENTIFIED if role.filled == NEVER},
+    "variant-spellings": NoticeRule("Each spelling is a variant.", "Write the name in one way."),
     # values
     "number-sign": NoticeRule("Only the number is read.", _map("rank= to ignore the ranks")),
     "percent": NoticeRule("The number before the sign is read.", _map("score= to ignore the scores")),

@@ -76,6 +76,7 @@ from recdash.ingest.similarity_tables import (
 from recdash.ingest.timestamps import known_zone
 from recdash.ingest.values import READERS, ColumnCheck, Findings, is_text, note_gaps, note_missing
 from recdash.ingest.values import plain as decoded
+from recdash.ingest.variant_spellings import note_variant_spellings
 
 Source = Any  # str | Path | bytes | file object | dict | Arrow stream | one of python_objects.FORMS
 Mapped = Mapping[str, str] | None
@@ -1036,6 +1037,8 @@ FINISH: Mapping[TableKind, Callable[[pa.Table, Findings], pa.Table]] = {
     "bandit": lambda table, findings: further_columns(table, "bandit", findings, most=None),
     "policy": lambda table, findings: further_columns(table, "policy", findings, most=None),
 }
+WITH_VARIANTS = ("sessions", "exposures", "aggregates")
+"""Kinds of tables whose variants are compared."""
 
 
 def finished(opened: Opened, table: pa.Table, findings: Findings) -> pa.Table:
@@ -1046,4 +1049,6 @@ def finished(opened: Opened, table: pa.Table, findings: Findings) -> pa.Table:
         return table
     if opened.raw.decimal == ",":
         table = with_decimal_commas_read(table, opened.kind)
+    if opened.kind in WITH_VARIANTS:
+        note_variant_spellings(table, findings)
     return FINISH[opened.kind](table, findings)

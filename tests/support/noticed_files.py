@@ -149,6 +149,7 @@ NOTICED: Mapping[str, NoticedFile] = {
     ),
     "footer": _run("u1,i1,0.5\n(1 row)"),
     "comments": NoticedFile("run", b"# made by hand\nuser_id,item_id,score\nu1,i1,1\n"),
+    "variant-spellings": _table("exposures", f"{EXPOSURES}\nu1,a,2026-03-01\nu2,A,2026-03-01\n"),
     "type-row": _run("str,str,float64\nu1,i1,0.5\nu2,i2,0.4"),
     "header-again": _run("u1,i1,0.5\nuser_id,item_id,score\nu2,i2,0.4"),
     "json-envelope": NoticedFile(
