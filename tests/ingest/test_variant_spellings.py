@@ -66,6 +66,6 @@ def test_the_results_of_a_test_tell_the_spellings() -> None:
         f"u{n},{('control', 'CONTROL', 'new')[n % 3]},s{n},2026-03-01T12:00:00Z,{n % 4},2\n"
         for n in range(60)
     )
-    results = recdash.ab_test(f"{HEADS['sessions']}{rows}".encode(), control="control")
+    results = recdash.ab_test(sessions=f"{HEADS['sessions']}{rows}".encode(), control="control")
     (notice,) = [notice for notice in results.notices if notice.code == "variant-spellings"]
     assert "'control' in 20 rows, 'CONTROL' in 20 rows" in notice.found
