@@ -21,8 +21,21 @@ if TYPE_CHECKING:
 ID_SHOWN = 12
 HIDDEN = ("experiment", "sha256", "seals")
 """Details of a line of the audit log that the table of lines leaves out."""
+
+
+def _address_here() -> str:
+    """Returns the address of a dashboard on this machine, at the port of the settings."""
+    from recdash.settings import settings
+
+    return f"http://127.0.0.1:{settings().port}"
+
+
 address_option = click.option(
-    "--link", "address", default="http://127.0.0.1:8501", show_default=True, help="Address of the dashboard."
+    "--link",
+    "address",
+    default=_address_here,
+    show_default="this machine, RECDASH_PORT",
+    help="Address of the dashboard.",
 )
 
 

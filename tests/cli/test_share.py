@@ -10,6 +10,7 @@ import pytest
 from terminal import Fill, Recdash
 
 from recdash.service import LinkDead, Workspace
+from recdash.settings import settings
 
 FILES = {"truth.csv": "user_id,item_id\nann,dune\n", "als.csv": "user_id,item_id,rank\nann,dune,1\n"}
 
@@ -41,6 +42,16 @@ def test_a_link_is_made_listed_and_taken_back(films: Recdash) -> None:
         space.sharing.shared(token)
     assert (listed["shows"], listed["last_used"], listed["opened"]) == ("all data", None, 0)
     assert "revoked" in films("links", "--experiment", "films").stdout
+
+
+def test_links_and_views_have_the_port_of_the_settings(
+    films: Recdash, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECDASH_PORT", "9876")
+    settings.cache_clear()
+    assert films("share", "--experiment", "films").stdout.startswith("http://127.0.0.1:9876/s/")
+    saved = films("views", "--experiment", "films", "--save", "weekly").stdout
+    assert "http://127.0.0.1:9876/?view=weekly" in saved
 
 
 def test_an_id_that_names_no_link_is_refused(films: Recdash) -> None:
