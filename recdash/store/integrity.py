@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
+from sqlalchemy.schema import CreateIndex
 
 from recdash.domain.journal import Mismatch
 from recdash.domain.results import Unavailable
@@ -25,6 +26,7 @@ from recdash.store.tables import (
     RESTORE,
     UPLOAD_AGAIN,
     ArtifactRow,
+    Base,
     CurveRow,
     ExperimentRow,
     Kind,
@@ -36,6 +38,8 @@ from recdash.store.tables import (
 InTable = tuple[str, Problem]
 """The name of a table, and what is wrong in it."""
 REMOVE_UNUSED = "If a deletion was interrupted, recdash gc removes it."
+VERSION_TABLE = "alembic_version"
+"""The table in which Alembic keeps the number of the schema."""
 MOST_FAULTS = 10
 """How many faults in the structure of the database are listed at most."""
 
@@ -110,16 +114,26 @@ def _structure(session: Session) -> Iterator[InTable]:
 
 
 def _additions(session: Session) -> Iterator[Problem]:
-    """Yields the triggers and views of an SQLite database: recdash makes none, and they change what others
-    write or read.
+    """Yields what an SQLite database has besides recdash's tables: triggers and views change what others
+    write or read, and tables are in no line of the log. Yields the indexes that it lacks, too: without one
+    that is unique, two candidates may have one name.
     """
     if session.get_bind().dialect.name != "sqlite":
         return
-    query = text("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY name")
-    for kind, name in session.execute(query).all():
-        finding = f"it has a {kind} '{name}', which recdash did not make"
-        fix = f"Remove it (DROP {kind.upper()}), or restore a backup."
-        yield Problem("altered", "database", finding, fix)
+    query = text("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@' ORDER BY 2")
+    present = [(kind, name) for kind, name in session.execute(query).all()]
+    own = {("table", name) for name in (*Base.metadata.tables, VERSION_TABLE)}
+    for kind, name in present:
+        if kind != "index" and (kind, name) not in own:
+            finding = f"it has a {kind} '{name}', which recdash did not make"
+            fix = f"Remove it (DROP {kind.upper()}), or restore a backup."
+            yield Problem("altered", "database", finding, fix)
+    for table in Base.metadata.sorted_tables:
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            if ("index", index.name) not in present and ("table", table.name) in present:
+                make = " ".join(str(CreateIndex(index).compile(session.connection())).split())
+                finding = f"the index '{index.name}' of table {table.name} is missing"
+                yield Problem("altered", "database", finding, f"Make it again ({make}), or restore a backup.")
 
 
 def _references(session: Session) -> Iterator[InTable]:
@@ -168,6 +182,10 @@ def _registered(
     """Yields where the table of files differs from the files that are needed and stored."""
     query = select(ArtifactRow.sha256, ArtifactRow.n_bytes)
     registered = {row.sha256: row.n_bytes for row in session.execute(query)}
+
+    def is_unneeded(sha256: str) -> bool:
+        return with_unneeded and needed.is_complete and sha256 not in needed.places
+
     for sha256, place in needed.places.items():
         if sha256 not in registered:
             yield "artifact", Problem("altered", place, f"its file {sha256} has no row", RESTORE)
@@ -176,8 +194,11 @@ def _registered(
         try:
             actual = artifacts.n_bytes(sha256)
         except NotFound:  # the row that needs it is named; a killed removal leaves rows that nothing needs
+            if is_unneeded(sha256):
+                finding = "it is missing, and nothing that is stored needs it"
+                yield "artifact", Problem("altered", place, finding, REMOVE_UNUSED)
             continue
-        if with_unneeded and needed.is_complete and sha256 not in needed.places:
+        if is_unneeded(sha256):
             yield "artifact", Problem("altered", place, "nothing that is stored needs it", REMOVE_UNUSED)
         if actual != n_bytes and _is_whole(sha256, artifacts):
             problem = f"the row of its file {sha256} says {n_bytes} bytes; the file has {actual}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -214,6 +215,17 @@ TAMPERINGS = {
         statement("DROP TABLE ended_session; CREATE VIEW ended_session AS SELECT 'x' AS id, 1 AS until"),
         "database", "database", "view 'ended_session'",
     ),
+    "leave a table": (
+        statement("CREATE TABLE sqliteful (id TEXT)"), "database", "database", "table 'sqliteful'",
+    ),
+    "drop the index that keeps names apart": (
+        statement("DROP INDEX uq_run_experiment_name"), "database", "database",
+        "index 'uq_run_experiment_name' of table run is missing",
+    ),
+    "register a file that is not there": (
+        statement("INSERT INTO artifact SELECT 'beef', n_bytes, created FROM artifact LIMIT 1"),
+        "artifact", "file beef", "nothing that is stored needs it",
+    ),
     "rewrite a report": (
         statement("UPDATE report SET author = 'eve'"), "report", "report 'Spring' of 'Films'", "content",
     ),
@@ -280,6 +292,24 @@ def test_a_row_of_a_file_that_nothing_needs_is_named(folder: Path, database: sql
     store = open_store(url(folder))
     store.artifacts.garbage()
     store.close()
+    assert audited(folder) == []
+
+
+def test_each_missing_index_is_named_with_the_statement_that_makes_it(folder: Path) -> None:
+    with sqlite3.connect(folder / "recdash.db") as database:
+        query = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL"
+        indexes = [name for (name,) in database.execute(query).fetchall()]
+        for name in indexes:
+            database.execute(f"DROP INDEX {name}")
+    database.close()
+    mismatches = audited(folder)
+    assert len(mismatches) == len(indexes) > 5
+    statements = [re.search(r"\((CREATE .*)\), or restore", mismatch.expected) for mismatch in mismatches]
+    with sqlite3.connect(folder / "recdash.db") as database:
+        for statement in statements:
+            assert statement is not None
+            database.execute(statement[1])
+    database.close()
     assert audited(folder) == []
 
 
