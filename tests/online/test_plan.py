@@ -15,7 +15,7 @@ import recdash
 from recdash.errors import InputError
 from recdash.online import OnlineMetric
 from recdash.online.analysis.analysed_test import AnalysedTest
-from recdash.online.analysis.next_step import next_steps
+from recdash.online.analysis.next_step import headline, next_steps
 from recdash.online.analysis.plan_check import PlanCheck, PlannedTest, check_plan
 from recdash.online.analysis.sample import SampleSummary, summarise
 from recdash.online.plan import (
@@ -289,9 +289,55 @@ def test_nothing_significant_at_the_planned_end_is_inconclusive() -> None:
         )
 
 
-def test_a_planned_duration_ends_no_test_whose_days_are_unknown(test: AnalysedTest) -> None:
-    (step,) = next_steps(test, OnlineRules(), None, replace(PLAN, users=None))
-    assert step.action == "check the plan"
+@pytest.mark.parametrize("users", [None, 400])
+@pytest.mark.parametrize("gain", [0.3, 2.0])
+def test_a_gain_ships_only_once_the_planned_duration_is_known_to_be_over(
+    users: int | None, gain: float
+) -> None:
+    won = made(gain=gain)  # only the larger gain holds however often it is looked at
+    (step,) = next_steps(won, OnlineRules(), None, replace(PLAN, users=users))
+    assert (step.action, step.title) == ("check the days", "Ship if the planned duration is over")
+    assert step.reason.startswith("Wins orders, but no dates show whether the planned 7 days are over.")
+    text = headline(won, [step])
+    assert text.startswith("Ship new if the planned duration is over")
+
+
+def test_without_a_planned_duration_data_need_no_dates(test: AnalysedTest) -> None:
+    (step,) = next_steps(test, OnlineRules(), None, replace(PLAN, days=None))
+    assert step.action == "ship"
+
+
+def test_a_planned_duration_that_cannot_be_checked_is_told(test: AnalysedTest) -> None:
+    check = checked(test, (BEFORE, PLAN), sample=None)
+    text = "The data have no dates, so the planned duration of 7 days cannot be checked."
+    assert [(deviation.code, deviation.text) for deviation in check.deviations] == [("no-dates", text)]
+    assert check.sentence == "Planned on 20 Feb 2026 by Ann; the planned duration cannot be checked."
+    assert check.as_dict()["as_planned"] is False
+    smaller = checked(test, (BEFORE, replace(PLAN, users=900)), sample=None)
+    assert smaller.sentence.endswith("; one thing differs from the plan.")
+    assert codes(checked(test, (BEFORE, replace(PLAN, days=None)), sample=None)) == []
+
+
+def test_decision_and_check_count_the_users_of_the_same_pair() -> None:
+    variants = ["control"] * 140 + ["large"] * 140 + ["small"] * 120
+    test = made(variant=variants)
+    assert [test.users_of_pair(name) for name in ("control", "large", "small")] == [None, 280, 260]
+    for planned, missing, told in [
+        (270, {"large": None, "small": 10}, "260 with small, of 270"),
+        (400, {"large": 120, "small": 140}, "280 with large and 260 with small, of 400"),
+        (200, {"large": None, "small": None}, None),
+    ]:
+        plan = replace(PLAN, users=planned, guardrails={})
+        steps = next_steps(test, OnlineRules(), sample_of(test), plan)
+        early = {step.variant: step.more_users for step in steps}
+        assert early == missing
+        texts = [
+            deviation.text
+            for deviation in checked(test, (BEFORE, plan)).deviations
+            if deviation.code == "users"
+        ]
+        start, end = "The data have fewer users than planned: ", " for control and variant together."
+        assert texts == ([f"{start}{told}{end}"] if told else [])
 
 
 def test_the_planned_primary_metric_comes_first() -> None:

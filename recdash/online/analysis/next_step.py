@@ -24,7 +24,9 @@ from recdash.online.analysis.sample import SampleSummary
 from recdash.online.plan import AnalysisPlan
 from recdash.online.rules import USUAL, OnlineRules
 
-Action = Literal["ship", "roll back", "keep running", "inconclusive", "check the split", "check the plan"]
+Action = Literal[
+    "ship", "roll back", "keep running", "inconclusive", "check the split", "check the plan", "check the days"
+]
 TITLES: Mapping[Action, str] = {
     "ship": "Ship",
     "roll back": "Roll back",
@@ -32,6 +34,7 @@ TITLES: Mapping[Action, str] = {
     "inconclusive": "Inconclusive",
     "check the split": "Check the split",
     "check the plan": "Ship if this size was planned",
+    "check the days": "Ship if the planned duration is over",
 }
 STEP_LOOKS: Mapping[Action, tuple[str, Literal["better", "worse", "same"]]] = {
     "ship": ("▲", "better"),
@@ -40,18 +43,21 @@ STEP_LOOKS: Mapping[Action, tuple[str, Literal["better", "worse", "same"]]] = {
     "inconclusive": (OPEN, "same"),
     "check the split": ("!", "worse"),
     "check the plan": (OPEN, "same"),
+    "check the days": (OPEN, "same"),
 }
 """Action → its sign, and the tone in which pages and reports show it."""
 CLAUSES: Mapping[Action, str] = {
     "ship": "ship {}",
     "check the plan": "ship {} if this size was planned",
+    "check the days": "ship {} if the planned duration is over",
     "check the split": "check the split of users before you ship {}",
     "roll back": "roll back {}",
 }
-SHIPPING: tuple[Action, ...] = ("ship", "check the plan", "check the split")
+SHIPPING: tuple[Action, ...] = ("ship", "check the plan", "check the days", "check the split")
 """The actions with which a variant is shipped, some only after a check."""
 LEADING: tuple[Action, ...] = (
-    "ship", "check the plan", "check the split", "keep running", "roll back", "inconclusive",
+    "ship", "check the plan", "check the days", "check the split", "keep running", "roll back",
+    "inconclusive",
 )  # fmt: skip
 """The actions, the one with which a headline begins first."""
 MOST_TIMES_MORE = 10
@@ -137,7 +143,7 @@ def _step(
     has_planned_end = bool(rules.planned_users) or _knows_duration(plan, sample)
     controls = [row for row in results.rows if row.is_control and row.metric == lift.metric]
     n = lift.n_users + sum(row.n_users for row in controls)
-    missing = max((rules.planned_users or 0) - n, 0)
+    missing = max((rules.planned_users or 0) - (results.users_of_pair(lift.variant) or n), 0)
     is_early = missing > 0 or days_left > 0
     certain = [row for row in rows if not is_early or is_always_valid(row)]
     won = [row for row in certain if row.word == "better"]
@@ -149,11 +155,9 @@ def _step(
         guardrails = _guardrails(rows) or " No guardrail is set."
         is_planned = has_planned_end or any(map(is_always_valid, won))
         step = _gained(results, won, guardrails, lift, is_planned=is_planned)
-        is_undated = plan is not None and missing > 0 and (sample is None or not sample.days)
-        if step.action == "ship" and is_undated:
-            reason = _undated(won, rules.planned_users or 0, guardrails)
-            return NextStep(lift.variant, "keep running", reason, step.lift, missing)
-        return step
+        if plan is None or (sample is not None and sample.days):
+            return step
+        return _undated(step, won, guardrails, plan, rules.planned_users, missing)
     if is_early:
         is_found = any(row.word in ("better", "worse", "broken") for row in rows)
         begin = "Not significant under continuous monitoring" if is_found else "No significant lift"
@@ -228,10 +232,29 @@ def _unplanned(won: Sequence[OnlineRow], guardrails: str) -> str:
     return f"{capital(_findings(won, ()))}, but {monitored}. {looked}{guardrails}"
 
 
-def _undated(won: Sequence[OnlineRow], planned_users: int, guardrails: str) -> str:
-    """Returns the reason to go on with a test that gains before its planned size, in data without dates."""
-    size = f"the planned sample size of {numbers.count(planned_users)} users is not reached"
-    return f"{capital(_findings(won, ()))}, but {size}, and no dates show how long the test ran.{guardrails}"
+def _undated(
+    step: NextStep,
+    won: Sequence[OnlineRow],
+    guardrails: str,
+    plan: AnalysisPlan,
+    planned_users: int | None,
+    missing: int,
+) -> NextStep:
+    """Returns the step for a gain in data without dates: go on before the planned size, and do not ship
+    before someone knows that the planned duration is over.
+    """
+    if step.action == "check the split":
+        return step
+    if missing:
+        size = f"the planned sample size of {numbers.count(planned_users)} users is not reached"
+        why = f"{size}, and no dates show how long the test ran"
+    elif plan.days is not None:
+        why = f"no dates show whether the planned {many(plan.days, 'day')} are over"
+    else:
+        return step
+    reason = f"{capital(_findings(won, ()))}, but {why}.{guardrails}"
+    action: Action = "keep running" if missing else "check the days"
+    return NextStep(step.variant, action, reason, step.lift, missing or None)
 
 
 def _deciding(lift: OnlineRow, significant: Sequence[OnlineRow]) -> OnlineRow:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.formatting import numbers
 from recdash.formatting.result_table import of_values
-from recdash.formatting.wording import capital, day, lowered, many
+from recdash.formatting.wording import capital, day, listed, lowered, many
 from recdash.online import times
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
@@ -20,6 +20,8 @@ from recdash.online.rules import OnlineRules
 if TYPE_CHECKING:
     import pandas as pd
 
+UNDATED = "no-dates"
+"""The code of a planned duration that cannot be checked, which is no difference."""
 TOLERANCE = 1e-6
 """By how much planned and used shares may differ."""
 
@@ -87,7 +89,9 @@ class PlanCheck:
         made = f"Planned on {day(self.version.created)} by {self.version.author}"
         if not self.deviations:
             return f"{made}; the test is as planned."
-        n = len(self.deviations)
+        n = sum(deviation.code != UNDATED for deviation in self.deviations)
+        if not n:
+            return f"{made}; the planned duration cannot be checked."
         return (
             f"{made}; {'one thing differs' if n == 1 else f'{numbers.count(n)} things differ'} from the plan."
         )
@@ -191,23 +195,34 @@ def _guardrail(metric: str, margin: float, row: OnlineRow | None) -> Iterator[De
 
 
 def _size(plan: AnalysisPlan, test: PlannedTest) -> Iterator[Deviation]:
-    """Yields that the data have fewer days or users than planned."""
+    """Yields that the data have fewer days or users than planned, or that no dates show their days."""
     sample = test.sample
     if plan.days is not None and sample is not None and 0 < sample.days < plan.days:
         text = f"The data end before the planned duration: {sample.days} of {many(plan.days, 'day')}."
         yield Deviation("days", text)
-    n = users_of_pairs(test.results)
-    if plan.users is not None and n is not None and n < plan.users:
-        text = f"The data have fewer users than planned: {numbers.count(n)} of {numbers.count(plan.users)}"
-        yield Deviation("users", f"{text} for control and variant together.")
+    if plan.days is not None and (sample is None or not sample.days):
+        text = (
+            f"The data have no dates, so the planned duration of {many(plan.days, 'day')} cannot be checked."
+        )
+        yield Deviation(UNDATED, text)
+    if plan.users is not None:
+        yield from _fewer_users(plan.users, test.results)
 
 
-def users_of_pairs(results: OnlineResults) -> int | None:
-    """Returns the users of the control and of the smallest variant together; None if they are unknown."""
-    others = [n for variant, n in results.users.items() if variant != results.control]
-    return (
-        results.users[results.control] + min(others) if others and results.control in results.users else None
-    )
+def _fewer_users(planned: int, results: OnlineResults) -> Iterator[Deviation]:
+    """Yields that variants have, together with the control, fewer users than planned."""
+    pairs = {variant: results.users_of_pair(variant) for variant in results.variants}
+    few = {variant: n for variant, n in pairs.items() if n is not None and n < planned}
+    if not few:
+        return
+    sizes = set(few.values()) if len(few) == len(results.variants) - 1 else set()
+    if len(sizes) == 1:
+        reached = f"{numbers.count(sizes.pop())} of {numbers.count(planned)}"
+    else:
+        each = listed([f"{numbers.count(n)} with {variant}" for variant, n in few.items()])
+        reached = f"{each}, of {numbers.count(planned)}"
+    text = f"The data have fewer users than planned: {reached} for control and variant together."
+    yield Deviation("users", text)
 
 
 def _split(plan: AnalysisPlan, test: PlannedTest) -> Iterator[Deviation]:

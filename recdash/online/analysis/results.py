@@ -152,6 +152,14 @@ class OnlineResults:
         excluded = (removed.notice(self.variants) for removed in self.removed)
         return [*self.notices, *self.value_notices, *excluded]
 
+    def users_of_pair(self, variant: str) -> int | None:
+        """Returns the users of the control and of another variant together, which a planned sample size
+        counts; None for the control, and if they are unknown.
+        """
+        if variant == self.control or not {self.control, variant} <= self.users.keys():
+            return None
+        return self.users[self.control] + self.users[variant]
+
     def judged_rows(self) -> list[OnlineRow]:
         """Returns the rows of the variants other than the control, goals and guardrails first."""
         rows = sorted(self.rows, key=lambda row: PRINTED_ROLES.index(row.role))

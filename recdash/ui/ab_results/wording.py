@@ -57,7 +57,7 @@ def _users(ab_test: AbTest) -> list[str]:
     planned = (ab_test.plan.plan.users if ab_test.plan else None) or ab_test.rules.planned_users
     if not planned:
         return [f"{users}, no planned sample size"]
-    pairs = [counts.get(ab_test.control, 0) + counts.get(name, 0) for name in ab_test.challengers]
+    pairs = [ab_test.results.users_of_pair(name) or 0 for name in ab_test.challengers]
     reached = min(pairs, default=0)
     share = min(100, 100 * reached // planned)
     return [users, f"{share} % of the planned {numbers.count(planned)} users per comparison"]
