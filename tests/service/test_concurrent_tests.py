@@ -56,7 +56,7 @@ def test_shared_users_are_counted_and_balanced_variants_do_not_bias(workspace: W
     notice = shared.notice()
     assert notice.code == "overlap"
     assert notice.found == (
-        "200 users (50.0 %) are also in 'price', "
+        "200 users (50.0 %) are also in 'price' of 'other shop', "
         "whose variants are balanced over those of this test (p = 1.000)"
     )
 
@@ -101,6 +101,39 @@ def test_other_days_other_users_and_the_same_data_are_no_overlap(workspace: Work
     assert workspace.concurrent_tests.of(menu) == ()
     added(workspace, "on its last day", sessions(range(40), turns("BA", 40), first_day=103))
     assert [shared.other for shared in workspace.concurrent_tests.of(menu)] == ["on its last day"]
+
+
+def test_tests_of_one_name_are_told_apart_by_their_experiments(workspace: Workspace) -> None:
+    menu = added(workspace, "March test", sessions(range(400), turns("AB", 400)))
+    for each, home in ((2, "films"), (4, "songs")):
+        added(workspace, "March test", sessions(range(400), turns("AB", 400, each)), home)
+    added(workspace, "price", sessions(range(400), turns("AB", 400, 8)))
+    shared = workspace.concurrent_tests.of(menu)
+    texts = {users.notice().found.split(", ")[0].split("are also in ")[1] for users in shared}
+    assert texts == {"'March test' of 'films'", "'March test' of 'songs'", "'price'"}
+    assert {users.as_dict()["experiment"] for users in shared} == {"films", "songs", ""}
+
+
+def test_later_data_of_a_test_are_no_other_test(workspace: Workspace) -> None:
+    """Another test has another name, one user in another variant, or another experiment."""
+    menu = added(workspace, "Menu", sessions(range(400), turns("AB", 400)))
+    added(workspace, "menu, week 2", sessions(range(600), turns("AB", 600)))
+    assert workspace.concurrent_tests.of(menu) == ()
+    added(workspace, "menu of desserts", sessions(range(600), ["B", *turns("AB", 600)[1:]]))
+    added(workspace, "menu", sessions(range(500), turns("AB", 500)), "other shop")
+    added(workspace, "price", sessions(range(700), turns("AB", 700)))
+    assert {users.other for users in workspace.concurrent_tests.of(menu)} == {
+        "menu of desserts",
+        "menu",
+        "price",
+    }
+
+
+def test_few_users_in_the_same_variants_are_told(workspace: Workspace) -> None:
+    menu = added(workspace, "menu", sessions(range(40), turns("AB", 40)))
+    added(workspace, "price", sessions(range(36, 80), turns("AB", 44)))
+    (shared,) = workspace.concurrent_tests.of(menu)
+    assert (shared.other, shared.n, shared.p) == ("price", 4, None)
 
 
 def test_a_guest_is_told_of_tests_of_their_experiment_only(workspace: Workspace) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from recdash import arrow as pc
-from recdash.domain.kinds import Ints
+from recdash.domain.kinds import Ints, Mask
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import many
@@ -25,6 +25,7 @@ from recdash.online.users import OnlineUsers
 class SharedUsers:
     """The users of an A/B test who are also in another one, ``other``.
 
+    ``experiment`` is the name of the other test's experiment; empty if it is that of the test.
     ``n`` of the test's ``n_users`` users are in both. ``p`` is the p-value that users of all variants are in
     the other test, and in each of its variants, equally often; None if too few users are in both to tell.
     """
@@ -33,6 +34,7 @@ class SharedUsers:
     n: int
     n_users: int
     p: float | None
+    experiment: str = ""
 
     @property
     def share(self) -> float:
@@ -47,7 +49,10 @@ class SharedUsers:
     def notice(self) -> Problem:
         """Returns what the shared users mean for the lifts, as a notice."""
         are = "is" if self.n == 1 else "are"
-        text = f"{many(self.n, 'user')} ({numbers.three(100 * self.share)} %) {are} also in '{self.other}'"
+        home = f" of '{self.experiment}'" if self.experiment else ""
+        text = (
+            f"{many(self.n, 'user')} ({numbers.three(100 * self.share)} %) {are} also in '{self.other}'{home}"
+        )
         fix, code = "", "overlap"
         if self.p is None:
             text += ", too few to tell whether its variants are balanced here"
@@ -69,13 +74,19 @@ class SharedUsers:
         }
 
 
-def shared_users(users: OnlineUsers, others: OnlineUsers, other: str) -> SharedUsers:
+def shared_users(users: OnlineUsers, others: OnlineUsers, other: str, experiment: str = "") -> SharedUsers:
     """Returns which of the ``users`` are also in another test, whose name is ``other``."""
-    place = pc.index_in(_ids(users), value_set=_ids(others)).to_numpy(zero_copy_only=False)
-    is_in = np.isfinite(place.astype(np.float64))
+    is_in, place = _places(users, others)
     group = np.zeros(len(users), dtype=np.int64)  # 0: not in the other test
-    group[is_in] = others.variant[place[is_in].astype(np.int64)] + 1
-    return SharedUsers(other, int(is_in.sum()), len(users), _balance(users.variant, group))
+    group[is_in] = others.variant[place] + 1
+    return SharedUsers(other, int(is_in.sum()), len(users), _balance(users.variant, group), experiment)
+
+
+def are_assigned_alike(users: OnlineUsers, others: OnlineUsers) -> bool:
+    """Returns whether each user of two tests is in variants of the same name; True without such users."""
+    is_in, place = _places(users, others)
+    names, other_names = np.array(users.variants, dtype=object), np.array(others.variants, dtype=object)
+    return bool((names[users.variant[is_in]] == other_names[others.variant[place]]).all())
 
 
 def ran_together(users: OnlineUsers, others: OnlineUsers) -> bool:
@@ -89,6 +100,13 @@ def ran_together(users: OnlineUsers, others: OnlineUsers) -> bool:
 def _days(users: OnlineUsers) -> tuple[int, int]:
     days = np.concatenate([users.days.day, users.exposed])
     return int(days.min()), int(days.max())
+
+
+def _places(users: OnlineUsers, others: OnlineUsers) -> tuple[Mask, Ints]:
+    """Returns whether each user (U) is in the other test, too, and the place there of those who are."""
+    place = pc.index_in(_ids(users), value_set=_ids(others)).to_numpy(zero_copy_only=False)
+    is_in = np.isfinite(place.astype(np.float64))
+    return is_in, place[is_in].astype(np.int64)
 
 
 def _ids(users: OnlineUsers) -> pa.Array:

@@ -76,7 +76,7 @@ def plan_for(test: OnlineTest, plans: Sequence[PlanHistory]) -> PlanHistory | No
     """
     name = test.name.casefold()
     named = [
-        plan for plan in plans if plan.current.plan.test and _begins(name, plan.current.plan.test.casefold())
+        plan for plan in plans if plan.current.plan.test and begins(name, plan.current.plan.test.casefold())
     ]
     if named:
         return max(named, key=lambda plan: len(plan.current.plan.test))
@@ -84,7 +84,7 @@ def plan_for(test: OnlineTest, plans: Sequence[PlanHistory]) -> PlanHistory | No
     return unnamed[-1] if unnamed else None
 
 
-def _begins(name: str, beginning: str) -> bool:
+def begins(name: str, beginning: str) -> bool:
     """Returns whether a name is the beginning of another, also with further words: ``march week 2`` begins
     with ``march``.
     """
