@@ -1,0 +1,235 @@
+"""``python -m benchmarks.calibration_gates``: how often a gate fails equal runs, and passes worse ones.
+
+Writes a section of docs/calibration.md. Everything is seeded: the same command writes the same table.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from benchmarks.calibration_page import PAGE, write_section
+from recdash.comparison.source import Source
+from recdash.decisions.gate.offline import GatePair, OfflineRule
+from recdash.decisions.gate.online import judge_online
+from recdash.decisions.gate.result import GateResult, RuleResult
+from recdash.decisions.gate.rules import GateRule, level_of_each
+from recdash.domain.kinds import Floats
+from recdash.domain.results import UserValues
+
+TITLE = "Gates"
+USERS = (500, 4_000)
+LARGEST, ALL = USERS[-1], ("hit_rate", "mrr", "online.conversion")
+BEYOND = 0.02
+"""How far beyond the margin the worse candidate is, as a share of the baseline's value."""
+POWER = 2.3
+"""Standard errors from the end of the interval to the margin if there is no difference: a power of 98.9 %."""
+PILOT = 200
+"""Gates of equal runs by which the margin is chosen."""
+K = 10
+ALIKE = 0.9
+"""Share of the users for whom both runs have the same luck."""
+FAILED, PASSED, CAUGHT = 0.05, 0.025, 0.95
+"""Limits: of equal runs that fail, of runs at the margin that pass, and of worse runs that are caught."""
+TEXT = """
+Written by `python -m benchmarks.calibration_gates` (seeded). Pairs of runs of which the candidate is equal to
+the baseline, at the margin, or 2 % of the baseline's value beyond it. The margin is the one that an equal
+candidate keeps to with a power of about 99 % for each rule. *Equal: failed* counts exit code 1, also of
+inconclusive gates. *At the margin: passed* are false passes, at most 2.5 %. *2 % beyond: caught* counts exit
+code 1, and *named* those of them in which the rule fails and is not only inconclusive; *stated power* is that
+of *named* by the width of the intervals of equal runs. With several rules it is the first that is at the
+margin or beyond. A/B tests have 20 times as many users as the runs, of whom 10 % convert in control.
+
+{table}
+"""
+HEAD = (
+    "| rules | users | margin | equal: failed | at the margin: passed | 2 % beyond: caught | named | stated "
+    "power | tries |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+)
+Pair = tuple[Floats, Floats]
+
+
+# ── what users get ───────────────────────────────────────────────────────────────────────────
+
+
+def hits(rng: np.random.Generator, n: int, change: float) -> Pair:
+    """Returns [n] whether each user finds an item with the baseline, and with a candidate that finds 1 +
+    ``change`` times as many; users differ, and most have the same luck with both.
+    """
+    chance, luck = rng.beta(2, 4, n), rng.random((2, n))
+    luck[1] = np.where(rng.random(n) < ALIKE, luck[0], luck[1])
+    return (luck[0] < chance) * 1.0, (luck[1] < (1 + change) * chance) * 1.0
+
+
+def reciprocal_ranks(rng: np.random.Generator, n: int, change: float) -> Pair:
+    """Returns [n] one over the rank of each user's hit, at rank 1 to 10."""
+    base, own = hits(rng, n, change)
+    ranks = rng.integers(1, K + 1, (2, n))
+    ranks[1] = np.where(rng.random(n) < ALIKE, ranks[0], ranks[1])
+    return base / ranks[0], own / ranks[1]
+
+
+USERS_GET: dict[str, Callable[[np.random.Generator, int, float], Pair]] = {
+    "hit_rate": hits,
+    "mrr": reciprocal_ranks,
+}
+
+
+@dataclass(frozen=True)
+class DrawnSource:
+    """A source of the runs ``b`` and ``c`` with the values that were drawn by metric."""
+
+    drawn: dict[str, Pair]
+
+    def values(self, run: str, metric: str, _k: int) -> UserValues:
+        values = self.drawn[metric][run == "c"]
+        return UserValues(np.arange(len(values)), values, values, bound=1.0)
+
+    def replicated(self, _run: str) -> None:
+        return None
+
+
+# ── rules ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A gate with a rule for each of ``metrics``: ``hit_rate``, ``mrr`` or ``online.conversion``."""
+
+    metrics: tuple[str, ...]
+    users: int
+
+    @property
+    def title(self) -> str:
+        return ", ".join(self.metrics)
+
+    @property
+    def seed(self) -> list[int]:
+        return [self.users, *(sum(map(ord, metric)) for metric in self.metrics)]
+
+
+def situations(largest: int = LARGEST) -> Iterator[Situation]:
+    for users in (size for size in USERS if size <= largest):
+        for metrics in (("hit_rate",), ("mrr",), ("online.conversion",), ALL):
+            if metrics != ALL or users == LARGEST:
+                yield Situation(metrics, users)
+
+
+def judged(
+    rng: np.random.Generator, situation: Situation, changes: Sequence[float], margins: Sequence[float]
+) -> GateResult:
+    """Returns the gate's result for runs that are drawn with these true changes, by metric."""
+    rules = [
+        GateRule(metric.removeprefix("online."), metric.startswith("online."), True, margin, relative=True)
+        for metric, margin in zip(situation.metrics, margins, strict=True)
+    ]
+    level = level_of_each(rules)
+    results = [
+        _result(rng, situation.users, rule, change, level)
+        for rule, change in zip(rules, changes, strict=True)
+    ]
+    return GateResult("b", "c", tuple(results), level)
+
+
+def _result(rng: np.random.Generator, n: int, rule: GateRule, change: float, level: float) -> RuleResult:
+    if rule.online:
+        return _online(rng, n, rule, change, level)
+    drawn = {rule.metric: USERS_GET[rule.metric](rng, n, change)}
+    return GatePair(cast("Source", DrawnSource(drawn)), "b", "c").judge(
+        OfflineRule(rule, rule.metric, K), level
+    )
+
+
+def _online(rng: np.random.Generator, n: int, rule: GateRule, change: float, level: float) -> RuleResult:
+    """Returns the result in an A/B test of 20 n users, 10 % of whom convert in control."""
+    import pandas as pd
+
+    from recdash.online.ab_test import ab_test
+
+    counts = [int(rng.binomial(10 * n, rate)) for rate in (0.1, 0.1 * (1 + change))]
+    table = {"variant": ["A", "B"], "metric": rule.metric, "n": 10 * n, "successes": counts}
+    return judge_online(ab_test(aggregates=pd.DataFrame(table), control="A"), "B", rule, level)
+
+
+# ── shares ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a few gates of equal runs tell of a metric: the ``margin`` to use, the standard ``error`` of the
+    change, and how far the interval extends ``above`` it.
+    """
+
+    margin: float
+    error: float
+    above: float
+
+    @property
+    def power(self) -> float:
+        """Returns the probability that a rule is said to fail if the candidate is 2 % beyond the margin."""
+        from scipy.special import ndtr
+
+        return float(ndtr((BEYOND - self.above) / self.error))
+
+
+def pilots(situation: Situation) -> list[Pilot]:
+    """Returns the pilot of each metric; its margin is in whole tenths of a percent."""
+    rng, equal = np.random.default_rng([*situation.seed, 0]), [0.0] * len(situation.metrics)
+    drawn = [judged(rng, situation, equal, [-0.5] * len(equal)).rules for _ in range(PILOT)]
+    of_metrics = []
+    for results in zip(*drawn, strict=True):
+        error = float(np.std([result.difference for result in results], ddof=1))
+        below, above = (
+            float(np.mean([abs(getattr(result, end) - result.difference) for result in results]))
+            for end in ("low", "high")
+        )
+        margin = -float(np.ceil(1000 * (below + POWER * error))) / 1000
+        of_metrics.append(Pilot(margin, error, above))
+    return of_metrics
+
+
+def row(tries: int, situation: Situation) -> str:
+    """Returns the line of the table for a situation. At the margin or beyond it is the first metric only."""
+    of_metrics = pilots(situation)
+    margins = [pilot.margin for pilot in of_metrics]
+    rng, rest = np.random.default_rng([*situation.seed, 1]), [0.0] * (len(margins) - 1)
+    equal, at_margin, beyond = (
+        [judged(rng, situation, [change, *rest], margins) for _ in range(tries)]
+        for change in (0.0, margins[0], margins[0] - BEYOND)
+    )
+    failed = sum(not result.passed for result in equal)
+    passed = sum(result.passed for result in at_margin)
+    caught = sum(not result.passed for result in beyond)
+    named = sum(result.rules[0].outcome == "fails" for result in beyond)
+    shares = " | ".join(f"{100 * count / tries:.1f} %" for count in (failed, passed, caught, named))
+    shown = " · ".join(f"{100 * margin:.1f} %".replace("-", "−") for margin in margins)
+    power = f"{100 * of_metrics[0].power:.1f} %"
+    return f"| {situation.title} | {situation.users:,} | {shown} | {shares} | {power} | {tries:,} |"
+
+
+def rows_of(tries: int, largest: int = LARGEST, processes: int = 2) -> list[str]:
+    """Returns the lines of the table."""
+    with ProcessPoolExecutor(processes) as pool:
+        return list(pool.map(partial(row, tries), situations(largest)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_gates", description=__doc__)
+    parser.add_argument("--tries", type=int, default=1_000, help="tries of each situation (1,000)")
+    parser.add_argument("--largest", type=int, default=LARGEST, help="the most users of a situation")
+    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
+    parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
+    asked = parser.parse_args()
+    rows = rows_of(asked.tries, asked.largest, asked.processes)
+    write_section(TITLE, TEXT.format(table="\n".join([HEAD, *rows])), asked.output)
+
+
+if __name__ == "__main__":
+    main()
