@@ -28,25 +28,15 @@ SHOWN_METRICS = 5
 @form_option
 def agree(experiment: str, test: str | None, metric: str, online: str | None, form: str) -> None:
     """Show whether offline metrics and an A/B test rank the runs alike, and how often they have so far."""
-    from recdash.comparison.result import cutoff_of
-    from recdash.metrics import parse
+    from recdash.service.plain_agreement import MetricPair, agreement_of
 
-    spec = parse(metric)
-    label, k = spec.label, cutoff_of(spec)
     workspace, stored = open_experiment(experiment)
-    chosen = workspace.online_tests.named(stored.id, test)
-    if online is None:
-        disagreeing = workspace.online_tests.disagreeing_metrics(chosen.id, label, k)
-        online = chosen.metric_to_explain(disagreeing)
-    agreement = workspace.agreement.of(chosen.id, label, k, online)
-    best = workspace.agreement.best_metric(chosen.id, online)
-    record = workspace.track_records.of(label, k, online, chosen.id)
+    answer = agreement_of(workspace, stored, MetricPair(test, metric, online))
     if form == "json":
-        further = {"best_metric": best.as_dict(), "track_record": record.as_dict()}
-        facts = {"test": chosen.name, **agreement.as_dict(), **further}
-        say_json(facts)
+        say_json(answer.as_dict())
     else:
-        parts = (chosen.name, _agreement_text(agreement), _best_text(best), "\n".join(_record_lines(record)))
+        record = "\n".join(_record_lines(answer.record))
+        parts = (answer.test, _agreement_text(answer.agreement), _best_text(answer.best), record)
         say_lines("\n\n".join(parts))
 
 

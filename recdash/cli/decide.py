@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +16,8 @@ from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.comparison import ComparisonQuery
-    from recdash.decisions import ChecklistItem, Decision, Review
-    from recdash.domain.journal import Entry, Outcome
+    from recdash.decisions import ChecklistItem, Review
+    from recdash.domain.journal import Outcome
     from recdash.service import Workspace
 
 OUTCOMES: Mapping[str, Outcome] = {
@@ -109,12 +109,13 @@ def decisions(experiment: str, form: str) -> None:
     """List decisions, the newest first, and whether each still applies; --format json adds the recorded
     numbers.
     """
+    from recdash.service.plain_decisions import decisions_facts
+
     workspace, stored = open_experiment(experiment)
-    entries = workspace.journal.decisions(stored.id)
     if form == "json":
-        facts = {"experiment": stored.name, "decisions": [decision_facts(decision) for decision in entries]}
-        say_json(facts)
+        say_json(decisions_facts(workspace, stored))
         return
+    entries = workspace.journal.decisions(stored.id)
     rows = [["id", "decided (UTC)", "outcome", "about", "by", "applies", "why"]]
     for decision in entries:
         applies = "yes" if decision.is_current else f"no: {decision.superseded_by}"
@@ -123,29 +124,6 @@ def decisions(experiment: str, form: str) -> None:
         cells = [decision.id, f"{decision.created:%Y-%m-%d %H:%M}", decision.label, decision.about or "–"]
         rows.append([*cells, decision.author, applies, why])
     say_lines(text_table(rows, texts=7) if entries else f"'{stored.name}' has no decision yet.")
-
-
-def decision_facts(decision: Decision) -> dict[str, Any]:
-    """Returns the decision as JSON-ready values, with the numbers that were recorded with it."""
-    facts = {name: value for name, value in decision.entry.facts.items() if name not in {"mark", "subject"}}
-    return {
-        "id": decision.id,
-        "decided": decision.created.isoformat(),
-        "author": decision.author,
-        "outcome": decision.outcome,
-        "run": decision.subject.run.name if decision.subject.run else None,
-        "variant": decision.subject.variant.name if decision.subject.variant else None,
-        "metric": decision.subject.where,
-        "text": decision.text,
-        "review": decision.review,
-        "superseded_by": decision.superseded_by,
-        "comments": [comment_facts(comment) for comment in decision.comments],
-        **facts,
-    }
-
-
-def comment_facts(comment: Entry) -> dict[str, Any]:
-    return {"author": comment.author, "written": comment.created.isoformat(), "text": comment.text}
 
 
 def query_wanted(

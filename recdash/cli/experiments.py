@@ -22,6 +22,7 @@ from recdash.cli.options import (
     columns_option,
     experiment_option,
     form_option,
+    open_experiment,
     open_workspace,
     refuse_option,
     run_named,
@@ -272,12 +273,12 @@ def _check_names_known(
 @form_option
 def list_experiments(form: str) -> None:
     """List the experiments and their runs."""
-    from recdash.service.plain_answers import experiment_facts
+    from recdash.service.plain_answers import experiments_facts
 
-    workspace = open_workspace()
-    experiments = [experiment_facts(workspace, experiment) for experiment in workspace.experiments.all()]
+    facts = experiments_facts(open_workspace())
+    experiments = facts["experiments"]
     if form == "json":
-        say(json.dumps({"experiments": experiments}, ensure_ascii=False))
+        say(json.dumps(facts, ensure_ascii=False))
     elif not experiments:
         say("No experiment yet. Try: recdash demo")
     for experiment in experiments if form == "text" else ():
@@ -302,23 +303,12 @@ def definitions(experiment: str, name: str, metric: str, form: str) -> None:
 
     Parameters written in the metric override those of the presets.
     """
-    from recdash.definitions.population_counts import ledger_lines
-    from recdash.definitions.text import as_dict, as_tables
-    from recdash.metrics import parse
+    from recdash.definitions.text import as_tables
+    from recdash.service.plain_definitions import definitions_of
 
-    workspace, spec = open_workspace(), parse(metric)
-    stored = workspace.experiments.named(experiment)
-    by_name = {run.name: run for run in workspace.runs.all(stored.id)}
-    run, depth = by_name[run_named(dict.fromkeys(by_name, name), name)], stored.settings["depth"]
-    question = (run.id, spec.label, spec.k or depth)
-    answers = (
-        workspace.definitions.under_presets(*question),
-        workspace.definitions.preset_causes(*question),
-        ledger_lines(run.ledger, stored.settings["users"], depth, stored.settings.get("duplicates", "first")),
-        workspace.scores.tie_band(*question),
-    )
+    workspace, stored = open_experiment(experiment)
+    answer = definitions_of(workspace, stored, name, metric)
     if form == "json":
-        facts = {"experiment": stored.name, "run": run.name, "metric": spec.label, "k": question[-1]}
-        say(json.dumps({**facts, **as_dict(*answers)}, ensure_ascii=False))
+        say(json.dumps(answer.as_dict(), ensure_ascii=False))
     else:
-        say_lines("\n\n".join(text_table(rows, len(rows[0])) for rows in as_tables(*answers)))
+        say_lines("\n\n".join(text_table(rows, len(rows[0])) for rows in as_tables(*answer.parts)))

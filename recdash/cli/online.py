@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,7 @@ from recdash.cli.online_options import (
 from recdash.cli.online_questions import (
     FORMS,
     QUESTIONS,
-    Questions,
     csv_of,
-    json_of,
     lines_of,
     question_options,
 )
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from recdash.ingest import Sheet
     from recdash.online import OnlineResults, OnlineRow
     from recdash.online.analysis.analysed_test import AnalysedTest
+    from recdash.online.analysis.further_questions import FurtherQuestions
     from recdash.online.analysis.plan_check import PlanCheck
     from recdash.online.analysis.shared_users import SharedUsers
     from recdash.online.proposals import MetricChoices
@@ -85,7 +85,7 @@ HEADER = (
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True)
 def online(
     *,
-    questions: Questions,
+    questions: FurtherQuestions,
     control: str | None,
     correction: Correction,
     own_metrics: Sequence[str],
@@ -138,7 +138,7 @@ def online(
 
         is_stored = experiment is not None
         facts = stored_facts(results, planned, shared) if is_stored else results_facts(results)
-        text = json_of(facts, questions, results)
+        text = json.dumps(questions.added_to(facts, results), ensure_ascii=False)
     elif form == "csv":
         text = csv_of(questions, results)
     else:

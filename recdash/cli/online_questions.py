@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from recdash.formatting.text_table import text_table
 if TYPE_CHECKING:
     from recdash.formatting.result_table import ResultTable
     from recdash.online.analysis.analysed_test import AnalysedTest
-    from recdash.online.analysis.chance_to_win import WinChances
+    from recdash.online.analysis.further_questions import FurtherQuestions
 
 FORMS = ("text", "json", "csv")
 QUESTIONS = ("bayesian", "prior", "segments", "days", "power", "large_values", "online_metric")
@@ -27,7 +26,7 @@ TIME_SCALES = ("cumulative", "daily", "since")
 IN_SHARES = "shares (0.05 = 5 %)"
 NOTHING = "None: no column divides the users into segments."
 ALL = ""
-"""The value of an option that is given without one: all attributes, or no effect."""
+"""The value of an option that is given without one: all attributes, or no lift to detect."""
 SHOWN: Mapping[str, tuple[str, ...]] = {
     "segments": (
         "metric", "attribute", "segment", "variant", "n_control", "n_variant", "lift", "corrected_low",
@@ -58,54 +57,6 @@ LEFT = {"segments": 4, "days": 2}
 """The number of columns of text in each table; 2 in the others."""
 
 
-@dataclass(frozen=True)
-class Questions:
-    """What is asked about a test besides its results; None for what is not asked.
-
-    ``prior`` is the text of the prior, None without ``--bayesian``. ``segments`` is an attribute, or ``ALL``;
-    ``days`` a time scale; ``power`` an effect as a share, or ``ALL``; ``large_values`` is ``ALL``. ``metric``
-    limits all of them.
-    """
-
-    prior: str | None
-    segments: str | None
-    days: str | None
-    power: str | None
-    large_values: str | None
-    metric: str | None
-
-    @property
-    def names(self) -> list[str]:
-        """Returns the names of the tables that are asked for."""
-        asked = {
-            "segments": self.segments,
-            "days": self.days,
-            "power": self.power,
-            "large_values": self.large_values,
-        }
-        return [name for name, value in asked.items() if value is not None]
-
-    def chances(self, results: AnalysedTest) -> WinChances | None:
-        """Returns the chances to win; None if they are not asked for."""
-        from recdash.online.analysis.chance_to_win import prior_of
-
-        return None if self.prior is None else results.chance_to_win(prior_of(self.prior))
-
-    def tables(self, results: AnalysedTest) -> dict[str, ResultTable]:
-        """Returns {name: table} of what is asked for."""
-        made: dict[str, ResultTable] = {}
-        if self.segments is not None:
-            attribute = None if self.segments in (ALL, "all") else self.segments
-            made["segments"] = results.segments(attribute, self.metric)
-        if self.days is not None:
-            made["days"] = results.days(self.metric, self.days)  # type: ignore[arg-type]
-        if self.power is not None:
-            made["power"] = results.power(_effect(self.power), self.metric)
-        if self.large_values is not None:
-            made["large_values"] = results.large_values(self.metric)
-        return made
-
-
 def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the command with the options of further questions; it gets them as ``questions``."""
 
@@ -121,14 +72,11 @@ def question_options(command: Callable[..., Any]) -> Callable[..., Any]:
         online_metric: str | None,
         **options: Any,
     ) -> Any:
+        from recdash.online.analysis.further_questions import FurtherQuestions
+
         is_bayesian = bayesian or prior is not None
-        asked = Questions(
-            (prior or "flat") if is_bayesian else None,
-            segments,
-            days,
-            power,
-            ALL if large_values else None,
-            online_metric,
+        asked = FurtherQuestions(
+            (prior or "flat") if is_bayesian else None, segments, days, power, large_values, online_metric
         )
         if online_metric is not None and not asked.names:
             fix = "Add --segments, --days, --power or --large-values; the results have all metrics."
@@ -181,44 +129,10 @@ _OPTIONS = (
 )
 
 
-def _effect(text: str) -> float | None:
-    """Returns the effect that a text such as ``2%`` or ``0.02`` gives, as a share; None for an empty text."""
-    if not text:
-        return None
-    number, percent, rest = text.strip().partition("%")
-    try:
-        effect = float(number) / (100 if percent else 1)
-    except ValueError:
-        effect = 0.0
-    if rest or not 0 < abs(effect) <= 10:
-        fix = "Write the lift to detect: 2% or 0.02."
-        raise InputError(Problem("bad-effect", "--power", f"'{text}'", fix))
-    return effect
-
-
 # ── output ───────────────────────────────────────────────────────────────────────────────────
 
 
-def with_chances(results: list[dict[str, Any]], chances: WinChances | None) -> list[dict[str, Any]]:
-    """Returns the rows of the JSON with their chances to win."""
-    if chances is None:
-        return results
-    rows = []
-    for row in results:
-        chance = chances.of(row["metric"], row["variant"])
-        added = {
-            "chance_to_win": chance.chance,
-            "expected_loss": chance.loss,
-            "expected_loss_of_control": chance.loss_of_control,
-            "posterior_low": chance.low,
-            "posterior_high": chance.high,
-            "chance_note": chance.note,
-        }
-        rows.append({**row, **added})
-    return rows
-
-
-def csv_of(questions: Questions, results: AnalysedTest) -> str:
+def csv_of(questions: FurtherQuestions, results: AnalysedTest) -> str:
     """Returns the one table that is asked for, by default the results. Raises InputError for several."""
     chances, tables = questions.chances(results), questions.tables(results)
     if len(tables) > 1:
@@ -244,7 +158,7 @@ def _csv(frame: Any) -> str:
     return str(safe.to_csv(index=False, lineterminator="\n")).rstrip("\n")
 
 
-def lines_of(questions: Questions, results: AnalysedTest) -> Iterator[str]:
+def lines_of(questions: FurtherQuestions, results: AnalysedTest) -> Iterator[str]:
     """Yields the lines of what is asked for, each table with its note."""
     tables = questions.tables(results)
     if (chances := questions.chances(results)) is not None:
@@ -272,13 +186,3 @@ def _in_percent(table: ResultTable, columns: Sequence[str]) -> list[tuple[str, .
 
 def _has_values(table: ResultTable, column: str) -> bool:
     return any(row.get(column) not in (None, "") for row in table.rows)
-
-
-def json_of(facts: Mapping[str, Any], questions: Questions, results: AnalysedTest) -> str:
-    """Returns the results as JSON, with what is asked for."""
-    added: dict[str, Any] = {}
-    if (chances := questions.chances(results)) is not None:
-        prior = {"mean": chances.prior.mean, "std_dev": chances.prior.std_dev, "text": str(chances.prior)}
-        added = {"prior": prior, "results": with_chances(facts["results"], chances)}
-    added |= {name: table.records() for name, table in questions.tables(results).items()}
-    return json.dumps({**facts, **added}, ensure_ascii=False)

@@ -4,15 +4,13 @@ or rejects it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from recdash.cli.decide import (
     author_option,
     baseline_option,
-    comment_facts,
-    decision_facts,
     metric_option,
     query_wanted,
     refuse_unused,
@@ -118,13 +116,14 @@ def comment(experiment: str, wanted: str | None, on: str | None, text: str, auth
 @form_option
 def show(experiment: str, wanted: str | None, form: str) -> None:
     """List an experiment's reviews with their state and checklist."""
+    from recdash.service.plain_decisions import reviews_facts
+
     workspace, stored = open_experiment(experiment)
     reviews = workspace.journal.reviews(stored.id)
     if wanted:
         reviews = [review_wanted(workspace, stored.id, wanted)]
     if form == "json":
-        facts = {"experiment": stored.name, "reviews": [_facts(review_) for review_ in reviews]}
-        say_json(facts)
+        say_json(reviews_facts(stored, reviews))
     else:
         text = "\n\n".join(map(_text, reviews))
         say_lines(text or f"'{stored.name}' has no review yet.")
@@ -151,23 +150,3 @@ def _text(review_: Review) -> str:
         lines.append(f"Next: {review_.missing}")
     checklist = text_table([[item.title, item.state, item.reason] for item in review_.checklist], 3)
     return "\n".join([*map(visible, lines), checklist])
-
-
-def _facts(review_: Review) -> dict[str, Any]:
-    """Returns the review as JSON-ready values."""
-    return {
-        "id": review_.id,
-        "run": review_.about,
-        "variant": review_.subject.variant.name if review_.subject.variant else None,
-        "state": review_.state,
-        "next": review_.missing or None,
-        "proposed": review_.entry.created.isoformat(),
-        "author": review_.entry.author,
-        "text": review_.entry.text,
-        "metric": review_.subject.where,
-        "checklist": [item.as_dict() for item in review_.checklist],
-        "offline": review_.offline.as_dict() if review_.offline else None,
-        "online": [test.as_dict() for test in review_.online],
-        "decisions": [decision_facts(decision) for decision in review_.decisions],
-        "comments": [comment_facts(comment) for comment in review_.comments],
-    }

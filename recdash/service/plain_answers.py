@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recdash.comparison import ComparisonQuery
     from recdash.comparison.result import Compared
     from recdash.domain.records import Experiment, OnlineTest, Replicated, Run
+    from recdash.online.analysis.further_questions import FurtherQuestions
     from recdash.online.analysis.plan_check import PlanCheck
     from recdash.online.analysis.results import OnlineRow
     from recdash.online.analysis.shared_users import SharedUsers
@@ -50,8 +51,8 @@ def experiment_of(workspace: Workspace, name: str) -> Experiment:
     return workspace.experiments.named(name)
 
 
-def ab_test_of(workspace: Workspace, experiment_id: str, name: str) -> OnlineTest:
-    """Returns the A/B test with this id or name. Raises NotFound."""
+def ab_test_of(workspace: Workspace, experiment_id: str, name: str | None) -> OnlineTest:
+    """Returns the A/B test with this id or name, the newest for None. Raises NotFound."""
     for test in workspace.online_tests.all(experiment_id):
         if test.id == name:
             return test
@@ -69,6 +70,12 @@ def ids_of(runs: Iterable[Run], names: Iterable[str]) -> list[str]:
         if name not in ids:
             raise UnknownName("run", name, [run.name for run in runs])
     return [ids[name] for name in names]
+
+
+def experiments_facts(workspace: Workspace) -> dict[str, Any]:
+    """Returns the facts of each experiment."""
+    known = workspace.experiments.all()
+    return {"experiments": [experiment_facts(workspace, experiment) for experiment in known]}
 
 
 def experiment_facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
@@ -170,10 +177,34 @@ def compared(workspace: Workspace, experiment: Experiment, asked: NamedQuery) ->
     return workspace.comparisons.compare(query_of(workspace, experiment, asked))
 
 
-def ab_test_facts(workspace: Workspace, test: OnlineTest, correction: Correction = "holm") -> dict[str, Any]:
-    """Returns the results of a stored A/B test, compared with its plan if it has one."""
+def ab_tests_facts(workspace: Workspace, experiment: Experiment) -> dict[str, Any]:
+    """Returns the name, control and linked runs of each A/B test of an experiment."""
+    facts = [
+        {
+            "id": test.id,
+            "name": test.name,
+            "created": test.created.isoformat(),
+            "control": test.control,
+            "links": dict(test.links),
+        }
+        for test in workspace.online_tests.all(experiment.id)
+    ]
+    return {"online_tests": facts}
+
+
+def ab_test_facts(
+    workspace: Workspace,
+    test: OnlineTest,
+    correction: Correction = "holm",
+    asked: FurtherQuestions | None = None,
+) -> dict[str, Any]:
+    """Returns the results of a stored A/B test, compared with its plan if it has one, and what is asked
+    further.
+    """
     results = workspace.online_analysis.results(test.id, correction)
-    return stored_facts(results, workspace.plans.check(test.id), workspace.concurrent_tests.of(test.id))
+    planned, shared = workspace.plans.check(test.id), workspace.concurrent_tests.of(test.id)
+    facts = stored_facts(results, planned, shared)
+    return facts if asked is None else asked.added_to(facts, results)
 
 
 def stored_facts(

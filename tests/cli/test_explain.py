@@ -65,7 +65,7 @@ def test_a_table_with_a_row_per_user_is_explained_by_its_own_metric(run: Recdash
         (("--test", "summer"), "No A/B test is called 'summer'"),
         (("--variant", "c"), "No variant is called 'c'. Known: b."),
         (("--run", "old"), "No variant of 'spring' is linked to that run."),
-        (("--run", "new", "--variant", "b"), "both --variant and --run"),
+        (("--run", "new", "--variant", "b"), "both a variant and a run are named"),
         (("--online", "joy"), "No online metric is called 'joy'"),
         (("--metric", "ndcg"), "no cutoff to compare at"),
     ],

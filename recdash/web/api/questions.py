@@ -12,9 +12,11 @@ from recdash.service import Workspace
 from recdash.service.plain_answers import (
     ab_test_facts,
     ab_test_of,
+    ab_tests_facts,
     compared,
     experiment_facts,
     experiment_of,
+    experiments_facts,
     query_of,
     run_facts,
     score_rows,
@@ -58,8 +60,7 @@ def server(workspace: Workspace, _path: Path, _asked: NoParameters) -> dict[str,
 
 
 def experiments(workspace: Workspace, _path: Path, _asked: NoParameters) -> dict[str, Any]:
-    known = workspace.experiments.all()
-    return {"experiments": [experiment_facts(workspace, experiment) for experiment in known]}
+    return experiments_facts(workspace)
 
 
 def experiment(workspace: Workspace, path: Path, _asked: NoParameters) -> dict[str, Any]:
@@ -85,19 +86,7 @@ def verdict(workspace: Workspace, path: Path, asked: QueryParameters) -> dict[st
 
 
 def online_tests(workspace: Workspace, path: Path, _asked: NoParameters) -> dict[str, Any]:
-    stored = experiment_of(workspace, path["experiment"])
-    tests = workspace.online_tests.all(stored.id)
-    facts = [
-        {
-            "id": test.id,
-            "name": test.name,
-            "created": test.created.isoformat(),
-            "control": test.control,
-            "links": dict(test.links),
-        }
-        for test in tests
-    ]
-    return {"online_tests": facts}
+    return ab_tests_facts(workspace, experiment_of(workspace, path["experiment"]))
 
 
 def online_test(workspace: Workspace, path: Path, asked: TestParameters) -> dict[str, Any]:
