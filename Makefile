@@ -57,7 +57,7 @@ calibration: ## Measure how often a verdict is wrong: docs/calibration.md (ARGS=
 lock: ## Update the pinned versions from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \
 	&& "$$bin" $(compile) --output-file requirements.txt \
-	&& "$$bin" $(compile) --extra dev --extra postgres --constraint requirements.txt \
+	&& "$$bin" $(compile) --extra dev --extra mcp --extra postgres --constraint requirements.txt \
 	   --output-file tests/requirements.txt
 
 sbom: ## Write sbom.json: a CycloneDX bill of materials of what users install

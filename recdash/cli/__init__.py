@@ -24,6 +24,7 @@ from recdash.cli.inspect import inspect
 from recdash.cli.interleaving import interleave
 from recdash.cli.limits import limits
 from recdash.cli.manage import archive, delete, note, rename, tag, unarchive
+from recdash.cli.mcp import mcp
 from recdash.cli.metrics import metrics
 from recdash.cli.off_policy import ope
 from recdash.cli.online import online
@@ -98,6 +99,6 @@ for command in (
     list_experiments,
     settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
     links, revoke, views, tokens, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
-    decisions, review, digest, push, serve,
+    decisions, review, digest, mcp, push, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -210,6 +210,7 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("review", "comment"): [(*FILMS, "--review", f"{HOSTILE}als", "--text", HOSTILE)],
     ("review", "show"): [FILMS, (*FILMS, "--format", "json")],
     ("digest",): [("--format", form) for form in ("md", "html", "text", "json")],
+    ("mcp",): [()],
 }  # fmt: skip
 SERVES = {("serve",), ("restore",), ("push",)}
 """The first ends in another program, the second needs a store that nobody has open, the third a server: only
@@ -252,6 +253,7 @@ def test_a_command_that_works_writes_no_control_character(
         ("purge",),
         ("inspect",),
         ("limits",),
+        ("mcp",),
         ("metrics", "add"),
         ("metrics", "list"),
         ("metrics", "remove"),

@@ -58,6 +58,7 @@ LEAST: dict[str, tuple[AccessRole, tuple[str, ...]]] = {
     "list": ("viewer", ()),
     "definitions": ("viewer", (*OF_FILMS, "--run", "als", "--metric", "ndcg@2")),
     "digest": ("viewer", ()),
+    "mcp": ("viewer", ()),
     "report": ("viewer", (*OF_FILMS, "--metric", "ndcg@2", "-o", "r.json")),
     "reproduce": ("viewer", ("kept.json",)),
     "decisions": ("viewer", OF_FILMS),

@@ -77,7 +77,7 @@ def test_pins_lie_in_the_ranges_of_the_package(root: Path, project: dict[str, An
 def test_test_pins_lie_in_the_ranges_of_the_extras(root: Path, project: dict[str, Any], python: str) -> None:
     pinned = pins(root, "tests/requirements.txt", python)
     extras = project["optional-dependencies"]
-    for line in extras["dev"] + extras["postgres"]:
+    for line in extras["dev"] + extras["mcp"] + extras["postgres"]:
         wanted = Requirement(line)
         assert pinned[canonicalize_name(wanted.name)] in wanted.specifier
 

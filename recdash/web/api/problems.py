@@ -98,14 +98,14 @@ def refusal_answer(refusal: Refused, place: str) -> Response:
     return problems_answer(refusal.status, [problem], refusal.headers)
 
 
-def invalid(error: ValidationError, place: str) -> InputError:
+def invalid(error: ValidationError, place: str, fix: str = "/api/v1/docs describes it.") -> InputError:
     """Returns the error for parameters or a body that do not fit their description."""
     return InputError(
         Problem(
             "bad-parameter",
             f"{place} {'.'.join(map(str, detail['loc']))}".strip(),
             detail["msg"],
-            "/api/v1/docs describes it.",
+            fix,
         )
         for detail in error.errors(include_url=False, include_input=False)
     )
