@@ -254,7 +254,7 @@ def users_of_days(situation: Situation, rng: np.random.Generator) -> OnlineUsers
     unit, day = np.nonzero(rng.random((n, DAYS)) < ACTIVE)
     unit, day = unit[day >= exposed[unit]], day[day >= exposed[unit]]
     watched = level[unit] * rng.lognormal(0, 0.8, len(unit))
-    totals = {METRIC.numerator: np.bincount(unit, watched, minlength=n)}
+    totals = {METRIC.numerator: np.bincount(unit, watched, minlength=n).astype(np.float64)}
     days = Days(unit, day, {METRIC.numerator: watched})
     return OnlineUsers(
         variants=tuple(str(arm) for arm in range(situation.arms)),

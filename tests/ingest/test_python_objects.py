@@ -87,7 +87,7 @@ READ: dict[str, Callable[[], Any]] = {
 }
 NUMBERED: dict[str, Callable[[], Any]] = {
     "csr": lambda: sparse.csr_matrix(MATRIX),
-    "coo": lambda: sparse.coo_array(MATRIX),
+    "coordinates": lambda: sparse.coo_array(MATRIX),
 }
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "scores without ids": (lambda: MATRIX, r"csr_array\(scores\)"),

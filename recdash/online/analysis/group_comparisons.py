@@ -56,10 +56,13 @@ class ByDeltaMethod:
 
 
 class UsersByCell:
-    """The values of users [U] in order of their cells, so that those of a cell are a slice."""
+    """The values of users [U] in order of their cells, so that those of a cell are a slice, and by size, so
+    that the order of the file's rows changes no digit.
+    """
 
     def __init__(self, numerator: Floats, denominator: Floats | None, cell: Ints, n_cells: int) -> None:
-        order = np.argsort(cell, kind="stable")
+        keys = (numerator, cell) if denominator is None else (denominator, numerator, cell)
+        order = np.lexsort(keys)
         self._numerator = numerator[order]
         self._denominator = None if denominator is None else denominator[order]
         self._ends = np.cumsum(np.bincount(cell, minlength=n_cells))
