@@ -35,7 +35,7 @@ def noticed(kind: TableKind, *variants: str) -> list[Problem]:
         ("control", "CONTROL", "CONTROL"),
         ("new model", "newmodel", "newmodel"),
         ("new model", "new\u00a0model", r"new\xa0model"),
-        ("caf\u00e9", "cafe\u0301", r"cafe\u0301"),
+        ("men\u00fa", "menu\u0301", r"menu\u0301"),
         ("Stra\u00dfe", "STRASSE", "STRASSE"),
         ("a", "\uff21", r"\uff21"),
         ("b", "b\u200b", r"b\u200b"),
