@@ -33,7 +33,8 @@ def same(rows: list[dict[str, object]], frame: pd.DataFrame) -> None:
         if pd.api.types.is_numeric_dtype(frame[name]):
             np.testing.assert_allclose(read[name].astype(float), frame[name].astype(float), rtol=1e-12)
         else:
-            assert read[name].fillna("").tolist() == frame[name].fillna("").tolist()
+            texts = [column.astype(object).fillna("").tolist() for column in (read[name], frame[name])]
+            assert texts[0] == texts[1]
 
 
 def test_json_has_what_python_has(run: Recdash, logs: AnalysedTest) -> None:
