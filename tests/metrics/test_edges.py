@@ -697,7 +697,7 @@ def test_a_sample_holds_the_relevant_hits_of_the_users_who_count() -> None:
     assert plain(sample) == {
         "user": [0, 0, 1], "rank": [2, 3, 3], "gain": [1, 2, 1], "item": [0, 2, 3],
         "n_relevant": [2, 1, 1], "list_length": [3, 3, 0], "truth_user": [0, 1, 2],
-        "relevant_gain": [1, 2, 1, 1],
+        "relevant_gain": [1, 2, 1, 1], "relevant_item": [0, 2, 3, 1],
     }  # fmt: skip
     assert (sample.depth, sample.top_gain, sample.cut_lists, sample.expectedness) == (3, 2.0, 2, None)
     assert plain(sample.judged) == {

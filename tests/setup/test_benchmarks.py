@@ -37,9 +37,10 @@ def python(code: str) -> list[str | Path]:
 
 
 def test_the_app_that_is_measured_is_the_one_that_is_served() -> None:
-    named = re.search(r"^SHELL = .*parent(.*)$", (ROOT / "app.py").read_text("utf-8"), re.MULTILINE)
+    launcher = (ROOT / "app.py").read_text("utf-8")
+    named = re.search(r'^SHELL = Path\(startup\.__file__\)\.with_name\("([^"]+)"\)$', launcher, re.MULTILINE)
     assert named
-    assert ROOT.joinpath(*re.findall(r'"([^"]+)"', named[1])) == SHELL
+    assert ROOT / "recdash" / "ui" / "shell" / named[1] == SHELL
     assert SHELL.is_file()
 
 
