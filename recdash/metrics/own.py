@@ -8,6 +8,7 @@ rows in ``METRICS``. A row that cannot be used is refused with one problem, and 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,6 @@ from recdash.metrics.ratings import RatingMetric
 from recdash.metrics.registry import METRICS, Metric, define
 from recdash.metrics.spec import NAME
 from recdash.metrics.trials import broken_law
-from recdash.settings import settings
 
 GROUP, ROWS = "recdash.metrics", "METRICS"
 _TEXTS = ("name", "label", "title", "latex", "source", "plain", "example")
@@ -73,6 +73,15 @@ Source = tuple[str, Callable[[], Any]]
 
 
 def _files() -> Iterator[Source]:
+    """Yields the files that the settings name.
+
+    These are read only if there are any: the module of the settings takes longer to import than a small file
+    takes to score.
+    """
+    if not any(name.upper() == "RECDASH_METRICS" and files for name, files in os.environ.items()):
+        return
+    from recdash.settings import settings
+
     for path in settings().metric_files():
         yield _named(path), lambda path=path: _rows_in_file(path)  # type: ignore[misc]
 

@@ -146,7 +146,7 @@ def test_a_token_changed_in_the_database_gives_no_access_and_is_reported(
         ("x", "viewer", 0, "bad-days"),
         ("x", "viewer", 4000, "bad-days"),
         ("x", "viewer", float("nan"), "bad-days"),
-        ("x" * 101, "viewer", 1, "too-long"),
+        ("x" * 101, "viewer", 1, "text-too-long"),
     ],
 )
 def test_a_token_needs_a_label_a_role_and_reasonable_days(
