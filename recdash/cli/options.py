@@ -13,6 +13,7 @@ import click
 from recdash.cli.input_file import NAME, STDIN, exists, readable, sheet_named
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
+from recdash.formatting.wording import many
 from recdash.stats import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -183,6 +184,21 @@ def open_experiment(name: str) -> tuple[Workspace, Experiment]:
 def run_ids(workspace: Workspace, experiment_id: str, *, archived: bool = False) -> dict[str, str]:
     """Returns {name: id} of the experiment's runs; with ``archived``, including archived ones."""
     return {run.name: run.id for run in workspace.runs.all(experiment_id, archived)}
+
+
+ID_SHOWN = 12
+"""Characters of a long id that commands print; its beginning is enough to name it."""
+
+
+def id_beginning(beginning: str, ids: Iterable[str], noun: str, fix: str) -> str:
+    """Returns the id with this beginning. Raises InputError unless it is exactly one; ``noun`` is what it
+    names, such as "share link".
+    """
+    matching = [known for known in ids if known.startswith(beginning)]
+    if len(matching) != 1:
+        finding = f"{many(len(matching), noun)} with an id that begins like this"
+        raise InputError(Problem(f"which-{noun.rsplit(maxsplit=1)[-1]}", f"'{beginning}'", finding, fix))
+    return matching[0]
 
 
 def linked_runs(links: Sequence[str], by_name: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recdash.cli.terminal import say, say_lines
 from recdash.domain.defaults import default_k
+from recdash.formatting.names import name_of_score
 from recdash.formatting.sanitize import visible
 from recdash.formatting.spreadsheet import safe_cell
 from recdash.formatting.text_table import text_table
@@ -100,24 +101,15 @@ def _band_table(bands: Sequence[Mapping[str, Any]]) -> str:
         if band["expected_error"]:  # the range was estimated from random orders
             expected += f" ± {band['expected_error']:.1g}"
         values = [three_digits(band["worst"]), expected, three_digits(band["best"])]
-        lines.append([band["run"], _metric_name(band), *values, f"{band['n_users']:,}"])
+        lines.append([band["run"], name_of_score(band), *values, f"{band['n_users']:,}"])
     return text_table(lines, 2)
-
-
-def _metric_name(row: Mapping[str, Any]) -> str:
-    return str(row["metric"]) if row["k"] is None else f"{row['metric']}@{row['k']}"
-
-
-def _requested_labels(evaluation: Evaluation) -> set[str]:
-    """Returns the labels of the metrics that were requested at a cutoff instead of as a curve."""
-    return {request.spec.label for request in evaluation.requests if request.spec.k is not None}
 
 
 def _score_table(evaluation: Evaluation, cutoffs: Collection[int]) -> str:
     """Returns a table with one row per metric and cutoff and one column per candidate; curves have only
     these cutoffs.
     """
-    requested = _requested_labels(evaluation)
+    requested = evaluation.labels_at_cutoff
     names = [run.name for run in evaluation.runs]
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for row in evaluation.rows():
@@ -125,7 +117,7 @@ def _score_table(evaluation: Evaluation, cutoffs: Collection[int]) -> str:
             part = ""
             if row.get("slice_by") is not None:
                 part = f"{row['slice_by']}={row['slice']} ({row['n_users']:,})"
-            cells.setdefault((part, _metric_name(row)), {})[row["run"]] = three_digits(row["value"])
+            cells.setdefault((part, name_of_score(row)), {})[row["run"]] = three_digits(row["value"])
     sliced = any(part for part, _ in cells)
     lines = [
         [*([part or "all"] if sliced else []), metric, *(values.get(name, "–") for name in names)]
@@ -140,11 +132,11 @@ def _spread_rows(evaluation: Evaluation) -> list[list[str]]:
     = 10 or, if that is smaller, at the depth.
     """
     k = default_k(evaluation.rules.depth)
-    requested = _requested_labels(evaluation)
+    requested = evaluation.labels_at_cutoff
     values: dict[tuple[str, str], list[float]] = {}
     for row in evaluation.replicate_rows():
         if row["value"] is not None and (row["k"] in (None, k) or row["metric"] in requested):
-            values.setdefault((row["run"], _metric_name(row)), []).append(row["value"])
+            values.setdefault((row["run"], name_of_score(row)), []).append(row["value"])
     replicated = {run.name: str(run.replicated) for run in evaluation.runs}
     return [
         [run, metric, replicated[run], three_digits(min(spread)), three_digits(max(spread))]

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import experiment_option, form_option, open_experiment, open_workspace
+from recdash.cli.options import (
+    ID_SHOWN,
+    experiment_option,
+    form_option,
+    id_beginning,
+    open_experiment,
+    open_workspace,
+)
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.errors import InputError, NotFound, Problem
 from recdash.formatting.text_table import text_table
@@ -18,7 +25,6 @@ if TYPE_CHECKING:
     from recdash.domain.journal import AuditEvent
     from recdash.service import Workspace
 
-ID_SHOWN = 12
 HIDDEN = ("experiment", "sha256", "seals")
 """Details of a line of the audit log that the table of lines leaves out."""
 
@@ -123,15 +129,10 @@ def revoke(link_id: str) -> None:
     workspace = open_workspace()
     experiments = workspace.experiments.all(archived=True)
     links = [link for experiment in experiments for link in workspace.sharing.links(experiment.id)]
-    matching = [link.id for link in links if link.id.startswith(link_id)]
-    if len(matching) != 1:
-        count = f"{len(matching)} share links" if matching else "no share link"
-        fix = "recdash links --experiment NAME lists them."
-        raise InputError(
-            Problem("which-link", f"'{link_id}'", f"{count} with an id that begins like this", fix)
-        )
-    workspace.sharing.revoke(matching[0])
-    say(f"Revoked {matching[0][:ID_SHOWN]}.")
+    fix = "recdash links --experiment NAME lists them."
+    matching = id_beginning(link_id, [link.id for link in links], "share link", fix)
+    workspace.sharing.revoke(matching)
+    say(f"Revoked {matching[:ID_SHOWN]}.")
 
 
 @click.command()

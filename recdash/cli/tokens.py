@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import form_option, open_workspace
+from recdash.cli.options import ID_SHOWN, form_option, id_beginning, open_workspace
 from recdash.cli.terminal import say, say_json, say_lines
 from recdash.domain.access import ROLES, AccessRole
-from recdash.errors import InputError, Problem
 from recdash.formatting.text_table import text_table
 
 if TYPE_CHECKING:
     from recdash.domain.journal import ApiToken
     from recdash.service import Workspace
 
-ID_SHOWN = 12
 MINUTE = "%Y-%m-%d %H:%M"
 HEADER = ["id", "label", "role", "state", "until (UTC)", "made by", "last used (UTC)"]
 
@@ -76,15 +74,10 @@ def list_tokens(form: str) -> None:
 def revoke_token(token_id: str) -> None:
     """Revoke a token for good. Give the beginning of its id as recdash tokens list shows it."""
     workspace = open_workspace()
-    matching = [token.id for token in workspace.tokens.all() if token.id.startswith(token_id)]
-    if len(matching) != 1:
-        count = f"{len(matching)} tokens" if matching else "no token"
-        fix = "recdash tokens list shows them."
-        raise InputError(
-            Problem("which-token", f"'{token_id}'", f"{count} with an id that begins like this", fix)
-        )
-    workspace.tokens.revoke(matching[0])
-    say(f"Revoked {matching[0][:ID_SHOWN]}.")
+    ids = [token.id for token in workspace.tokens.all()]
+    matching = id_beginning(token_id, ids, "token", "recdash tokens list shows them.")
+    workspace.tokens.revoke(matching)
+    say(f"Revoked {matching[:ID_SHOWN]}.")
 
 
 def token_facts(workspace: Workspace) -> list[dict[str, Any]]:

@@ -41,6 +41,7 @@ from recdash.evaluation.request import (
 )
 from recdash.evaluation.scoring import Scored, Scoring, score_predictions
 from recdash.formatting.display import Display
+from recdash.formatting.names import name_of_score
 from recdash.formatting.numbers import none_if_nan
 from recdash.formatting.sanitize import check_name
 from recdash.formatting.wording import users as users_text
@@ -271,14 +272,18 @@ class Evaluation:
         names = [run.name for run in self.runs]
         return display_of(names, self._shown_scores(), users_text(counted), self.warnings)
 
+    @property
+    def labels_at_cutoff(self) -> set[str]:
+        """Returns the labels of the metrics that were requested at a cutoff instead of as a curve."""
+        return {request.spec.label for request in self.requests if request.spec.k is not None}
+
     def _shown_scores(self) -> Iterator[tuple[str, str, float | None]]:
         """Yields (metric, run, value) over all users; curves at k = 10, or at the depth if that is less."""
         k = default_k(self.rules.depth)
-        at_cutoff = {request.spec.label for request in self.requests if request.spec.k is not None}
+        at_cutoff = self.labels_at_cutoff
         for row in self.rows():
             if row.get("slice_by") is None and (row["k"] in (None, k) or row["metric"] in at_cutoff):
-                name = row["metric"] if row["k"] is None else f"{row['metric']}@{row['k']}"
-                yield name, row["run"], row["value"]
+                yield name_of_score(row), row["run"], row["value"]
 
     def __repr__(self) -> str:
         """Returns the first scores as text, at most 15 lines."""

@@ -1,4 +1,4 @@
-"""Shortens names such that they stay distinct, and finds the runs that variants are named like."""
+"""Shortens names such that they stay distinct, finds runs that variants are named like, and names scores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from typing import Any
 
 from recdash.formatting.wording import cut_inside
 
@@ -143,3 +144,8 @@ def _shared(names: Sequence[Sequence[str]]) -> int:
 
 def _without_kind(name: str) -> str:
     return _KIND.sub("", name).strip("_-. ")
+
+
+def name_of_score(row: Mapping[str, Any]) -> str:
+    """Returns the metric of a row of scores with its k, such as ``ndcg@10``."""
+    return str(row["metric"]) if row["k"] is None else f"{row['metric']}@{row['k']}"

@@ -17,6 +17,7 @@ from recdash.domain.kinds import TableKind
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import is_known
 from recdash.ingest.formats.json import PAIRS
+from recdash.ingest.formats.relation import Relation
 
 TRIPLES: frozenset[TableKind] = frozenset({"run", "truth", "train", "predictions", "similarity"})
 """Kinds of tables whose rows are two ids and a value, so that columns without names have a meaning."""
@@ -204,26 +205,6 @@ def _of_sparse(matrix: Any, kind: TableKind) -> Unnamed:
 
 
 # ── other libraries ──────────────────────────────────────────────────────────────────────────
-
-
-class Relation:
-    """A DuckDB relation, which is asked for each block again and never read whole."""
-
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
-        self.schema: pa.Schema = self._reader(relation.limit(0)).schema
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Yields record batches of these columns, of at most so many rows."""
-        names = ", ".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in columns)
-        yield from self._reader(self._relation.project(names), rows)
-
-    @staticmethod
-    def _reader(relation: Any, rows: int = 1) -> Any:
-        reader = (
-            relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader
-        )
-        return reader(rows)
 
 
 def _is_relation(value: Any) -> bool:

@@ -52,12 +52,13 @@ from recdash.ingest.columns import (
 )
 from recdash.ingest.date_orders import orders_of_dates, with_date_choices
 from recdash.ingest.file_names import without_suffixes
-from recdash.ingest.formats.arrow_table import read_arrow, read_relation
+from recdash.ingest.formats.arrow_table import read_arrow
 from recdash.ingest.formats.compressed import tables_of, unpacked
 from recdash.ingest.formats.excel import sheets_of
 from recdash.ingest.formats.json import read_document
 from recdash.ingest.formats.raw_table import RawTable
 from recdash.ingest.formats.registry import read_raw
+from recdash.ingest.formats.relation import Relation, read_relation
 from recdash.ingest.formats.type_rows import without_types
 from recdash.ingest.layouts import ColumnBlock, Layout, blocks_of, layout_of, notices_of
 from recdash.ingest.library_errors import FOREIGN, reason
@@ -65,7 +66,7 @@ from recdash.ingest.limits import MOST_CANDIDATES, UNLIMITED, Limits, keep_candi
 from recdash.ingest.list_faults import repeated_pairs
 from recdash.ingest.looks import Look, look_at
 from recdash.ingest.parts import are_parts, in_order, joined, names_shown, parts_in
-from recdash.ingest.python_objects import Relation, Unnamed, is_object, refuse, table_of_object
+from recdash.ingest.python_objects import Unnamed, is_object, refuse, table_of_object
 from recdash.ingest.similarity_tables import (
     checked_pairs,
     checked_vectors,

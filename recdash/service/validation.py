@@ -50,6 +50,13 @@ def long_text(field: str, text: str, most: int) -> str:
     return joined.strip() if is_visible(joined) else ""
 
 
+def check_days(days: float, most: int) -> None:
+    """Raises InputError for a duration that is not above 0, or longer than ``most`` days."""
+    if not 0 < days <= most:
+        fix = f"Enter more than 0 and at most {most} days."
+        raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
+
+
 def short_text(field: str, text: str, most: int) -> str:
     """Returns the stripped text. Raises InputError if it has more than ``most`` characters."""
     if len(text) > most:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 import recdash
 from recdash.errors import InputError
-from recdash.ingest.python_objects import Relation
+from recdash.ingest.formats.relation import Relation
 
 N_USERS, LENGTH, N_ITEMS = 6, 5, 9
 # The relevant item of each user is at rank 3 in its list of five.

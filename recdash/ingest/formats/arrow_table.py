@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
-from recdash.ingest.formats.raw_table import (
-    BLOCK_ROWS,
-    RawTable,
-    column_paths,
-    first_rows,
-    is_list,
-    list_columns,
-    project,
-    row_place,
-    table_of_arrow,
-)
+from recdash.ingest.formats.raw_table import RawTable, is_list, table_of_arrow
 from recdash.ingest.formats.surrogates import WHOLE_TEXT, escaped, printable
 from recdash.ingest.library_errors import translating_errors
 
 NOT_ARROW = (pa.ArrowException, TypeError, ValueError, OverflowError)
-
-
-class Relation(Protocol):
-    """A table of a database: its schema, and record batches of some of its columns."""
-
-    schema: pa.Schema
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]: ...
 
 
 def read_arrow(source: Any) -> RawTable:
@@ -45,25 +26,6 @@ def read_arrow(source: Any) -> RawTable:
     with translating_errors("bad-table", "the table is invalid", "Create it again.", place="table"):
         table.validate(full=True)
     return table_of_arrow(_without_views(table), "table in memory")
-
-
-def read_relation(relation: Relation) -> RawTable:
-    """Returns the raw table of a relation of a database, of which only a block at a time is in memory."""
-    paths = column_paths(relation.schema)
-
-    def blocks(columns: Sequence[str], _ids: Collection[str]) -> Iterator[pa.RecordBatch]:
-        wanted = list(dict.fromkeys(paths[name][0] for name in columns))
-        for batch in relation.batches(wanted, BLOCK_ROWS):
-            yield project(batch, columns, paths)
-
-    return RawTable(
-        "DuckDB relation",
-        tuple(paths),
-        blocks,
-        row_place,
-        lambda: first_rows(blocks(tuple(paths), ())),
-        lists=list_columns(relation.schema, paths),
-    )
 
 
 def _without_views(table: pa.Table) -> pa.Table:

@@ -39,7 +39,7 @@ LEAST_CLICKS = 50
 LEAST_WRITTEN = 1e-6
 SWITCHES = 20
 """Thresholds of Switch-DR that are tried."""
-NAMES = ("observed", "ips", "snips", "clipped", "dm", "dr", "switch_dr", "gain")
+NAMES = (*TITLES, "gain")
 """The estimates, in the order in which they are shown."""
 BINS_PER_TENFOLD = 4
 ALIKE = 1e-12

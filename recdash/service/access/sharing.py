@@ -15,7 +15,7 @@ from recdash.domain.journal import LinkUse, SavedView, ShareLink
 from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.service.access.signed_tokens import SignedTokens
 from recdash.service.context import ServiceContext
-from recdash.service.validation import one_line
+from recdash.service.validation import check_days, one_line
 from recdash.store import new_id
 
 logger = logging.getLogger(__name__)
@@ -83,9 +83,7 @@ class Sharing:
         of another experiment.
         """
         store, experiment = self._context.writable_store(), self._store.experiments.get(experiment_id)
-        if not 0 < days <= MOST_DAYS:
-            fix = f"Enter more than 0 and at most {MOST_DAYS} days."
-            raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
+        check_days(days, MOST_DAYS)
         if report_id is not None and store.reports.get(report_id).experiment != experiment.id:
             raise NotFound(f"No report has the id '{report_id}'.")
         (token, link_id), now = self._tokens.new(), self._context.now()

@@ -13,7 +13,7 @@ from recdash.domain.journal import ApiToken
 from recdash.errors import InputError, NotFound, Problem, RecdashError
 from recdash.service.access.signed_tokens import SignedTokens
 from recdash.service.context import ServiceContext
-from recdash.service.validation import one_line
+from recdash.service.validation import check_days, one_line
 
 logger = logging.getLogger(__name__)
 PREFIX = "recdash_"
@@ -71,9 +71,8 @@ class Tokens:
             raise InputError(Problem("no-label", "label", "it is empty", fix))
         if role not in ROLES:
             raise InputError(Problem("bad-role", "role", f"'{role}'", f"Choose one of {', '.join(ROLES)}."))
-        if days is not None and not 0 < days <= MOST_DAYS:
-            fix = f"Enter more than 0 and at most {MOST_DAYS} days."
-            raise InputError(Problem("bad-days", "days", f"'{days:g}'", fix))
+        if days is not None:
+            check_days(days, MOST_DAYS)
         (secret, token_id), now = self._signed.new(), self._context.now()
         expires = None if days is None else now + timedelta(days=days)
         token = ApiToken(token_id, now, self._context.person.name, label, role, expires)
