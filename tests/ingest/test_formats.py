@@ -459,7 +459,7 @@ SOURCES: dict[str, tuple[Any, str]] = {
     ),
     "closed": (closed(), "BytesIO cannot be read"),
     "a class": (pa.Table, "neither a path, bytes, a binary file"),
-    "a list": ([("7", "012")], "Give a path, bytes, a file opened with 'rb'"),
+    "a list": (["7", "012"], "Give a path, bytes, a file opened with 'rb'"),
     "nothing": (None, "NoneType is neither"),
     "a list beside a number": (
         {7: {"012": [1]}, 8: {"012": 1}},

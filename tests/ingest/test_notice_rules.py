@@ -21,10 +21,10 @@ INGEST = Path(ingest.__file__).parent
 OF_CLOCKS = {"repeated-hour", "skipped-hour"}
 """Codes of notices about local times, which an inspection, that has no time zone, does not give."""
 OF_COUNTING = {
-    "all-bots", "all-crossed", "bad-margin", "bad-prior", "bad-rule", "bad-split", "duplicate-row",
-    "impossible-moments", "impossible-rate", "missing-time", "needs-users", "no-events", "no-margin",
-    "no-metric", "no-name", "no-ratio", "no-recommendations", "no-sessions", "no-test", "nobody",
-    "nobody-counted", "repeated-event-ids", "too-many-variants", "total-rows", "unknown-moments",
+    "all-bots", "all-crossed", "bad-effect", "bad-margin", "bad-prior", "bad-rule", "bad-split",
+    "duplicate-row", "impossible-moments", "impossible-rate", "missing-time", "needs-users", "no-events",
+    "no-margin", "no-metric", "no-name", "no-ratio", "no-recommendations", "no-sessions", "no-test",
+    "nobody", "nobody-counted", "repeated-event-ids", "too-many-variants", "total-rows", "unknown-moments",
     "unknown-total",
 }  # fmt: skip
 """Codes of problems of an A/B test, which refuse it anyway."""

@@ -292,7 +292,8 @@ def test_an_ibis_expression_of_sums_is_read_as_a_table() -> None:
         spend_sum=users.spend.sum(),
         spend_sum_squares=(users.spend * users.spend).sum(),
     )
-    own = recdash.ab_test(aggregates=expression, control="no mail")
+    rules = OnlineRules(delta_method=True)
+    own = recdash.ab_test(aggregates=expression, control="no mail", rules=rules)
     expected = results_of(mail()[["customer_id", "test_group", "spend"]], "sessions", control="no mail")
     assert_same(own, expected)
 

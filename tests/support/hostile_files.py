@@ -343,9 +343,7 @@ TEXTS = [
     HostileFile("escape.csv", of(HEADER + b"\x1b[2J\x1b]0;x\x07,\xe2\x80\xaei,1\n")),
     HostileFile("numbers.csv", made(lambda: HEADER + b"u1,i1," + b"9" * 60_000 + b"\n"), LONG_VALUE),
     HostileFile("exponents.csv", of(b"user_id,item_id\nu1,7\nu2,1.5E+99999999\n"), "scientific"),
-    HostileFile(
-        "page.csv", of(b"<html><script>alert(1)</script>" + b"<td>a,b</td>\n" * 99), "no user column"
-    ),
+    HostileFile("page.csv", of(b"<html><script>alert(1)</script>" + b"<td>a,b</td>\n" * 99), "HTML page"),
 ]
 TREES = [
     HostileFile("deep.json", made(lambda: b"[" * 5_000_000), DEEP),

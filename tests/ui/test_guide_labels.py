@@ -37,6 +37,7 @@ ENTRIES = {
     "Counting rules": "test-health",
     "Credited requests": "interleaving",
     "Days": "test-health",
+    "Difference 95 % CI": "interval",
     "Engagement rate, A/B test": "online-metrics",
     "Engagement rate: trend": "online-metrics",
     "Excluded data": "test-health",

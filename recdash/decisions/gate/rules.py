@@ -16,7 +16,8 @@ ONLINE = "online."
 MOST_RULES = 100
 LARGEST_LOSS = -1.0
 """The largest loss of a metric that is never below 0, as a share of the baseline's value."""
-_RULE = re.compile(r"(\S.*?)\s*(>=|<=|≥|≤)\s*([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
+_SIGN = re.compile(r">=|<=|≥|≤")
+_MARGIN = re.compile(r"([-+−]?)\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
 FORM = "Write METRIC >= MARGIN, such as 'ndcg@10 >= -0.5%', 'rmse <= 1%' or 'online.conversion >= 0'."
 
 
@@ -57,17 +58,19 @@ class GateRule:
 
 def read_rule(text: str) -> GateRule:
     """Returns the rule that a text such as ``ndcg@10 >= -0.5%`` states. Raises InputError for other texts."""
-    match = _RULE.fullmatch(text.strip())
-    if match is None:
+    sign = _SIGN.search(text)
+    name = text[: sign.start()].strip() if sign else ""
+    amount = _MARGIN.fullmatch(text[sign.end() :].strip()) if sign else None
+    if sign is None or amount is None or not name or "\n" in name:
         raise InputError(Problem("bad-rule", "rule", f"'{text}'", FORM))
-    name, sign, minus, digits, percent = match.groups()
+    minus, digits, percent = amount.groups()
     margin = float(digits) * (-1 if minus in {"-", numbers.MINUS} else 1)
     margin = margin / 100 if percent else margin
     online = name.startswith(ONLINE)
     metric = name.removeprefix(ONLINE).strip()
     if not metric:
         raise InputError(Problem("bad-rule", "rule", f"'{text}' names no metric", FORM))
-    rule = GateRule(metric, online, sign in {">=", "≥"}, margin + 0.0, bool(percent))
+    rule = GateRule(metric, online, sign[0] in {">=", "≥"}, margin + 0.0, bool(percent))
     if rule.relative and rule.at_least and margin <= LARGEST_LOSS:
         fix = "Write a margin above −100 %, or leave the rule out."
         raise InputError(Problem("bad-rule", "rule", f"'{text}' allows every loss", fix))

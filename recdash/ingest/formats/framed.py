@@ -77,8 +77,14 @@ def without_rules(content: Content) -> Content:
     shown = rule.decode()[:80]
     finding = f"a line of dashes beside the header, '{shown}', as SQL Server and SQLite write it, is not read"
     notice = Problem("framed-table", "file", finding, "Export CSV if this is wrong.", 1, f"'{shown}'")
-    whole_line = re.compile(rb"(?:^|(?<=[\r\n]))[ \t]*" + re.escape(rule) + rb"[ \t]*(?=[\r\n]|$)")
+    whole_line = _whole_lines(rule.decode())
     return copied(content, by_line(lambda text: whole_line.sub(b"", text)), notice)
+
+
+def _whole_lines(*lines: str) -> re.Pattern[bytes]:
+    """Returns the pattern of lines that are one of these."""
+    texts = b"|".join(re.escape(line.encode()) for line in lines)
+    return re.compile(rb"(?:^|(?<=[\r\n]))[ \t]*(?:" + texts + rb")[ \t]*(?=[\r\n]|$)")
 
 
 def _is_ruled(names: bytes, rule: bytes, delimiter: bytes | None) -> bool:

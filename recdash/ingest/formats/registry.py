@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from recdash.domain.kinds import TableKind
@@ -127,33 +127,29 @@ TAR, TAR_AT = b"ustar", 257
 
 
 CSV_FIX = "Save the table as CSV or Parquet."
-OTHER_TEXT: tuple[tuple[bytes, str, str], ...] = (
+OTHER_TEXT: Mapping[tuple[str, str], re.Pattern[bytes]] = {
     (
-        rb"<!doctype html|<(?:html|head|body|script)\b",
         "an HTML page",
         "If it is a page to sign in or an error, download the file again; otherwise export the table as CSV.",
-    ),
-    (rb"<table\b", "a table in HTML", CSV_FIX),
-    (rb"<\?xml\b", "XML", CSV_FIX),
+    ): re.compile(rb"<!doctype html|<(?:html|head|body|script)\b", re.IGNORECASE),
+    ("a table in HTML", CSV_FIX): re.compile(rb"<table\b", re.IGNORECASE),
+    ("XML", CSV_FIX): re.compile(rb"<\?xml\b", re.IGNORECASE),
     (
-        rb"version https://git-lfs",
         "a pointer of Git LFS in place of the file",
         "Fetch the file itself: git lfs pull.",
+    ): re.compile(rb"version https://git-lfs", re.IGNORECASE),
+    ("a Matrix Market file", CSV_FIX): re.compile(rb"%%MatrixMarket\b", re.IGNORECASE),
+    ("an ARFF file", CSV_FIX): re.compile(rb"@relation\s", re.IGNORECASE),
+    ("SQL statements", "Export the rows as CSV."): re.compile(
+        rb"insert\s+into\s+\S+\s*(?:\(|values)|create\s+table\s|(?:--\s{0,9}\n)?--[^\n]{0,60}\bdump\b",
+        re.IGNORECASE,
     ),
-    (rb"%%MatrixMarket\b", "a Matrix Market file", CSV_FIX),
-    (rb"@relation\s", "an ARFF file", CSV_FIX),
     (
-        rb"insert\s+into\s+\S+\s*(?:\(|values)|create\s+table\s|(?:--[^\n]*\n)*--[^\n]*\bdump\b",
-        "SQL statements",
-        "Export the rows as CSV.",
-    ),
-    (
-        rb"(?:shape: \([\d_, ]+\)\s*)?(?:\xe2\x94[\x8c\x8f]|\xe2\x95[\x94\xad])",
         "a table as it is printed in a terminal",
         "Export it as CSV: write_csv in polars, COPY table TO 'FILE.csv' in DuckDB.",
-    ),
-)
-"""(first bytes, format, fix) of text that is no table, or not a whole one."""
+    ): re.compile(rb"(?:shape: \([\d_, ]+\)\s*)?(?:\xe2\x94[\x8c\x8f]|\xe2\x95[\x94\xad])", re.IGNORECASE),
+}
+"""(format, fix) → how text begins that is no table, or not a whole one."""
 
 
 PRINTED_OBJECT = re.compile(rb"[\s\[(]*([A-Z]\w{0,40})\(\w{1,40}=")
@@ -182,6 +178,6 @@ def _refuse_known_binary(content: Content) -> None:
 def _refuse_other_text(content: Content) -> None:
     """Raises ``UploadError`` for text of a known format that is not supported."""
     head = content.head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for pattern, what, fix in OTHER_TEXT:
-        if re.match(pattern, head, re.IGNORECASE):
+    for (what, fix), beginning in OTHER_TEXT.items():
+        if beginning.match(head):
             raise UploadError(Problem("unsupported-format", "file", f"{what}, which is not read", fix))

@@ -10,7 +10,7 @@ from recdash.ui.guide.reading import BAR, Article
 
 UNMARKED = re.compile(r"(`[^`]*`|\$\$.*?\$\$)", re.DOTALL)
 """Code and formulas, in which Markdown shows a mark as text."""
-LEFT_OUT = re.compile(r"\u2060*@\u2060*\w+|,\s*%|[()?!✓▲▼↑↓\u2060]")
+LEFT_OUT = re.compile(r"\u2060?@\u2060?\w+|,\s*%|[()?!✓▲▼↑↓\u2060]")
 """The cutoff of a metric, a unit, and marks, which a column's title has and the guide does not."""
 BRACKETED = re.compile(r"\(([^()]+)\)")
 QUALIFIED = re.compile(r"[,:] ")

@@ -87,6 +87,7 @@ def _fields(view: View) -> dict[str, Any]:
     source, experiment_id = workspace(), view.experiment.id
     empty = {
         "online": not source.online_tests.all(experiment_id),
+        "interleaving": not source.interleaving.all(experiment_id),
         "changes": not view.candidates,
         "decisions": not source.journal.entries(experiment_id),
     }
