@@ -19,7 +19,7 @@ def purge(context: click.Context, user: str, *, dry_run: bool, yes: bool) -> Non
     """Remove one user from every stored table, and compute all runs and A/B tests with their rows again.
 
     Decisions and reports keep the numbers of their time, which name no user. Backups are not changed. Exits
-    with 1 if old files could not be removed.
+    with 1 if damaged rows could not be searched, or old files could not be removed.
     """
     workspace = open_workspace()
     if not dry_run and not yes:
@@ -30,7 +30,8 @@ def purge(context: click.Context, user: str, *, dry_run: bool, yes: bool) -> Non
         user, dry_run=dry_run, progress=lambda part, text: say(f"{part:4.0%} {text}", err=True)
     )
     if done.is_empty:
-        say("No stored table has a row of this user. Ids are compared as text: '007' is not '7'.")
+        stored = "table that can be read" if done.left else "stored table"
+        say(f"No {stored} has a row of this user. Ids are compared as text: '007' is not '7'.")
     else:
         rows = f"{many(done.n_rows, 'row')} in {many(len(done.experiments), 'experiment')}"
         views = many(len(done.views), "saved view")

@@ -19,6 +19,7 @@ from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.catalog.purge import without
 from recdash.store import Store, open_store
+from recdash.store.connections import sqlite_driver
 
 GONE = "Zebrafink-7"
 PEOPLE = [GONE, "ann", "bob", "cid", "eve"]
@@ -186,6 +187,26 @@ def test_the_id_is_in_no_file_of_the_store(space: Workspace, tmp_path: Path) -> 
     counts = {"runs": 6, "online tests": 1, "saved views": 1}
     assert dict(event.details) == {"experiments": [films.id], **counts}
     assert space.audit.check() == []
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [("run", "run 'als'"), ("experiment", "experiment 'films'"), ("online_test", "'March'")],
+)
+def test_what_is_damaged_and_may_have_the_user_is_named(
+    space: Workspace, tmp_path: Path, table: str, named: str
+) -> None:
+    database = sqlite_driver().connect(tmp_path / "stored" / "recdash.db")
+    with database:
+        database.execute(
+            f"UPDATE {table} SET created = '2020-01-01 00:00:00' WHERE name IN ('als', 'films', 'March')"
+        )
+    database.close()
+    for dry_run in (True, False):
+        left = space.purge.user(GONE, dry_run=dry_run).left
+        assert named in left
+        assert "may have the user" in left
+    assert any(GONE.encode() in value for value in values_in(tmp_path / "stored"))
 
 
 def test_a_dictionary_keeps_no_word_of_the_user() -> None:

@@ -14,6 +14,7 @@ from recdash.domain.records import Experiment, OnlineTest, Run
 from recdash.errors import InputError, Problem, StoreBusy
 from recdash.evaluation import reading, replicate_merge
 from recdash.evaluation.candidates import PreparedRun, prepare_predictions, prepare_runs
+from recdash.formatting.wording import listed
 from recdash.service.catalog.experiments import Experiments, Setup
 from recdash.service.catalog.runs import Runs, StagedRun
 from recdash.service.context import ServiceContext
@@ -43,7 +44,8 @@ class Purged:
     ``experiments``, ``runs`` and ``tests`` are the names of what had rows of the user, or was computed from
     them; ``views`` are the names of the deleted views, which showed the user. ``n_rows`` is the number of
     rows in all tables. ``mentioned`` says where people wrote the id as a word; these texts stay. ``left``
-    says why files of the old tables were not removed; it is empty if they were.
+    says what may still have the user in the store: damaged rows, which cannot be read, and files of the old
+    tables that were not removed. It is empty if nothing has.
     """
 
     experiments: tuple[str, ...] = ()
@@ -133,7 +135,8 @@ class Purge:
                     self._store.audit.purged(experiments, *counts)
             refused = self._store.artifacts.remove_replaced().refused
             self._context.clear_caches()
-            return replace(summary, left=f"old files were not removed: {refused}" if refused else "")
+            files = f"old files were not removed: {refused}" if refused else ""
+            return replace(summary, left="; ".join(filter(None, (summary.left, files))))
         raise StoreBusy("Others kept storing data meanwhile. Nothing was changed; try again.")
 
     def _all_affected(self, user_id: str) -> list[Affected]:
@@ -180,6 +183,7 @@ class Purge:
             tuple(view.name for view in views),
             sum(part.n_rows for part in affected),
             tuple(self._mentioned(user_id)),
+            _not_read(self._store.damaged()),
         )
 
     def _mentioned(self, user_id: str) -> Iterator[str]:
@@ -327,6 +331,16 @@ class Purge:
             store.runs.replace_scores(run_id, staged.run, staged.curves, staged.replicates)
         for test_id, fields in rewritten.tests:
             store.online_tests.update(test_id, **fields)
+
+
+def _not_read(damaged: Sequence[Problem]) -> str:
+    """Returns what of a store was not searched for a user, because it is damaged; "" for nothing."""
+    if not damaged:
+        return ""
+    places = listed(list(dict.fromkeys(problem.place for problem in damaged)))
+    return (
+        f"{places} cannot be read, and may have the user. Repair what recdash check names, then purge again"
+    )
 
 
 def _noted(scored: Run, before: Run | None, user_id: str, noun: str = "") -> Run:
