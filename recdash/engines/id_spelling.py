@@ -21,11 +21,12 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.domain.kinds import Ints, Mask
+from recdash.formatting.sanitize import INVISIBLE, NEEDED
 
 Step = Callable[[pa.Array], pa.Array]
 End = Literal["prefix", "suffix"]
 QUOTES = "\"'`´“”„‘’«»"
-INVISIBLE = r"[\x{00ad}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2060}-\x{2064}\x{feff}\x{0000}-\x{001f}]"
+UNSEEN = rf"[{INVISIBLE}{NEEDED}\x{{202a}}-\x{{202e}}\x{{2066}}-\x{{2069}}\x{{0000}}-\x{{001f}}]"
 AFFIXES = 4
 """Number of prefixes (and of suffixes) that are tried on each side, the most frequent ones."""
 FEW_USE_IT = 0.01
@@ -113,7 +114,7 @@ def _without_formula(ids: pa.Array) -> pa.Array:
 
 
 def _without_invisible(ids: pa.Array) -> pa.Array:
-    return pc.utf8_trim_whitespace(pc.replace_substring_regex(ids, INVISIBLE, ""))
+    return pc.utf8_trim_whitespace(pc.replace_substring_regex(ids, UNSEEN, ""))
 
 
 def _composed(ids: pa.Array) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -11,12 +12,17 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 """Pattern of control characters, which move a cursor, ring a bell, end a line or change the direction of
 writing.
 """
-UNSEEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]+"
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f\ufe00-\ufe0e"
+    "\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Pattern of invisible characters and of surrogates, which cannot be encoded. Joiners of letters (U+200C,
-U+200D) are not included, because Persian words and emoji need them.
+"""Invisible characters, such as selectors of a variant and tags, as they stand in a pattern between brackets.
+``NEEDED`` are not included, because Persian words and emoji have them.
 """
+NEEDED = "\u200c\u200d\ufe0f"
+"""Invisible characters that change how others look: joiners of letters, the selector of an emoji."""
+UNSEEN = re.compile(f"[{INVISIBLE}\ud800-\udfff]+")
+"""Pattern of invisible characters and of surrogates, which cannot be encoded."""
 WORD_JOINER = "\u2060"
 BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols that fonts draw as blanks."""
@@ -52,7 +58,9 @@ def _is_strange(text: str) -> bool:
 
 
 def _written_out(letter: str) -> str:
-    return f"\\u{ord(letter):04x}" if letter != WORD_JOINER and _is_strange(letter) else letter
+    if letter == WORD_JOINER or not _is_strange(letter):
+        return letter
+    return json.dumps(letter)[1:-1] if ord(letter) > 0xFFFF else f"\\u{ord(letter):04x}"
 
 
 def check_name(subject: str, name: object) -> str:

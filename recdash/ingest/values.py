@@ -19,6 +19,7 @@ import pyarrow as pa
 from recdash import arrow as pc
 from recdash.domain.kinds import MISSING, DateOrder, Floats, Ints
 from recdash.errors import Problem
+from recdash.formatting.sanitize import INVISIBLE
 from recdash.ingest.columns import CHOOSE, DATE_ORDERS, WORDS, Reading, Role
 from recdash.ingest.rejects import Reject, Rejects
 
@@ -34,7 +35,7 @@ SCIENTIFIC = r"^[+-]?\d(\.\d+)?[eE]\+\d{2,}$|^[+-]?\d\.\d+[eE][+-]?\d+$"
 
 5E12 and 3E-10 may be names, and do not match.
 """
-INVISIBLE = "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\ufeff]"
+UNSEEN = f"[{INVISIBLE}\u202a-\u202e\u2066-\u2069]"
 AS_TEXT = "Export the ids as text or as whole numbers: the missing digits are lost."
 CODES = pa.dictionary(pa.int32(), pa.string())
 
@@ -315,7 +316,7 @@ def _note_unicode_forms(array: pa.DictionaryArray, check: ColumnCheck) -> None:
     if pc.all(pc.string_is_ascii(entries)).as_py() is not False:
         return
     rows = _rows_per_value(array)
-    hidden = pc.match_substring_regex(entries, INVISIBLE)
+    hidden = pc.match_substring_regex(entries, UNSEEN)
     finding = "ids hold invisible characters in {rows}, which are read as part of them"
     fix = "Write the ids without them."
     check.note("invisible-characters", finding, fix, _weigh(hidden, rows), check.first_coded(hidden, array))

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 
 import pyarrow as pa
 
+from recdash.formatting.sanitize import UNSEEN
 from recdash.ingest.values import Findings, in_rows
 
 MOST_SHOWN = 4
@@ -38,10 +39,11 @@ def note_variant_spellings(table: pa.Table, findings: Findings) -> None:
 def _plain(name: str) -> str:
     """Returns a name without what spellings of it differ in: case, blanks, invisible signs, Unicode forms."""
     letters = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    letters = UNSEEN.sub("", letters)
     return "".join(letter for letter in letters if unicodedata.category(letter) not in {"Cf", "Zs", "Cc"})
 
 
 def _visible(name: str) -> str:
     """Returns a name with letters that look alike or like nothing as their codes, where it has any."""
-    is_plain = name.isprintable() and name == unicodedata.normalize("NFKC", name)
+    is_plain = name.isprintable() and name == unicodedata.normalize("NFKC", name) and not UNSEEN.search(name)
     return name if is_plain else ascii(name)[1:-1]

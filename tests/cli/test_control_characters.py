@@ -24,7 +24,7 @@ import recdash
 import recdash.cli
 from recdash.cli import main
 from recdash.errors import InputError
-from recdash.formatting.sanitize import visible
+from recdash.formatting.sanitize import check_name, visible
 from recdash.service import Workspace
 from recdash.settings import settings
 
@@ -332,8 +332,20 @@ def test_ids_of_a_file_stay_what_they_are_in_json_and_are_readable_in_text(
 
 def test_names_that_look_alike_in_every_font_are_told_apart() -> None:
     assert visible("als") != visible("a\u200bls")
-    assert visible("می\u200cخواهم 👩\u200d💻 naïve 日本") == "می\u200cخواهم 👩\u200d💻 naïve 日本"
+    assert (
+        visible("می\u200cخواهم 👩\u200d💻 ❤\ufe0f naïve 日本")
+        == "می\u200cخواهم 👩\u200d💻 ❤\ufe0f naïve 日本"
+    )
     assert visible("a\nb") == r"a\u000ab"
+
+
+@pytest.mark.parametrize("unseen", ["\u034f", "\u180b", "\ufe01", "\U000e0061", "\U000e0100", "\U000e01ef"])
+def test_tags_and_selectors_of_a_variant_are_written_so_that_json_reads_them(unseen: str) -> None:
+    shown = visible(f"als{unseen}")
+    assert shown.isascii()
+    assert json.loads(f'"{shown}"') == f"als{unseen}"
+    with pytest.raises(InputError, match="invisible"):
+        check_name("run", f"als{unseen}")
 
 
 def test_a_traceback_is_written_out() -> None:
@@ -372,7 +384,18 @@ def test_one_module_alone_writes_to_the_terminal() -> None:
 
 LISTS = pd.DataFrame({"user_id": ["u", "v"], "item_id": ["a", "b"], "rank": [1, 1]})
 TRUTH = LISTS[["user_id", "item_id"]]
-NAMES = ["a\x1b[31m", "a\x9bb", "a\u202eb", "a\u200bb", "a\nb", "\ufeffa", "a\u2066b", "a\x7f", "a\ud800"]
+NAMES = [
+    "a\x1b[31m",
+    "a\x9bb",
+    "a\u202eb",
+    "a\u200bb",
+    "a\nb",
+    "\ufeffa",
+    "a\u2066b",
+    "a\x7f",
+    "a\ud800",
+    "a\U000e0061",
+]
 
 
 @pytest.fixture

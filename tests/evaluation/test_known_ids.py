@@ -75,6 +75,7 @@ SPELLINGS: dict[str, tuple[Callable[[str], str], str]] = {
     "bytes": (lambda one: f"b'{one}'", "without quotes"),
     "formula": (lambda one: f'="{one}"', 'without ="…"'),
     "zero-width": (lambda one: f"{one}\u200b", "invisible characters"),
+    "variant selector": (lambda one: f"{one}\U000e0101", "invisible characters"),
     "full-width": (lambda one: "".join(chr(ord(digit) + 0xFEE0) for digit in one), "Unicode normal form"),
 }
 

@@ -39,6 +39,7 @@ def noticed(kind: TableKind, *variants: str) -> list[Problem]:
         ("Stra\u00dfe", "STRASSE", "STRASSE"),
         ("a", "\uff21", r"\uff21"),
         ("b", "b\u200b", r"b\u200b"),
+        ("b", "b\U000e0101", r"b\U000e0101"),
     ],
 )
 def test_two_spellings_of_a_variant_are_told_once(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from recdash.formatting.sanitize import INVISIBLE, NEEDED
 from recdash.formatting.tables import Table, footnotes, shown
 from recdash.report.document import Document, Section
 
@@ -17,7 +18,7 @@ SPECIAL: Mapping[str, str] = {
     "“": "``", "”": "''", "’": "'", "≈": r"$\approx$",
 }  # fmt: skip
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-UNSEEN = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+UNSEEN = re.compile(f"[{INVISIBLE}{NEEDED}]")
 """Matches characters without width, which pdflatex does not know."""
 HEAD = (
     "% {title}",
