@@ -15,6 +15,8 @@ Finding = Literal["supports", "rules out", "can't tell"]
 Strength = Literal[0, 1, 2, 3]
 Part = TypeVar("Part")
 MOST_TIMES = 10
+FORMER = ("former_cause", "mismatch_cause", "former_verdict", "former_answer")
+"""What only older reports read."""
 NO_GAIN = "There is no significant offline gain to explain."
 
 
@@ -28,8 +30,9 @@ class CheckAnswer:
     accounted for; 1: the evidence points to the cause; 0: not supported. ``needs`` names the data that an
     inconclusive check lacks. ``former_cause`` is the cause in the words of reports
     of wording 7 and older, ``mismatch_cause`` in those of 8 to 11 if they named a label mismatch, and
-    ``former_verdict`` the verdict of older ones if it was another. ``threshold`` is the relevance threshold
-    with which offline counts as online, None if that is not the advice.
+    ``former_verdict`` the verdict of those up to 10 if it was another. ``former_answer`` is the answer of
+    those up to 14 if its verdict was another. ``threshold`` is the relevance threshold with which offline
+    counts as online, None if that is not the advice.
     """
 
     check: str
@@ -43,14 +46,14 @@ class CheckAnswer:
     former_cause: str = ""
     mismatch_cause: str = ""
     former_verdict: Finding | None = None
+    former_answer: CheckAnswer | None = None
     threshold: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
         picture = self.picture.as_dict() if self.picture else None
-        values = {**asdict(replace(self, picture=None)), "picture": picture}
-        del values["former_cause"], values["mismatch_cause"], values["former_verdict"]
-        return values
+        values = {**asdict(replace(self, picture=None, former_answer=None)), "picture": picture}
+        return {name: value for name, value in values.items() if name not in FORMER}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recdash.charts.picture import Bar, Picture
 from recdash.diagnosis.answer import (
@@ -17,15 +18,18 @@ from recdash.diagnosis.answer import (
     lift_texts,
     need,
 )
-from recdash.diagnosis.evidence import Evidence, OnlineChange, SegmentEvidence
+from recdash.diagnosis.evidence import Evidence, NoveltyEvidence, OnlineChange, SegmentEvidence
 from recdash.formatting import numbers
 from recdash.formatting.wording import small
+from recdash.online.analysis.health import FADES_BELOW
 
 MIX_BELOW = 0.001
 """Segments are mixed differently in the variants if p is below this level. It is as strict as that of the SRM
 check, because both tests are made for every A/B test.
 """
 LEVEL = 0.05
+FORMER_CONFIDENCE = 0.95
+"""The confidence of the interval of a novelty effect in reports of wording 14 and older."""
 MATTERS = 0.02
 """The smallest change in sessions per user that matters; with very many users, smaller changes are
 significant too.
@@ -41,17 +45,26 @@ def novelty(evidence: Evidence) -> CheckAnswer:
     """Checks whether the effect changes with the days since users first saw it (a novelty effect).
 
     It compares the same users early and late after their first exposure: change = log(1 + late) − log(1 +
-    early). *Supports*: the change's 95 % interval excludes 0. *Rules out*: the interval contains 0, but not
-    −log(1 + lift), the change that would cancel the whole lift. *Can't tell*: it contains both.
+    early). *Supports*: the change's 99 % interval excludes 0, the level at which Results warns of a novelty
+    effect. *Rules out*: the interval contains 0, but not −log(1 + lift), the change that would cancel the
+    whole lift. *Can't tell*: it contains both.
     """
     effect, lift = need(evidence.novelty), need(evidence.lift)
+    answer = _novelty_at(1 - FADES_BELOW, effect, lift)
+    former = _novelty_at(FORMER_CONFIDENCE, effect, lift)
+    return answer if answer.verdict == former.verdict else replace(answer, former_answer=former)
+
+
+def _novelty_at(confidence: float, effect: NoveltyEvidence, lift: OnlineChange) -> CheckAnswer:
+    """Returns the answer of the check by the change's interval with this confidence."""
     early, late = change(effect.early), change(effect.late)
-    interval = between(math.expm1(effect.low), math.expm1(effect.high))
+    low, high = effect.interval(confidence)
+    interval = f"{between(math.expm1(low), math.expm1(high))} ({100 * confidence:.0f} % CI)"
     sides = (("Early", effect.early), ("Late", effect.late))
     bars = tuple(Bar(label, 100 * share, side="run") for label, share in sides)
     picture = Picture("Lift by days since a user's first exposure", bars, "%", sign=True)
     result = Result("novelty", f"lift early {early}, late {late}; change {interval}", picture)
-    if effect.low > 0 or effect.high < 0:
+    if low > 0 or high < 0:
         word = "rises" if effect.change > 0 else "falls"
         return result.supports(
             1,
@@ -59,7 +72,7 @@ def novelty(evidence: Evidence) -> CheckAnswer:
             f"The lift {word} from {early} in a user's first days to {late} later: the test's mean "
             "does not predict the long-term effect.",
         )
-    if _could_cancel(effect.low, effect.high, lift):
+    if _could_cancel(low, high, lift):
         return result.too_little(
             "The test has too few days or users to detect even a complete novelty effect.",
             "more days or more users",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from recdash.domain.kinds import Floats, Ints
 
@@ -219,14 +220,18 @@ class ServedOverlap:
 class NoveltyEvidence:
     """The lift early and late after the first exposure of the same users.
 
-    ``change`` is log(1 + late) − log(1 + early), with its 95 % interval.
+    ``change`` is log(1 + late) − log(1 + early), and ``error`` its standard error.
     """
 
     early: float
     late: float
     change: float
-    low: float
-    high: float
+    error: float
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Returns the interval of the change that contains the true one in this share of all tests."""
+        half = self.error * NormalDist().inv_cdf((1 + confidence) / 2)
+        return self.change - half, self.change + half
 
 
 @dataclass(frozen=True)

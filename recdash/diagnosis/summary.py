@@ -27,13 +27,17 @@ def summary(
     former: bool = False,
     mismatch: bool = False,
     former_verdicts: bool = False,
+    former_answers: bool = False,
 ) -> str:
     """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``
 
     ``agreed`` is True if offline and online have the same result: then nothing has a cause, and what the
     checks find are reasons for doubt. ``former`` writes the causes as reports of wording 7 and older do,
-    ``mismatch`` names a label mismatch as those up to 11 do, and ``former_verdicts`` takes older verdicts.
+    ``mismatch`` names a label mismatch as those up to 11 do, ``former_verdicts`` takes the verdicts of those
+    up to 10, and ``former_answers`` the answers of those up to 14.
     """
+    if former_answers:
+        answers = [answer.former_answer or answer for answer in answers]
     if former_verdicts:
         answers = [replace(answer, verdict=answer.former_verdict or answer.verdict) for answer in answers]
     if former or mismatch:

@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 14
+WORDING = 15
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -127,6 +127,9 @@ decision on a test alone does not follow its plan.
 
 ROLES_WORDING = 13
 """The last wording in which metrics for information decide on an A/B test alone, as goals do."""
+
+NOVELTY_WORDING = 14
+"""The last wording in which a novelty effect is a cause if its 95 % interval excludes 0, not its 99 % one."""
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 

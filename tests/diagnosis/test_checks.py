@@ -138,7 +138,7 @@ def test_after_a_broken_split_no_check_rests_on_a_lift() -> None:
         NOTHING,
         detectable=0.04,
         sessions=OnlineChange(-0.1, -0.2, -0.05),
-        novelty=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05),
+        novelty=NoveltyEvidence(-0.05, -0.04, 0.01, 0.0155),
     )
     fair = {one.check: one for one in ask_all(replace(given, split=FAIR))}
     broken = {one.check: one for one in ask_all(replace(given, split=replace(FAIR, srm_p=0.0004)))}
@@ -472,21 +472,31 @@ def test_served_cannot_be_told_where_the_ids_are_others() -> None:
 
 
 def test_novelty_is_supported_where_the_lift_changes() -> None:
-    """log(1.01) − log(1.10) = −.085, settled."""
-    result = ask("novelty", novelty=NoveltyEvidence(0.10, 0.01, -0.085, -0.12, -0.05))
+    """log(1.01) − log(1.10) = −.085, 2.6 standard errors: p = .009."""
+    result = ask("novelty", novelty=NoveltyEvidence(0.10, 0.01, -0.085, 0.085 / 2.6))
     assert result.verdict == "supports"
     assert "falls from +10.0 %" in result.sentence
 
 
 def test_novelty_is_ruled_out_where_no_change_could_cancel_the_lift() -> None:
-    """−log(1 − .05) = +.0513 is outside −.03 .. +.05."""
-    assert ask("novelty", novelty=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.05)).verdict == "rules out"
+    """−log(1 − .05) = +.0513 is outside .01 ± 2.576 × .0155 = −.030 .. +.050."""
+    assert ask("novelty", novelty=NoveltyEvidence(-0.05, -0.04, 0.01, 0.0155)).verdict == "rules out"
 
 
 def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() -> None:
-    result = ask("novelty", novelty=NoveltyEvidence(-0.05, -0.04, 0.01, -0.03, 0.06))
+    """.01 + 2.576 × .0165 = .0525 is above .0513."""
+    result = ask("novelty", novelty=NoveltyEvidence(-0.05, -0.04, 0.01, 0.0165))
     assert (result.verdict, result.needs) == ("can't tell", "more days or more users")
     assert ask("novelty").verdict == "can't tell"
+
+
+def test_novelty_between_5_and_1_percent_is_supported_in_older_reports_only() -> None:
+    """2.5 standard errors: p = .012. Results warns of a novelty effect below .01."""
+    result = ask("novelty", novelty=NoveltyEvidence(0.10, 0.01, -0.085, 0.085 / 2.5))
+    assert result.verdict != "supports"
+    assert "Most likely" not in summary([result])
+    assert summary([result], former_answers=True).startswith("Most likely: the lift falls with the days")
+    assert "former_answer" not in result.as_dict()
 
 
 # ── 10 labels ────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from report_tables import CANDIDATES, HIDDEN, SESSIONS, SPREAD, USERS, lists, opened, rated_films, with_runs
+from report_tables import (
+    CANDIDATES,
+    HIDDEN,
+    SESSIONS,
+    SPREAD,
+    USERS,
+    asked,
+    lists,
+    opened,
+    rated_films,
+    with_runs,
+)
 from shop_tests import information_test
 
 from recdash.report.document import WORDING
@@ -17,7 +28,7 @@ from recdash.report.reports import Reports
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wordings 7 to 13, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 14, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -35,6 +46,26 @@ OPEN_GUARDRAIL = pd.concat(
     ignore_index=True,
 )
 """Two of five users have a second session, so that the guardrail sessions per user is inconclusive."""
+RISING = pd.concat(
+    [
+        pd.DataFrame(
+            {
+                "unit_id": [f"p{number:03}" for number in range(240)],
+                "session_id": [f"{day}-{number:03}" for number in range(240)],
+                "variant": ["A", "B", "C"] * 80,
+                "start_ts": pd.date_range(f"2026-03-0{day}", periods=240, freq="min", tz="UTC"),
+                "watch_s": [
+                    600 + 10 * (number * (6 + day) % 11) + (0, -100 if day == 1 else -85, 0)[number % 3]
+                    for number in range(240)
+                ],
+                "clicks": [number % 5 for number in range(240)],
+            }
+        )
+        for day in (1, 2, 3)
+    ],
+    ignore_index=True,
+)
+"""B loses 100 seconds on a user's first day and 85 later: p = .014, below 5 % and above 1 %."""
 SERVED = lists(lambda number: number % 7 and 1 + number % 2).loc[
     lambda table: table["user_id"].isin(USERS[:30])
 ]
@@ -107,3 +138,15 @@ def test_one_in_which_a_metric_for_information_decides_is_confirmed(tmp_path: Pa
     reports = Reports(space)
     headline = reports.content(reports.question(test.experiment)).lead.headline
     assert headline.startswith("Keep the test running") or "No significant lift" in headline
+
+
+def test_one_with_a_novelty_effect_that_is_no_cause_today_is_confirmed(tmp_path: Path) -> None:
+    space, file = opened(tmp_path), OLDER / "wording-14.json"
+    made = rated_films(space, SPREAD, RISING)
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert found.checked.reworded == 0
+    cause = "Most likely: the lift rises with the days"
+    assert cause in file.read_text("utf-8")
+    today = Reports(space).content(asked(space, made), ["online"])
+    assert not any(cause in str(part) for section in today.sections for part in section.parts)

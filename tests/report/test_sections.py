@@ -31,6 +31,7 @@ from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting.tables import Number, Table, Word, shown
 from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.document import (
+    NOVELTY_WORDING,
     RISKS_WORDING,
     THRESHOLD_WORDING,
     TIES_WORDING,
@@ -311,9 +312,12 @@ def test_lifts_that_cuped_adjusted_say_so_but_not_in_older_reports(tmp_path: Pat
 def test_a_report_of_an_older_wording_keeps_its_causes(
     space: Workspace, question: Question, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def causes(_: object, *, former: bool, mismatch: bool, former_verdicts: bool) -> str:
+    def causes(
+        _: object, *, former: bool, mismatch: bool, former_verdicts: bool, former_answers: bool
+    ) -> str:
         words = "older" if former else "mismatch" if mismatch else "new"
-        return f"{words} words, {'older' if former_verdicts else 'new'} verdicts"
+        level = ", 95 % novelty" if former_answers else ""
+        return f"{words} words, {'older' if former_verdicts else 'new'} verdicts{level}"
 
     module = import_module("recdash.report.sections.online")
     monkeypatch.setattr(module, "summary", causes)
@@ -322,11 +326,12 @@ def test_a_report_of_an_older_wording_keeps_its_causes(
             text.split("? ")[-1]
             for text in told_online(Reports(space).content(question, ["online"], wording=n))
         ]
-        for n in (7, RISKS_WORDING, TIES_WORDING, WORDING)
+        for n in (7, RISKS_WORDING, TIES_WORDING, NOVELTY_WORDING, WORDING)
     }
-    assert "older words, older verdicts" in ends[7]
-    assert "mismatch words, older verdicts" in ends[RISKS_WORDING]
-    assert "mismatch words, new verdicts" in ends[TIES_WORDING]
+    assert "older words, older verdicts, 95 % novelty" in ends[7]
+    assert "mismatch words, older verdicts, 95 % novelty" in ends[RISKS_WORDING]
+    assert "mismatch words, new verdicts, 95 % novelty" in ends[TIES_WORDING]
+    assert "new words, new verdicts, 95 % novelty" in ends[NOVELTY_WORDING]
     assert "new words, new verdicts" in ends[WORDING]
 
 

@@ -52,6 +52,7 @@ from recdash.online.analysis.results import OnlineRow, validity_notes
 from recdash.report.context import ReportContext
 from recdash.report.document import (
     AGREEMENT_WORDING,
+    NOVELTY_WORDING,
     RISKS_WORDING,
     THRESHOLD_WORDING,
     TIES_WORDING,
@@ -360,6 +361,7 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
         former=context.wording <= THRESHOLD_WORDING,
         mismatch=context.wording <= TIES_WORDING,
         former_verdicts=context.wording <= RISKS_WORDING,
+        former_answers=context.wording <= NOVELTY_WORDING,
     )
     return Paragraph(f"{answer.question} {causes}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,6 +79,7 @@ class OnlineEvidence:
         )
 
     def case_novelty(self, case: Case) -> NoveltyEvidence | Missing:
+        from recdash.online.analysis.lift import CONFIDENCE
         from recdash.online.analysis.novelty_effect import novelty_effects
 
         if case.test.kind == "aggregates":
@@ -92,9 +94,10 @@ class OnlineEvidence:
         early, late, difference, low, high = row.early_lift, row.late_lift, row.difference, row.low, row.high
         if early is None or late is None or difference is None or low is None or high is None:
             return Missing(f"more days or users ({row.note})")
+        error = (high - low) / 2 / NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
         if metric.direction == "down":
-            return NoveltyEvidence(-early, -late, -difference, -high, -low)
-        return NoveltyEvidence(early, late, difference, low, high)
+            return NoveltyEvidence(-early, -late, -difference, error)
+        return NoveltyEvidence(early, late, difference, error)
 
     def measure(self, case: Case) -> OnlineMetric:
         return self._online_analysis.metric(case.test.id, case.online_metric)
