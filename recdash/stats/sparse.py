@@ -24,6 +24,7 @@ Letters in shapes: ``x`` users who differ, ``r`` runs, ``g`` groups of users.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -338,3 +339,13 @@ def clopper_pearson(count: int, n: int, level: float) -> tuple[float, float]:
     low = float(betaincinv(count, n - count + 1, tail)) if count else 0.0
     high = float(betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
     return low, high
+
+
+def wilson(count: int, n: int, level: float) -> tuple[float, float]:
+    """Returns the low and high end of the score interval of a proportion of n > 0 (Wilson 1927)."""
+    from scipy.special import ndtri
+
+    square, rate = float(ndtri((1 + level) / 2)) ** 2, count / n
+    middle, free = rate + square / (2 * n), 1 + square / n
+    half = math.sqrt(square * (rate * (1 - rate) + square / (4 * n)) / n)
+    return (middle - half) / free if count else 0.0, (middle + half) / free if count < n else 1.0

@@ -36,12 +36,12 @@ def row(found: OnlineResults, variant: str) -> OnlineRow:
 
 
 def test_values_and_lifts_of_means_are_those_of_welch() -> None:
-    result = results_of_upload(summary(("A", "spend", 100, 10.0, 16.0), ("B", "spend", 120, 11.0, 25.0)))
-    half = stats.t.ppf(0.975, 99) * math.sqrt(16 / 100)
+    result = results_of_upload(summary(("A", "spend", 5000, 10.0, 160.0), ("B", "spend", 5100, 11.0, 250.0)))
+    half = stats.t.ppf(0.975, 4999) * math.sqrt(160 / 5000)
     assert (row(result, "A").value, row(result, "A").ci_low, row(result, "A").ci_high) == pytest.approx(
         (10.0, 10 - half, 10 + half)
     )
-    welch = stats.ttest_ind_from_stats(11, 5, 120, 10, 4, 100, equal_var=False)
+    welch = stats.ttest_ind_from_stats(11, 250**0.5, 5100, 10, 160**0.5, 5000, equal_var=False)
     assert (row(result, "B").lift, row(result, "B").p) == pytest.approx((0.10, welch.pvalue))
     assert row(result, "B").title == "spend"
 
@@ -69,9 +69,9 @@ def test_successes_of_trials_are_a_rate_and_said_to_take_trials_as_independent()
     result = results_of_upload(
         summary(("A", "ctr", None, None, None, 30, 100), ("B", "ctr", None, None, None, 45, 100))
     )
-    half = stats.t.ppf(0.975, 99) * math.sqrt(0.3 * 0.7 / 99)
+    high = stats.binomtest(30, 100).proportion_ci(method="exact").high
     assert (row(result, "A").value, row(result, "A").ci_high, row(result, "A").n_users) == pytest.approx(
-        (0.3, 0.3 + half, 100)
+        (0.3, high, 100)
     )
     assert row(result, "B").lift == pytest.approx(0.5)
     assert "independent-trials" in {notice.code for notice in result.notices}
@@ -79,7 +79,7 @@ def test_successes_of_trials_are_a_rate_and_said_to_take_trials_as_independent()
 
 
 def test_a_mean_may_be_below_zero_but_is_no_base_of_a_lift() -> None:
-    result = results_of_upload(summary(("A", "margin", 100, -2.0, 1.0), ("B", "margin", 100, 1.0, 1.0)))
+    result = results_of_upload(summary(("A", "margin", 5000, -2.0, 1.0), ("B", "margin", 5000, 1.0, 1.0)))
     assert row(result, "A").ci_low is not None
     assert row(result, "A").ci_low < -2.0  # type: ignore[operator]
     assert row(result, "B").lift is None

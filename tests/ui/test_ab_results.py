@@ -126,6 +126,17 @@ def test_a_number_that_cannot_be_had_has_its_reason(workspace: Workspace, shown:
     assert "– Sessions per user, new: all users are equal, so there is no interval." in text
 
 
+def test_a_value_without_an_interval_has_its_reason(workspace: Workspace, shown: Open) -> None:
+    """Of 150 users of each variant; 200 who are not skewed have one."""
+    few = sessions({"control": 80, "new": 140}).groupby("variant").head(150)
+    added(workspace, few)
+    app = shown()
+    reason = "150 users: a valid interval needs about 200 users"
+    assert f"– Session watch time: no 95 % CI of the value of control and new ({reason})." in said(app)
+    assert "Sessions per user: no 95 % CI" not in said(app)  # as it has no lift, for the same reason
+    assert f'title="no 95 % CI: {reason}"' in markup(app).replace("\xa0", " ")
+
+
 @pytest.mark.usefixtures("won_and_lost")
 def test_the_correction_is_the_one_of_the_link(shown: Open) -> None:
     assert "(Benjamini–Hochberg)" in said(shown(corr="bh"))

@@ -11,6 +11,7 @@ import numpy as np
 
 from recdash.formatting import numbers
 from recdash.online.agreement.calibration import Calibration, calibrated
+from recdash.stats import sparse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,12 +183,7 @@ def called(outcomes: Sequence[bool | None]) -> Called:
 
 def wilson(right: int, n: int) -> tuple[float | None, float | None]:
     """Returns Wilson's 95 % interval of the share right / n; None for both ends if n is 0."""
-    if not n:
-        return None, None
-    from scipy.stats import binomtest
-
-    interval = binomtest(right, n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
+    return sparse.wilson(right, n, 0.95) if n else (None, None)
 
 
 def line_through(points: Sequence[Point]) -> Calibration | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.errors import Problem, UnknownName
 from recdash.formatting import numbers
 from recdash.formatting.display import Display
 from recdash.formatting.numbers import percent
-from recdash.formatting.wording import first_lines, shown
-from recdash.online.analysis import choice, health, judgement, large_values, power, sequential
+from recdash.formatting.wording import first_lines, listed, shown
+from recdash.online.analysis import choice, health, judgement, large_values, power, sequential, value_interval
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.choice import Choice
 from recdash.online.analysis.comparison import NoComparison
@@ -51,7 +52,7 @@ class OnlineRow:
     all goals and variants. ``sequence_*`` is the always-valid interval, and ``sequence_note`` says why there
     is none yet. ``word`` is the finding for the metric's role, ``more_users`` how many more users would
     probably make it significant. An unavailable number is None, and ``note`` says why; it also names an
-    unusual method.
+    unusual method. ``ci_*`` is the interval of ``value``, and ``value_note`` says why there is none.
     """
 
     metric: str
@@ -90,6 +91,7 @@ class OnlineRow:
     corrected_difference_low: float | None = None
     corrected_difference_high: float | None = None
     method: str = ""
+    value_note: str = ""
 
     @property
     def is_adjusted(self) -> bool:
@@ -237,8 +239,18 @@ class Measured:
     users: OnlineUsers | None = None
 
     def value(self, variant: str) -> compare.Estimate:
-        """Returns the metric in one variant with its interval."""
-        return compare.value(self.metric, self.arms[variant])
+        """Returns the metric in one variant with its interval, as the rules of the test say."""
+        arm = self.arms[variant]
+        if self.rules.delta_method:
+            return compare.value(self.metric, arm)
+        if self.users is None:
+            return value_interval.of_aggregates(self.metric, arm)
+        return value_interval.of_users(self.metric, arm, self._distribution, variant)
+
+    @cached_property
+    def _distribution(self) -> value_interval.Distribution:
+        assert self.users is not None  # noqa: S101 - asked for only with users
+        return value_interval.distribution(self.metric, self.users)
 
     def n_users(self, variant: str) -> int:
         return int(self.arms[variant].count())
@@ -513,12 +525,13 @@ def _row(measured: Measured | MeasuredQuantile, variant: str, control: str) -> C
         lift_low=None,
         lift_high=None,
         p=None,
-        note="the control has no row of this metric" if is_lost else own.note,
+        note="the control has no row of this metric" if is_lost else own.note if chosen is None else "",
         role=metric.role,
         direction=metric.direction,
         margin=metric.margin,
         numerator=numerator,
         denominator=denominator,
+        value_note="" if own.low is not None else own.note,
     )
     if chosen is None:
         return ComparedRow(row, measured)
@@ -641,3 +654,21 @@ def validity_notes(rows: Iterable[OnlineRow]) -> list[str]:
     reasons = sorted({f"{name}: {row.note}." for name, row in lifts if row.note})
     early = [f"{name}: {row.sequence_note}." for name, row in lifts if row.sequence_note]
     return reasons + [f"No always-valid interval yet: {note}" for note in early]
+
+
+def value_notes(rows: Iterable[OnlineRow]) -> list[str]:
+    """Returns a sentence for each metric whose value has no interval in some variants, with the reason in the
+    one with the fewest users, unless that is why lifts have none.
+    """
+    rows = list(rows)
+    of_lifts = {(row.title, row.note) for row in rows if not row.is_control}
+    lacking: dict[str, list[OnlineRow]] = {}
+    for row in rows:
+        if row.value is not None and row.value_note and (row.title, row.value_note) not in of_lifts:
+            lacking.setdefault(row.title, []).append(row)
+    sentences = []
+    for title, of_metric in lacking.items():
+        names = listed([row.variant for row in of_metric])
+        reason = min(of_metric, key=lambda row: row.n_users).value_note
+        sentences.append(f"{title}: no 95 % CI of the value of {names} ({reason}).")
+    return sentences

@@ -246,10 +246,17 @@ def _metric_cell(ab_test: AbTest, row: OnlineRow) -> Html:
 
 def _value_cell(row: OnlineRow, decimals: int) -> Html:
     unit = " %" if row.unit == SHARE and row.value is not None else ""
-    low, high = (numbers.fixed(_written(row, end), decimals) for end in (row.ci_low, row.ci_high))
     value = f"{numbers.fixed(_written(row, row.value), decimals)}{unit}"
-    cell = html('<span title="95 % CI {low} to {high}">{value}</span>', low=low, high=high, value=value)
+    cell = html('<span title="{interval}">{value}</span>', interval=_interval(row, decimals), value=value)
     return widgets.two_lines(cell, counts(row))
+
+
+def _interval(row: OnlineRow, decimals: int) -> str:
+    """Returns the interval of a value as text, or why there is none."""
+    if row.ci_low is None or row.ci_high is None:
+        return f"no 95 % CI: {row.value_note}" if row.value_note else "no 95 % CI"
+    low, high = (numbers.fixed(_written(row, end), decimals) for end in (row.ci_low, row.ci_high))
+    return f"95 % CI {low} to {high}"
 
 
 def counts(row: OnlineRow) -> str:

@@ -13,7 +13,7 @@ from recdash.ingest.moment_columns import EARLIER
 from recdash.online import OnlineMetric, OnlineRow, OnlineRules
 from recdash.online.analysis import next_step
 from recdash.online.analysis.lift import per
-from recdash.online.analysis.results import validity_notes
+from recdash.online.analysis.results import validity_notes, value_notes
 from recdash.online.validity import MANY_LOOKS
 from recdash.ui.ab_results.page import AbTest
 from recdash.ui.components import corrections
@@ -123,11 +123,14 @@ def variant_cell(ab_test: AbTest, variant: str) -> Html:
 
 def reading(ab_test: AbTest) -> list[str]:
     """Returns the notes below the table of lifts."""
+    rows = [replace(row, variant=ab_test.names[row.variant]) for row in ab_test.results.rows]
+    of_values = [f"– {note}" for note in value_notes(rows)]
     if not ab_test.challengers:
-        return [counting(ab_test)]
+        return [counting(ab_test), *of_values]
     lines = [INCONCLUSIVE, counting(ab_test), monitored(ab_test), _adjusted(ab_test)]
     named = [replace(row, variant=ab_test.names[row.variant]) for row in ab_test.lifted()]
-    return [line for line in [*lines, *(f"– {note}" for note in validity_notes(named))] if line]
+    notes = [f"– {note}" for note in validity_notes(named)]
+    return [line for line in [*lines, *notes, *of_values] if line]
 
 
 def marks_of_chart(ab_test: AbTest) -> str:
