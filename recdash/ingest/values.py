@@ -23,7 +23,11 @@ from recdash.formatting.sanitize import INVISIBLE
 from recdash.ingest.columns import CHOOSE, DATE_ORDERS, WORDS, Reading, Role
 from recdash.ingest.rejects import Reject, Rejects
 
-YES_NO = {"yes": 1.0, "y": 1.0, "true": 1.0, "t": 1.0, "no": 0.0, "n": 0.0, "false": 0.0, "f": 0.0}
+YES_NO = {
+    **dict.fromkeys(("yes", "y", "true", "t", "wahr", "vrai", "verdadero", "vero"), 1.0),
+    **dict.fromkeys(("no", "n", "false", "f", "falsch", "faux", "falso"), 0.0),
+}
+"""{a truth value in lower case: its number}; Excel writes TRUE and FALSE in the language of the machine."""
 # in a column with commas, 1,200 may have a thousands separator; 900, 0.5 or 1,200,300 prove that it has
 MAYBE_THOUSANDS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"
 SURELY_THOUSANDS = r"^[+-]?\d{3,}$|^[+-]?\d*\.\d|,.*[,.]"
@@ -74,6 +78,8 @@ class Findings:
         """Column of times → the place in ``UNITS`` of the unit of its first values."""
         self.dates: dict[str, DateOrder] = {}
         """Column of dates with slashes → what comes first in them."""
+        self.compact_dates: dict[str, bool] = {}
+        """Column of times → whether most of its first values are dates such as 20260301."""
         self.percent: dict[str, bool] = {}
         """Column of scores → whether all of its first values are in percent."""
         self.lengths: dict[str, int] = {}
@@ -713,8 +719,15 @@ TWO_DIGITS = (
     (r"^(\d{4}-\d\d-)(\d)(\D|$)", r"\10\2\3"),
     (r"^(\S+[ T])(\d:)", r"\10\2"),
     (r"(:\d\d),(\d)", r"\1.\2"),
+    (r"^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)", r"\1-\2-\3T\4:\5:\6"),
 )
-"""Replacements that make 2024/1/2 9:05:00,5 to 2024-01-02 09:05:00.5."""
+"""Replacements that make 2024/1/2 9:05:00,5 and 20240102T090500,5 to 2024-01-02 09:05:00.5."""
+NAMED_MONTH = (
+    r"^\[?(?:[A-Za-z]{3}, )?(?P<day>\d{1,2})[ /-](?P<month>[A-Z][a-z]{2})[ /-](?P<year>\d{4})"
+    r"(?:[ :](?P<time>\d\d:\d\d(?::\d\d)?))?(?: ?(?P<zone>[+-]\d{4}|GMT|UTC|Z))?\]?$"
+)
+"""A time as e-mail and web servers write it: Sun, 01 Mar 2026 09:00:00 +0000, 01/Mar/2026:09:00:00 +0000."""
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 HALF_DAY = (
     r"^(?P<date>\S+[ T])(?P<hour>0[1-9]|1[0-2])(?P<rest>(?::\d\d){1,2}(?:\.\d+)?)"
     r"\s?(?P<half>[AaPp])\.?[Mm]\.?(?P<zone>.*)$"
@@ -788,13 +801,30 @@ def year_first(text: pa.Array, check: ColumnCheck) -> pa.Array:
 
     Dates with slashes are changed if a number above 12 shows which of the first two is the day.
     """
-    text = pc.replace_substring_regex(text, *DATE_APART)
+    text = _with_month_numbers(pc.replace_substring_regex(text, *DATE_APART))
     order = _slash_order(text, check)
     if order is not None:
         text = pc.replace_substring_regex(text, SLASHED, r"\1.\2.\3" if order == "day" else r"\2.\1.\3")
     for pattern, replacement in (*DAY_FIRST, *TWO_DIGITS):
         text = pc.replace_substring_regex(text, pattern, replacement)
     return _of_whole_days(text)
+
+
+def _with_month_numbers(text: pa.Array) -> pa.Array:
+    """Returns text with times such as 01/Mar/2026:09:00:00 +0000 written as 2026-03-01T09:00:00+0000."""
+    parts = pc.extract_regex(text, NAMED_MONTH)
+    if parts.null_count == len(parts):
+        return text
+    day, name, year, time, zone = (
+        pc.struct_field(parts, part) for part in ("day", "month", "year", "time", "zone")
+    )
+    number = pc.add(pc.index_in(name, pa.array(MONTHS)), 1).cast(pa.string())
+    date = pc.binary_join_element_wise(year, pc.utf8_lpad(number, 2, "0"), pc.utf8_lpad(day, 2, "0"), "-")
+    time = pc.if_else(pc.equal(time, ""), "00:00:00", time)
+    zone = pc.if_else(pc.is_in(zone, pa.array(["GMT", "UTC"])), "Z", zone)
+    return pc.coalesce(
+        pc.binary_join_element_wise(date, pc.binary_join_element_wise(time, zone, ""), "T"), text
+    )
 
 
 def _of_whole_days(text: pa.Array) -> pa.Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from recdash.domain.inputs import Upload
@@ -129,6 +130,62 @@ def test_hours_of_one_digit_and_of_half_days_are_read(written: str, clock: tuple
     due = dt.datetime(2024, 1, 13, *clock, tzinfo=dt.UTC)
     for upload, column in ((truth(written, written), "timestamp"), (exposures(written, written), "ts")):
         assert [time.replace(tzinfo=dt.UTC) for time in upload.table[column].to_pylist()] == [due, due]
+
+
+@pytest.mark.parametrize(
+    ("written", "clock"),
+    [
+        ("20240102", (0, 0)),
+        ("20240102.0", (0, 0)),
+        ("20240102093000", (9, 30)),
+        ('" 20240102093000"', (9, 30)),
+    ],
+)
+def test_dates_without_signs_are_days_and_not_seconds_of_1970(written: str, clock: tuple[int, int]) -> None:
+    due = dt.datetime(2024, 1, 2, *clock, tzinfo=dt.UTC)
+    upload = exposures(written, written)
+    assert upload.table["ts"].to_pylist() == [due, due]
+    assert notices(upload)["naive-times"].count == 2
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64()])
+def test_dates_that_are_numbers_are_days(kind: pa.DataType) -> None:
+    table = {"unit_id": ["u", "v"], "variant": ["a", "b"], "ts": pa.array([20240102, 20240103], kind)}
+    times = read_upload("exposures", pa.table(table)).table["ts"].to_pylist()
+    assert times == [DAY_OF, DAY_OF + dt.timedelta(days=1)]
+
+
+def test_seconds_of_which_some_could_be_dates_are_seconds() -> None:
+    times = exposures(20240102, 20240199, 20240200).table["ts"].to_pylist()
+    assert [time.timestamp() for time in times] == [20240102, 20240199, 20240200]
+
+
+def test_seconds_among_dates_without_signs_are_refused() -> None:
+    with pytest.raises(UploadError, match=f"line 4: '{SECONDS}' is not a time"):
+        exposures(20240102, 20240103, SECONDS)
+    with pytest.raises(UploadError, match="line 3: '2024-02-30' is not a time"):
+        exposures(20240102, 20240230)
+
+
+MOMENTS = (
+    "Sat, 13 Jan 2024 09:05:00 +0200", "13/Jan/2024:09:05:00 +0200", "[13/Jan/2024:09:05:00 +0200]",
+    "20240113T070500Z", "13 Jan 2024 07:05:00 GMT", "Sat, 13 Jan 2024 07:05 UTC", "20240113T070500.000Z",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("written", MOMENTS)
+def test_times_of_email_web_servers_and_without_signs_are_read(written: str) -> None:
+    """Each is 07:05 UTC on 13 January: 09:05 two hours east of Greenwich."""
+    due = dt.datetime(2024, 1, 13, 7, 5, tzinfo=dt.UTC)
+    quoted = f'"{written}"'
+    for upload, column in ((truth(quoted, quoted), "timestamp"), (exposures(quoted, quoted), "ts")):
+        assert [time.astimezone(dt.UTC) for time in upload.table[column].to_pylist()] == [due, due]
+
+
+@pytest.mark.parametrize("time", ["13/Mai/2024:09:05:00 +0200", "32 Jan 2024 09:05:00", "20241301T070500Z"])
+def test_a_month_or_day_that_no_calendar_has_is_refused(time: str) -> None:
+    with pytest.raises(UploadError, match="is not a time"):
+        exposures("2024-01-13 12:05", time)
 
 
 def test_a_zone_may_follow_a_time_of_half_days() -> None:
