@@ -6,8 +6,9 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,9 @@ class Inspection:
     ``kind`` is what the file is, None if that must be chosen; ``taken_for`` says why where it was not given.
     ``mapping`` is {role: column} as read. ``rows`` counts the rows that are read, None for a refused file;
     ``rejects`` lists the first of ``n_rejects`` rows that are dropped, or that are why the file is refused.
+
+    Of a zip archive, or a workbook, of several tables, ``tables`` has the inspection of each; the problems
+    and notices are those of all, each with the table in its place.
     """
 
     file: str
@@ -72,17 +76,46 @@ class Inspection:
     rejects: tuple[Reject, ...] = ()
     n_rejects: int = 0
     taken_for: tuple[str, ...] = ()
+    tables: tuple[Inspection, ...] = ()
+
+    @classmethod
+    def of_tables(cls, name: str, tables: Sequence[Inspection]) -> Inspection:
+        """Returns the inspection of a file with several tables."""
+        kinds = {table.kind for table in tables}
+        rows = [table.rows for table in tables]
+        return cls(
+            name,
+            kinds.pop() if len(kinds) == 1 else None,
+            tuple(_placed(problem, table) for table in tables for problem in table.problems),
+            tuple(_placed(notice, table) for table in tables for notice in table.notices),
+            rows=None if None in rows else sum(filter(None, rows)),
+            n_rejects=sum(table.n_rejects for table in tables),
+            tables=tuple(tables),
+        )
 
     @property
     def action(self) -> Action:
-        """Returns accept, accept with mapping, accept with warning, or reject."""
+        """Returns accept, accept with mapping, accept with warning, or reject; of several tables, that of the
+        one that is worst.
+        """
+        if self.tables:
+            return max((table.action for table in self.tables), key=get_args(Action).index)
         return action_of(self.problems, self.notices, self.mapping, by_format=self.format.startswith("JSON"))
 
     def table(self) -> pd.DataFrame:
         """Returns a frame with a row per problem and notice of the file."""
-        return frame(({"file": self.file, **row} for row in self._rows()), ("file", *PROBLEM_COLUMNS))
+        rows = ({"file": table.file, **row} for table in self.each() for row in table.rows_found())
+        return frame(rows, ("file", *PROBLEM_COLUMNS))
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def each(self) -> tuple[Inspection, ...]:
+        """Returns the inspections of a file's tables, or this one for a file that is a table."""
+        return self.tables or (self,)
+
+    def rows_found(self) -> list[dict[str, Any]]:
+        """Returns the problems and notices as plain values, with their levels."""
+        if self.tables:
+            placed = ((table, row) for table in self.tables for row in table.rows_found())
+            return [{**row, "place": f"{table.file}: {row['place']}"} for table, row in placed]
         levels = [(problem, "problem") for problem in self.problems]
         levels += [(notice, level_of(notice, self.mapping)) for notice in self.notices]
         return [_as_dict(problem, level) for problem, level in levels]
@@ -97,9 +130,15 @@ class Inspection:
             "rows": self.rows,
             "format": self.format,
             "mapping": dict(self.mapping),
-            "problems": self._rows(),
+            "problems": self.rows_found(),
             "rejected_rows": self.n_rejects,
+            **({"tables": [table.as_dict() for table in self.tables]} if self.tables else {}),
         }
+
+
+def _placed(problem: Problem, table: Inspection) -> Problem:
+    """Returns a problem of a table with the table's name in its place."""
+    return replace(problem, place=f"{table.file}: {problem.place}")
 
 
 def _as_dict(problem: Problem, level: str) -> dict[str, Any]:
@@ -137,15 +176,21 @@ def inspect(
     """Returns what reading a file as ``kind`` would find; stores nothing and never raises for a bad file.
 
     ``kind`` None lets recdash recognise the file by its columns and values. ``name`` is the file's name where
-    ``source`` has none. With a test set (``truth``), training data or a catalogue the file is also checked
-    against these. ``columns`` and the other arguments are those of ``evaluate``. Raises InputError for a
-    ``truth``, ``train`` or ``catalogue`` that cannot be read, and UnknownName for an unknown code in
-    ``refuse``.
+    ``source`` has none. Each table of a zip archive of several is inspected, and without ``kind`` each sheet
+    of a workbook: see ``Inspection.tables``. With a test set (``truth``), training data or a catalogue the
+    file is also checked against these. ``columns`` and the other arguments are those of ``evaluate``.
+
+    Raises InputError for a ``truth``, ``train`` or ``catalogue`` that cannot be read, and UnknownName for an
+    unknown code in ``refuse``.
     """
     tables = _given(truth, train, catalogue)
     how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
-    names = [name or _file_name(source)]
-    (taken, *others) = _recognised([_readable_again(source)], names, kind, tables, limits)
+    name = name or _file_name(source)
+    source = _readable_again(source)
+    entries = _tables_in(source, name, kind, limits)
+    if len(entries) > 1:
+        return Inspection.of_tables(name, _together(entries, kind, tables, how))
+    (taken, *others) = _recognised([source], [name], kind, tables, limits)
     return _inspected(taken, _read_others(others, how), how)
 
 
@@ -163,18 +208,34 @@ def inspect_together(
 ) -> list[Inspection]:
     """Returns what reading each of several files would find if they were added together.
 
-    The files are compared with each other, as those of an intake are. Each table of a zip archive of several
-    is a file of its own, called archive/table. A test set, training data and a
-    catalogue among them are those with which the others are checked, unless these are given. The arguments
-    are those of ``inspect``.
+    The files are compared with each other, as those of an intake are. Each table of a zip archive of several,
+    and without ``kind`` each sheet of a workbook, is a file of its own, called archive/table. A test set,
+    training data and a catalogue among them are those with which the others are checked, unless these are
+    given. The arguments are those of ``inspect``.
     """
     tables = _given(truth, train, catalogue)
     how = _How(columns, accept_unknown_ids, read_codes(refuse), limits)
-    entries = [table for source in sources for table in _tables_in(_readable_again(source), kind, limits)]
+    entries = [
+        table
+        for source in sources
+        for table in _tables_in(_readable_again(source), _file_name(source), kind, limits)
+    ]
+    return _together(entries, kind, tables, how)
+
+
+def _together(
+    entries: Sequence[_Table], kind: TableKind | None, tables: Mapping[TableKind, Any], how: _How
+) -> list[Inspection]:
+    """Returns the inspections of tables that are compared with each other and with the given ``tables``.
+
+    A sheet of which nothing is known is left out beside others that are recognised, as when it is added.
+    """
     names, n_files = [table.name for table in entries], len(entries)
-    taken = _recognised([table.source for table in entries], names, kind, tables, limits)
+    taken = _recognised([table.source for table in entries], names, kind, tables, how.limits)
     others = list(taken[n_files:])
     files = [replace(file, archive=table.archive) for file, table in zip(taken, entries, strict=False)]
+    recognised = {file.archive for file in files if file.kind is not None} - {""}
+    files = [file for file in files if not (file.is_unknown_sheet and file.archive in recognised)]
     given = {table.kind for table in others}
     of_kinds = [file.kind for file in files]
     others += [
@@ -204,7 +265,8 @@ class _How:
 class _Taken:
     """What a file is taken for: its kind, None if that must be chosen; the columns that its name does not
     tell; the reasons, and the problems of a file without a kind. ``is_among_files``: it is inspected too.
-    ``archive`` is the name of the archive that holds the table; empty for a file.
+    ``archive`` is the name of the archive that holds the table; empty for a file. ``is_unknown``: nothing
+    tells what it is.
     """
 
     source: Any
@@ -215,6 +277,13 @@ class _Taken:
     problems: tuple[Problem, ...] = ()
     is_among_files: bool = False
     archive: str = ""
+    is_unknown: bool = False
+
+    @property
+    def is_unknown_sheet(self) -> bool:
+        from recdash.ingest import Sheet
+
+        return self.is_unknown and isinstance(self.source, Sheet)
 
     @property
     def shown(self) -> str:
@@ -288,7 +357,7 @@ def rejects_csv(inspections: Iterable[Inspection]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("file", "row", "column", "value", "why"))
-    for inspection in inspections:
+    for inspection in chain.from_iterable(given.each() for given in inspections):
         name = safe_cell(visible(inspection.file))
         for reject in inspection.rejects:
             values = (reject.column, reject.value, reject.why)
@@ -319,25 +388,22 @@ class _Table:
     archive: str = ""
 
 
-def _tables_in(source: Any, kind: TableKind | None, limits: Limits | None) -> list[_Table]:
-    """Returns each table of a zip archive of several; any other source as it is.
+def _tables_in(source: Any, name: str, kind: TableKind | None, limits: Limits | None) -> list[_Table]:
+    """Returns each table of a zip archive of several, and without ``kind`` each sheet of a workbook; any
+    other source as it is.
 
     An archive of tables of one given ``kind`` is read only if all may be runs, as by ``evaluate``.
     """
     from recdash import ingest
-    from recdash.ingest.parts import names_shown
 
-    name = _file_name(source)
     try:
-        names = ingest.members(source, limits=limits) if kind in (None, "run") else ()
-        if names and kind == "run":
+        tables = ingest.tables_in(source, limits=limits) if kind in (None, "run") else []
+        if tables and kind == "run":
+            tables = [] if isinstance(tables[0][1], ingest.Sheet) else tables
             ingest.read_recommendations(source, limits=limits)
     except InputError:  # which the inspection of the file states
-        names = ()
-    return [
-        _Table(ingest.Member(source, own), shown, name)
-        for own, shown in zip(names, names_shown(names), strict=True)
-    ] or [_Table(source, name)]
+        tables = []
+    return [_Table(table, shown, name) for shown, table in tables] or [_Table(source, name)]
 
 
 def _readable_again(source: Any) -> Any:
@@ -403,13 +469,14 @@ def _taken(source: Any, name: str, look: Look, is_sorted: SortedFile, chosen: Ta
     if chosen is not None:
         return _Taken(source, name, chosen, columns_for(chosen, is_sorted.mapping) or None)
     if look.problems:
-        return _Taken(source, name, None, problems=look.problems)
+        return _Taken(source, name, None, problems=look.problems, is_unknown=True)
     if is_sorted.kind is None or is_sorted.confidence == "unsure":
         kinds = [kind for kind in (is_sorted.kind, *is_sorted.alternatives) if kind]
         fix = f"Say what it is with --as{': ' + ', '.join(kinds) if kinds else ''}. {TOGETHER}"
         finding = " ".join(is_sorted.reasons).rstrip(".") or "what the file is cannot be told"
         problem = Problem("what-is-it", "file", finding, fix)
-        return _Taken(source, name, None, reasons=is_sorted.reasons, problems=(problem,))
+        is_unknown = is_sorted.kind is None
+        return _Taken(source, name, None, None, is_sorted.reasons, (problem,), is_unknown=is_unknown)
     return _Taken(source, name, is_sorted.kind, is_sorted.mapping or None, is_sorted.reasons)
 
 

@@ -13,6 +13,7 @@ from recdash.ingest.open_upload import (
     read_stream,
     read_upload,
     sheets,
+    tables_in,
 )
 from recdash.ingest.reader import Preview
 
@@ -33,4 +34,5 @@ __all__ = [
     "read_upload",
     "sheet_of",
     "sheets",
+    "tables_in",
 ]

@@ -6,6 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from recdash.ingest import reader
+from recdash.ingest.byte_source import Member, Sheet
+from recdash.ingest.parts import names_shown
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -81,6 +83,20 @@ def sheets(source: reader.Source, *, limits: Limits | None = None) -> tuple[str,
     """Returns the same as :func:`recdash.ingest.reader.sheets`, within the limits."""
     names: tuple[str, ...] = _reader(source, limits).sheets(source, limits=limits)
     return names
+
+
+def tables_in(source: reader.Source, *, limits: Limits | None = None) -> list[tuple[str, Member | Sheet]]:
+    """Returns the name and source of each table of a zip archive, or sheet of a workbook, if it has several;
+    an empty list for any other source.
+
+    Raises ``UploadError`` for one that is damaged or exceeds the limits.
+    """
+    if isinstance(source, Member | Sheet):
+        return []
+    if names := members(source, limits=limits):
+        return [(shown, Member(source, name)) for shown, name in zip(names_shown(names), names, strict=True)]
+    names = sheets(source, limits=limits)
+    return [(name, Sheet(source, name)) for name in names] if len(names) > 1 else []
 
 
 def get_ready() -> None:

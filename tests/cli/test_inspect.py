@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from terminal import Recdash, as_json
+from workbook import workbook
 
+import recdash
 from recdash.cli import main
 
 ROWS = "user_id,item_id,rank\nu1,a,1\nu1,b,2\n,c,1\nu2,a,1\nu2,a,2\n"
@@ -184,6 +186,40 @@ def test_runs_in_an_archive_are_inspected_as_they_are_evaluated(run: Recdash, fo
         "runs.zip/als.csv": ("run", "accept with warning"),
         "runs.zip/old-als.csv": ("run", "accept with warning"),
     }
+
+
+def test_an_archive_is_inspected_in_python_as_by_the_command(run: Recdash, folder: Path) -> None:
+    more = {"als.csv": ROWS, "bad.csv": "user_id,item_id,rank\nu1,a,x\n"}
+    zipped(folder / "jobs.zip", {**TOGETHER, **more})
+    of_command = json.loads(run("inspect", "jobs.zip", "--format", "json").stdout)
+    for source, name in ((folder / "jobs.zip", None), ((folder / "jobs.zip").read_bytes(), "jobs.zip")):
+        inspection = recdash.inspect(source, name=name)
+        assert inspection.as_dict()["tables"] == of_command
+        assert (inspection.file, inspection.action, inspection.kind) == ("jobs.zip", "reject", None)
+        assert "jobs.zip/bad.csv" in {problem.place.partition(": ")[0] for problem in inspection.problems}
+        rows = sum(len(facts["problems"]) for facts in of_command)
+        assert len(inspection.problems) + len(inspection.notices) == rows == len(inspection.table())
+        assert set(inspection.table()["file"]) <= {facts["file"] for facts in of_command}
+
+
+def test_runs_of_an_archive_are_counted_together(folder: Path) -> None:
+    zipped(folder / "runs.zip", {"als.csv": ROWS, "ease.csv": ROWS})
+    inspection = recdash.inspect(folder / "runs.zip", "run")
+    assert (inspection.kind, inspection.rows) == ("run", 8)  # of the five rows of each, one has no user
+    assert inspection.action == "accept with warning"
+
+
+def test_sheets_are_inspected_as_they_are_added(run: Recdash, folder: Path) -> None:
+    """A sheet of notes is left out, and a sheet that is named is read alone."""
+    rows = [line.split(",") for line in ROWS.split()]
+    book = {"als": rows, "ease": rows, "About": [["made", "by"], ["hand", "me"]]}
+    (folder / "runs.xlsx").write_bytes(workbook(book))
+    result = run("inspect", "runs.xlsx", "--format", "json")
+    assert [facts["file"] for facts in json.loads(result.stdout)] == ["runs.xlsx/als", "runs.xlsx/ease"]
+    assert result.exit_code == 0
+    assert run("inspect", "runs.xlsx#About").exit_code == 1
+    as_run = json.loads(run("inspect", "runs.xlsx", "--as", "run", "--format", "json").stdout)
+    assert "sheet" in {row["code"] for row in as_run["problems"]}
 
 
 def test_an_archive_of_other_tables_is_refused_as_runs_as_evaluate_refuses_it(

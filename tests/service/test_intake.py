@@ -561,6 +561,16 @@ def test_a_sheet_with_a_title_above_its_table_is_not_lost(workspace: Workspace) 
     assert "comments" in {notice.code for notice in titled.notices}
 
 
+def test_sheets_whose_names_differ_only_by_blanks_are_told_apart(workspace: Workspace) -> None:
+    book = {"als": SHOP["LightGCN"], "als ": SHOP["LightGCN"]}
+    (problem,) = [
+        problem
+        for problem in planned(workspace, {"runs.xlsx": workbook(book)}).all_problems
+        if problem.code == "same-name"
+    ]
+    assert problem.found == "2 sheets have this name, apart from blanks at its ends: 'als' and 'als '"
+
+
 def test_a_workbook_of_one_table_stays_one_file(workspace: Workspace) -> None:
     book = {name: SHOP[name] for name in ("Notiz", "Käufe KW40")}
     (file,) = planned(workspace, {"shop.xlsx": workbook(book)}).files

@@ -19,9 +19,8 @@ from recdash.evaluation.inspection import inspect, rejects_csv
 from recdash.evaluation.uploads import labels_of
 from recdash.formatting.numbers import counted, users
 from recdash.formatting.wording import listed
-from recdash.ingest import Limits, Member, Sheet, members, sheet_of, sheets
+from recdash.ingest import Limits, sheet_of, tables_in
 from recdash.ingest.byte_source import n_bytes
-from recdash.ingest.parts import names_shown
 from recdash.ingest.split_tables import SplitTable, is_one_table, may_be_split, n_users_missing
 from recdash.ingest.spool import Spooled, SpooledParts
 from recdash.online.analysis.health import is_control_guessed
@@ -125,8 +124,6 @@ class PlanMaker:
 
     def _tables_of(self, file: IntakeFile) -> list[IntakeFile]:
         """Returns the file, or the tables of a zip archive or a workbook of several."""
-        if isinstance(file.source, Member | Sheet):
-            return [file]
         return self._readings.once(
             ("tables", file.key), lambda: _tables_in(self._spooled(file), self._limits)
         )
@@ -313,19 +310,12 @@ def _tables_in(file: IntakeFile, limits: Limits | None) -> list[IntakeFile]:
     any other file as it is.
     """
     try:
-        names = members(file.source, limits=limits)
-        names_of_sheets = () if names else sheets(file.source, limits=limits)
+        tables = tables_in(file.source, limits=limits)
     except UploadError:  # which its preview states
-        return [file]
-    if len(names_of_sheets) > 1:
-        return [
-            IntakeFile(f"{file.key}/{name}", name, Sheet(file.source, name), file.key)
-            for name in names_of_sheets
-        ]
-    return [
-        IntakeFile(f"{file.key}/{name}", shown, Member(file.source, name), file.key)
-        for name, shown in zip(names, names_shown(names), strict=True)
-    ] or [file]
+        tables = []
+    return [IntakeFile(f"{file.key}/{table.name}", shown, table, file.key) for shown, table in tables] or [
+        file
+    ]
 
 
 def _parts_notice(table: SplitTable, parts: Sequence[str], n_users: int | None) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -387,10 +386,13 @@ class Planner:
 
     def _check_names(self, used: Sequence[Draft]) -> None:
         """Adds a problem for each name that several runs have although they are neither seeds nor folds."""
-        counts = Counter((draft.kind, draft.run) for draft in used if draft.kind in LISTS)
-        for (kind, name), count in counts.items():
-            if count > 1 and (self._settings.replicates is None or kind != "run"):
-                finding = f"{count} files have this name"
+        named: dict[tuple[TableKind | None, str], list[Draft]] = {}
+        for draft in used:
+            if draft.kind in LISTS:
+                named.setdefault((draft.kind, draft.run), []).append(draft)
+        for (kind, name), drafts in named.items():
+            if len(drafts) > 1 and (self._settings.replicates is None or kind != "run"):
+                finding = f"{_number_of(drafts)} have this name{_apart_from_blanks(drafts)}"
                 fix = "Rename them, or say that they are seeds or folds of one candidate."
                 self._problems.append(Problem("same-name", f"candidate '{name}'", finding, fix))
 
@@ -655,6 +657,21 @@ def _purposes(trial: Trial) -> dict[str, MetricPurpose]:
 
 def _mappings(tables: Mapping[TableKind, Draft]) -> dict[str, Mapping[str, str]]:
     return {kind: draft.mapping for kind, draft in tables.items() if draft.mapping is not None}
+
+
+def _number_of(drafts: Sequence[Draft]) -> str:
+    """Returns how many files there are, as ``2 files`` or ``2 sheets``."""
+    are_sheets = all(isinstance(draft.file.source, ingest.Sheet) for draft in drafts)
+    return f"{len(drafts)} {'sheets' if are_sheets else 'files'}"
+
+
+def _apart_from_blanks(drafts: Sequence[Draft]) -> str:
+    """Returns that files have different names, if only blanks at their ends differ; else an empty text."""
+    names = {draft.file.name for draft in drafts}
+    if len(names) == 1 or len({name.strip() for name in names}) > 1:
+        return ""
+    quoted = [f"'{name}'" for name in sorted(names)]
+    return f", apart from blanks at its ends: {listed(quoted)}"
 
 
 def _leave_out_other_sheets(drafts: Sequence[Draft]) -> None:
