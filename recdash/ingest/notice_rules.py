@@ -199,6 +199,7 @@ NOTICE_RULES: Mapping[str, NoticeRule] = {
     "novelty": NoticeRule("All days count.", "Give only the late days."),
     "skewed-values": NoticeRule("All values count.", "Give the metric a cap."),
     "one-user-decides": NoticeRule("All users count.", "Give the metric a cap."),
+    "watch-time-outliers": NoticeRule("All users count.", f"{BOT_FILTER} Or give the metric a cap."),
     # … its rows
     "duplicate-session": NoticeRule("The first row of each counts.", "Write each session once."),
     "duplicate-event": NoticeRule("The first row of each counts.", "Write a unique event_id per event."),

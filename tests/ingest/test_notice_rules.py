@@ -36,7 +36,7 @@ OF_AN_AB_TEST = {
     "one-user-decides", "rule-ignored", "skewed-values",
     "sample-ratio-mismatch", "served-lists", "served-other-variant", "share-beyond-one", "single-variant",
     "source", "sources", "stray-times", "threshold", "too-many-events", "uneven-days",
-    "variant-without-users", "watched-both-ways",
+    "variant-without-users", "watch-time-outliers", "watched-both-ways",
 }  # fmt: skip
 """Codes of notices that counting an A/B test gives: tests/online/test_refused_notices.py."""
 OF_AN_INTERLEAVING_TEST = {

@@ -134,15 +134,16 @@ def _beside(row: LargeValues) -> str:
     """Returns the capped lift beside the lift as a sentence, or why there is none."""
     if row.capped is None or row.cap is None:
         return "There is no capped lift: fewer than 1 % of users have a value above 0."
-    lift, interval = _in_words(row.lift)
-    capped, of_capped = _in_words(row.capped)
+    lift, interval = in_words(row.lift)
+    capped, of_capped = in_words(row.capped)
     return (
         f"The lift of '{row.variant}' is {lift} ({interval}); with values above {numbers.three(row.cap)} "
         f"counted as {numbers.three(row.cap)}, it is {capped} ({of_capped})."
     )
 
 
-def _in_words(lift: Estimate) -> tuple[str, str]:
+def in_words(lift: Estimate) -> tuple[str, str]:
+    """Returns a lift and its interval as texts."""
     amount, interval = numbers.estimate(percent(lift.value), percent(lift.low), percent(lift.high), " %")
     return amount, interval if lift.low is not None else "no interval"
 

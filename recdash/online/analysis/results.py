@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recdash.errors import Problem, UnknownName
@@ -13,7 +14,16 @@ from recdash.formatting import numbers
 from recdash.formatting.display import Display
 from recdash.formatting.numbers import percent
 from recdash.formatting.wording import first_lines, listed, shown
-from recdash.online.analysis import choice, health, judgement, large_values, power, sequential, value_interval
+from recdash.online.analysis import (
+    choice,
+    health,
+    judgement,
+    large_values,
+    power,
+    sequential,
+    value_interval,
+    watch_time_outliers,
+)
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.choice import Choice
 from recdash.online.analysis.comparison import NoComparison
@@ -136,8 +146,8 @@ class OnlineResults:
 
     ``variants`` begin with the control; ``rows`` are sorted by metric, then in the order of the variants.
     ``users`` is the number of counted users per variant, empty if unknown. ``removed`` says what the rules
-    excluded. ``value_notices`` are about metrics that few users carry; unlike ``notices`` they are not stored
-    with the test.
+    excluded. ``value_notices`` are about metrics that few users carry or distort; unlike ``notices`` they are
+    not stored with the test.
     """
 
     control: str
@@ -411,7 +421,8 @@ def of_users(
     results = _results(measured, users.n, control, checks, notices, users.removed, correction=correction)
     if rules.delta_method:
         return results
-    return replace(results, value_notices=tuple(large_values.notices(users, measurable, control)))
+    of_values = (module.notices(users, measurable, control) for module in (watch_time_outliers, large_values))
+    return replace(results, value_notices=tuple(chain.from_iterable(of_values)))
 
 
 def arms_of(users: OnlineUsers) -> dict[str, Any]:
