@@ -28,6 +28,7 @@ from recdash.ingest.columns import (
     SINGLE,
     Columns,
     KnownOrder,
+    are_times,
     assign,
     by_position,
     is_called,
@@ -52,8 +53,6 @@ LOOKED_AT = 20_000
 CLEAR = 0.9
 """Share of neighbouring rows that must agree on a direction before values contradict a reading."""
 HALF = 0.5
-FIRST_TIME = 100_000_000
-"""Seconds since 1970, a time in 1973; larger than usual ids."""
 FEWEST = 3
 """Smallest number of pairs of neighbouring rows from which a direction is concluded."""
 RARE = 1 / 1000
@@ -169,7 +168,8 @@ def _without_header(
     """Returns the columns by position, unless each row is a list; with a problem if both are possible."""
     names = raw.columns
     by_place = by_position(kind, names, raw.sample())
-    rows = [] if len(names) < 3 or set(explicit) - {"user_id", "run", "replicate"} else _first_cells(raw)
+    is_clear = len(names) < 3 or raw.lists or set(explicit) - {"user_id", "run", "replicate"}
+    rows = [] if is_clear else _first_cells(raw)
     reading = _reading_of(rows) if kind == "run" else _reading_of_truth(rows)
     if reading == "long":
         return assign(kind, names, explicit, None, by_place, without)
@@ -292,10 +292,10 @@ def _reading_of_truth(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _are_values(rows: Sequence[Sequence[str]]) -> bool:
-    """Returns True if the third column has few distinct values and no items, or the fourth has timestamps."""
+    """Returns True if the third column has few distinct values and no items, or it or the next has times."""
     items, values = {row[1] for row in rows}, {row[2] for row in rows}
-    if len(rows[0]) > 3 and all(WHOLE.fullmatch(row[3]) and float(row[3]) > FIRST_TIME for row in rows):
-        return not any(len(item) >= len(str(FIRST_TIME)) for item in items)
+    if any(are_times([row[place] for row in rows]) for place in range(2, min(len(rows[0]), 4))):
+        return not any(are_times([item]) for item in items)
     return len(values) <= len(rows) / 4 and not values & items
 
 

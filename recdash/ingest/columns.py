@@ -359,6 +359,8 @@ INTERLEAVING_SETS = (
 )  # fmt: skip
 """Sets of roles, one of which an interleaving test needs."""
 
+A_TIME = re.compile(r"[1-9]\d{8,}(\.\d+)?$|\d{4}-\d\d-\d\d([ T]|$)")
+"""A date, or a number of at least nine digits: seconds since 1970 from 1973 on, as FIRST_TIME of values."""
 # roles of a table without a header, by position (for the third column of a run see by_position)
 POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "run": ("user_id", "item_id", "score", "rank"),
@@ -773,9 +775,15 @@ def _guess(kind: TableKind, columns: Sequence[str], taken: Mapping[str, str]) ->
 def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Returns the roles of a table without a header, by position.
 
-    The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list.
+    The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list. The third
+    column of a test set or training data has the times if its values are times, and the fourth's are not.
     """
-    mapping = dict(zip(POSITIONS.get(kind, ()), columns, strict=False))
+    names = POSITIONS.get(kind, ())
+    if names[3:] == ("timestamp",) and len(columns) >= 3:
+        third, *fourth = (are_times([row[column] for row in rows]) for column in columns[2:4])
+        if third and not any(fourth):
+            names = (*names[:2], names[3], names[2])
+    mapping = dict(zip(names, columns, strict=False))
     if kind == "run" and len(columns) >= 3:
         extra = columns[2:4]
         rank = next((c for c in extra if _counts_up([row[c] for row in rows])), None)
@@ -784,6 +792,12 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
         mapping |= {"rank": rank} if rank else {}
         mapping |= {"score": score} if score else {}
     return mapping
+
+
+def are_times(values: Iterable[str]) -> bool:
+    """Returns True if all values are dates, or numbers that are too large for ratings: seconds since 1970."""
+    written = [value.strip() for value in values if value.strip()]
+    return bool(written) and all(A_TIME.match(value) for value in written)
 
 
 def _counts_up(values: Sequence[str]) -> bool:

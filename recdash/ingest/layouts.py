@@ -220,7 +220,24 @@ def is_nested(text: str) -> bool:
         return False
     word, opened, _ = first.partition("(")
     is_record = bool(opened) and word.replace("_", "").isalnum() and "=" in first
-    return first[0] in "[({" or (is_record and is_bracketed(inner))
+    return first[0] in "[({" or (is_record and is_bracketed(inner)) or _are_scored(inner)
+
+
+SCORED = re.compile(r"\s*([^\s:'\"(){}\[\]]+)\s*:\s*([+-]?\d*\.?\d+([eE][+-]?\d+)?)\s*")
+
+
+def _are_scored(cell: str) -> bool:
+    """Returns True for ``[12:0.5,7:0.25]``, as MyMediaLite writes items with their scores.
+
+    Ids may have a colon and a number, too, such as movie:12; scores differ from these by a decimal point, and
+    each item occurs once.
+    """
+    if cell[-1:] != "]" or ":" not in cell or "." not in cell:
+        return False
+    members = [SCORED.fullmatch(member) for member in cell[1:-1].split(",")]
+    found = [member for member in members if member is not None]
+    items = {member[1] for member in found}
+    return len(items) == len(members) and any("." in member[2] for member in found)
 
 
 def is_set(text: str) -> bool:

@@ -131,3 +131,51 @@ def test_a_user_and_a_list_are_parted_by_the_outer_delimiter(
 def test_a_delimiter_in_the_first_column_alone_parts_nothing_where_the_rest_is_no_list() -> None:
     (run,) = read_recommendations(b"a|b,m,0.5\na|b,n,0.25\nc|d,m,0.5\n")
     assert len(run.mapping) == 3
+
+
+ORDERS = ("{user},{item},{time},{rating}", "{user},{item},{rating},{time}", "{user},{item},{time}")
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("time", [1_704_153_600, "2024-01-02", "2024-01-02 00:00:00"])
+@pytest.mark.parametrize("users", ["uuv", "uvw"], ids=["several rows of a user", "one row of each"])
+@pytest.mark.parametrize(("kind", "value"), [("truth", "relevance"), ("train", "rating")])
+def test_times_in_rows_without_a_header_are_no_ratings(
+    kind: Any, value: str, users: str, time: object, order: str
+) -> None:
+    ratings = (5, 3, 4)
+    rows = [
+        order.format(user=user, item=f"i{place}", time=time, rating=rating)
+        for place, (user, rating) in enumerate(zip(users, ratings, strict=True))
+    ]
+    columns = read_upload(kind, "\n".join(rows).encode()).table.to_pydict()
+    assert len(columns["timestamp"]) == 3
+    assert columns.get(value) == (None if order == ORDERS[2] else [5.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("[i1:0.5,i2:0.25]", "[i2:9.5E-1]"),
+        ("[11:0.5,12:0.25]", "[12:4]"),
+        ("[('i1', 0.5), ('i2', 0.25)]", "[('i2', 0.9)]"),
+    ],
+    ids=["MyMediaLite", "MyMediaLite, numbers", "Python"],
+)
+def test_pairs_of_item_and_score_need_no_header(cells: tuple[str, str]) -> None:
+    """MyMediaLite writes a user, a tab, and items with their scores in brackets."""
+    rows = "".join(f"u{place}\t{cell}\n" for place, cell in enumerate(cells))
+    (run,) = read_recommendations(rows.encode(), name="slim")
+    read = [row for batch in run.batches() for row in batch.to_pylist()]
+    assert [(row["user_id"], row["item_id"][-1], row["score"]) for row in read[:2]] == [
+        ("u0", "1", 0.5),
+        ("u0", "2", 0.25),
+    ]
+    assert len(read) == 3
+
+
+@pytest.mark.parametrize("cells", ["[movie:12,movie:7]", "[movie:1.5,movie:2.5]", "[12:5,7:4]"])
+def test_ids_with_a_colon_are_ids(cells: str) -> None:
+    (run,) = read_recommendations(f'user_id,items\nu,"{cells}"\n'.encode(), name="slim")
+    read = [row["item_id"] for batch in run.batches() for row in batch.to_pylist()]
+    assert read == cells.strip("[]").split(",")

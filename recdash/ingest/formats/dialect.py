@@ -10,7 +10,7 @@ from typing import Any
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.byte_source import HEAD, Content
-from recdash.ingest.columns import PREDICTION, RATING, RELEVANCE, SCORE, is_known, names_of, plain
+from recdash.ingest.columns import A_TIME, PREDICTION, RATING, RELEVANCE, SCORE, is_known, names_of, plain
 from recdash.ingest.formats.raw_table import unique_names
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "'|'", "::": "'::'", " ": "blank"}
@@ -153,10 +153,18 @@ def _likelihood(rows: list[list[str]]) -> tuple[int, float, int]:
 
 
 def has_header(cells: Sequence[str]) -> bool:
-    """Returns True if the first line is a header: it has no number, or it names a known column."""
+    """Returns True if the first line is a header: it has no number, date or list, or it names a known
+    column.
+    """
     # a single letter beside numbers ("u,a,0.5") is more likely an id than a name
     has_known_name = any(is_known(cell) and len(cell.strip()) > 1 for cell in cells)
-    return has_known_name or not any(NUMBER.fullmatch(cell.strip()) for cell in cells)
+    return has_known_name or not any(_is_value(cell.strip()) for cell in cells)
+
+
+def _is_value(cell: str) -> bool:
+    """Returns True for a number, a date, and a list in brackets, which are no names of columns."""
+    is_list = cell[:1] == "[" and cell[-1:] == "]" and ("," in cell or ":" in cell)
+    return is_list or bool(NUMBER.fullmatch(cell) or A_TIME.match(cell))
 
 
 def dialect_notices(dialect: Dialect, name: str) -> tuple[Problem, ...]:
