@@ -234,10 +234,10 @@ def _are_scored(cell: str) -> bool:
     """
     if cell[-1:] != "]" or ":" not in cell or "." not in cell:
         return False
-    members = [SCORED.fullmatch(member) for member in cell[1:-1].split(",")]
-    found = [member for member in members if member is not None]
-    items = {member[1] for member in found}
-    return len(items) == len(members) and any("." in member[2] for member in found)
+    members = cell[1:-1].split(",")
+    scored = [pair for pair in map(SCORED.fullmatch, members) if pair is not None]
+    items = {pair[1] for pair in scored}
+    return len(items) == len(members) and any("." in pair[2] for pair in scored)
 
 
 def is_set(text: str) -> bool:

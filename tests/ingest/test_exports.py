@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
+import pandas as pd
 import pytest
 
 import recdash
@@ -81,3 +84,52 @@ def test_a_row_without_ids_is_listed_once_as_rejected() -> None:
 def test_a_title_with_a_comma_in_every_row_does_not_move_the_columns() -> None:
     with pytest.raises(UploadError, match="3 fields in a table of 2 columns"):
         read_upload("catalogue", b"item_id,title\n7,Heat, 1995\n9,Alien, 1979\n")
+
+
+LISTS: Mapping[str, Mapping[str, float]] = {
+    "ann": {"i1": 0.25, "i2": 0.5}, "bob": {"i3": 0.75}, "cid": {"i1": 1e-05, "i4": 2},
+}  # fmt: skip
+SCORED = {
+    (user, item, score) for user, of_user in LISTS.items() for item, score in of_user.items()
+}  # fmt: skip
+
+
+def lines(rows: list[dict[str, Any]]) -> bytes:
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def of_personalize(user: str, items: Mapping[str, float] | None) -> dict[str, Any]:
+    """A line of a batch recommendation job of Amazon Personalize; one that failed has no output."""
+    output = items and {"recommendedItems": list(items), "scores": list(items.values())}
+    return {"input": {"userId": user}, "output": output, "error": None if items else "no such user"}
+
+
+BY_ITEM = [{"user": user, "recs": dict(items)} for user, items in LISTS.items()]
+FRAME = pd.DataFrame(sorted(SCORED), columns=["user_id", "item_id", "score"])
+STRUCTURES = {
+    "{item: score} in JSON lines": lines(BY_ITEM),
+    "{item: score} and an empty one": lines([*BY_ITEM, {"user": "dan", "recs": {}}]),
+    "{item: score} in a list of rows": json.dumps(BY_ITEM).encode(),
+    "Amazon Personalize": lines([of_personalize(*given) for given in LISTS.items()]),
+    "Amazon Personalize with an error": lines(
+        [of_personalize(*given) for given in [*LISTS.items(), ("dan", None)]]
+    ),
+    "pandas, orient=index": (FRAME.to_json(orient="index") or "").encode(),
+    "pandas, orient=index, from 1": (FRAME.set_index(FRAME.index + 1).to_json(orient="index") or "").encode(),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_lists_in_other_structures_of_json_are_read(name: str) -> None:
+    (run,) = read_recommendations(STRUCTURES[name], name="als")
+    rows = [row for batch in run.batches() for row in batch.to_pylist()]
+    assert {(row["user_id"], row["item_id"], row["score"]) for row in rows} == SCORED
+    assert len(rows) == len(SCORED)
+
+
+def test_an_index_that_holds_users_is_a_column_to_choose() -> None:
+    document = FRAME.drop_duplicates("user_id").set_index("user_id").to_json(orient="index") or ""
+    with pytest.raises(UploadError, match="no user column; found: index, item_id, score"):
+        read_recommendations(document.encode(), name="als")
+    (run,) = read_recommendations(document.encode(), name="als", mapping={"user_id": "index"})
+    assert {user for batch in run.batches() for user in batch["user_id"].to_pylist()} == set(LISTS)

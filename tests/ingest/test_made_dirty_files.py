@@ -54,7 +54,10 @@ def test_each_file_gets_the_right_action(inspected: Inspected) -> None:
 def test_each_file_is_told_what_was_found(inspected: Inspected) -> None:
     unsaid = []
     for made, file, _ in inspected:
-        said = " ".join(map(str, (*file.problems, *file.notices))).lower().replace("test set", "truth")
+        tables = (table.file for table in file.tables)
+        said = (
+            " ".join(map(str, (*tables, *file.problems, *file.notices))).lower().replace("test set", "truth")
+        )
         if missing := [word for word in made.say if word.lower() not in said]:
             unsaid.append((made.name, missing, said))
     assert unsaid == []

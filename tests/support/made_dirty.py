@@ -335,7 +335,7 @@ def containers(rows: list[Row]) -> Iterator[MadeFile]:
         "two.zip",
         "run",
         two.getvalue(),
-        "accept with mapping|reject",
+        "accept",
         same=False,
         say=("als.csv", "ease.csv"),
     )

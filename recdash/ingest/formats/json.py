@@ -159,9 +159,28 @@ def _by_key(document: Mapping[Any, Any], kind: TableKind) -> RawTable:
     if kind in WITH_ATTRIBUTES and all(isinstance(row, Mapping) for row in document.values()):
         id_column = "user_id" if kind == "users" else "item_id"
         return read_document([{id_column: str(key), **row} for key, row in document.items()], kind)
+    if _are_rows_by_number(document):
+        return _of_rows_by_number(document, kind)
     if kind == "run" and _is_by_model(document):
         return _of_models(document)
     return _of_pairs(document, *PAIRS.get(kind, ("user_id", "item_id", "score")))
+
+
+def _are_rows_by_number(document: Mapping[Any, Any]) -> bool:
+    """Returns True if the document is {row number: row}, as pandas writes it (``orient="index"``): all rows
+    have the same names, of which two are known.
+    """
+    rows = list(document.values())
+    names = rows[0].keys() if isinstance(rows[0], Mapping) else ()
+    is_row = sum(is_known(str(name)) for name in names) > 1
+    return is_row and all(isinstance(row, Mapping) and row.keys() == names for row in rows)
+
+
+def _of_rows_by_number(document: Mapping[Any, Mapping[Any, Any]], kind: TableKind) -> RawTable:
+    """Returns the raw table of {row number: row}; keys that do not count the rows are a column."""
+    is_counted = [str(key) for key in document] == [str(number) for number in range(len(document))]
+    rows = [dict(row) if is_counted else {"index": key, **row} for key, row in document.items()]
+    return read_document(rows, kind)
 
 
 def _is_by_model(document: Mapping[Any, Any]) -> bool:

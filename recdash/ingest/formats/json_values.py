@@ -106,6 +106,8 @@ def column_array(values: list[Any], column: str, where: Callable[[int], str]) ->
     Raises ``UploadError`` for values that cannot share a column; ``where(row)`` returns a row's place for the
     message.
     """
+    if _are_scores_by_item(values):  # as one struct, they would have a field for each item
+        values = [None if value is None else json.dumps(value, ensure_ascii=False) for value in values]
     try:
         try:
             return pa.array(values)
@@ -115,6 +117,15 @@ def column_array(values: list[Any], column: str, where: Callable[[int], str]) ->
         row, finding, fix = _first_mismatch(values)
         place = f"column '{column}', {where(row)}"
         raise UploadError(Problem("mixed-types", place, finding, fix)) from error
+
+
+def _are_scores_by_item(values: Sequence[Any]) -> bool:
+    """Returns True if each value is {item: score} or null; a record has known names as keys."""
+    filled = [value for value in values if value is not None]
+    if not filled or not all(isinstance(value, dict) for value in filled):
+        return False
+    numbers = all(type(score) in (int, float) for value in filled for score in value.values())
+    return numbers and all(sum(map(is_known, value)) < 2 for value in filled)
 
 
 ONE_FORM = "Use one form in each column: a list in every row, or a single value in every row."

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from recdash import arrow as pc
 from recdash.errors import Problem
+from recdash.ingest.columns import is_known
 from recdash.ingest.values import python_values
 
 BLOCK_BYTES = 1 << 23
@@ -103,21 +104,27 @@ Path = tuple[str, str | None]
 
 
 def column_paths(schema: pa.Schema) -> dict[str, Path]:
-    """Returns name → (column, field); a list of structs becomes one list column per field.
+    """Returns name → (column, field); a list of structs becomes one list column per field, and a struct of
+    which a field has a known name becomes one column per field.
 
     The field is None for all other columns.
     """
     paths: dict[str, Path] = {}
     taken = set(schema.names)
     for column in schema:
-        inner = column.type.value_type if is_list(column.type) else None
-        if inner is not None and pa.types.is_struct(inner):
+        inner = column.type.value_type if is_list(column.type) else column.type
+        if pa.types.is_struct(inner) and (is_list(column.type) or _is_record(column)):
             for part in inner:
                 name = f"{column.name}.{part.name}" if part.name in taken else part.name
                 paths[name] = (column.name, part.name)
         else:
             paths[column.name] = (column.name, None)
     return paths
+
+
+def _is_record(column: pa.Field) -> bool:
+    """Returns whether a struct holds columns, as ``{"userId": …}`` under ``input`` does."""
+    return not is_known(column.name) and any(is_known(part.name) for part in column.type)
 
 
 def project(batch: pa.RecordBatch, columns: Sequence[str], paths: Mapping[str, Path]) -> pa.RecordBatch:
@@ -129,6 +136,8 @@ def _column(batch: pa.RecordBatch, column: str, inner: str | None) -> pa.Array:
     array = _pandas_text(batch.column(column))
     if inner is None:
         return array
+    if pa.types.is_struct(array.type):
+        return pc.struct_field(array, inner)
     values = pc.struct_field(pc.list_flatten(array), inner)
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
     offsets = pa.array([0, *lengths.cumsum().tolist()], pa.int64())
@@ -153,7 +162,13 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def list_columns(schema: pa.Schema, paths: Mapping[str, Path]) -> frozenset[str]:
-    return frozenset(name for name, (column, _) in paths.items() if is_list(schema.field(column).type))
+    return frozenset(name for name, path in paths.items() if is_list(_type_at(schema, *path)))
+
+
+def _type_at(schema: pa.Schema, column: str, inner: str | None) -> pa.DataType:
+    """Returns the type of a column; of a field of a struct, that of the field."""
+    kind = schema.field(column).type
+    return kind.field(inner).type if inner is not None and pa.types.is_struct(kind) else kind
 
 
 def first_rows(blocks: Iterator[pa.RecordBatch]) -> list[dict[str, str]]:
