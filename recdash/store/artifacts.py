@@ -141,7 +141,6 @@ class Artifacts:
         folder = self.folder / name
         if not folder.is_dir():
             make_private(folder)
-            sync(self.folder)
         if folder.is_symlink():
             raise StoreError(f"{folder} is a symbolic link; the artifacts must be in the folder itself.")
         return folder
@@ -308,10 +307,13 @@ def _version(status: os.stat_result) -> FileVersion:
 
 
 def make_private(folder: Path) -> None:
-    """Makes a folder and its missing parents, which only their owner can open."""
+    """Makes a folder and its missing parents, which only their owner can open; their names are then on
+    disk.
+    """
     if not folder.is_dir():
         make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
+        sync(folder.parent)
 
 
 def files_in(folder: Path) -> Iterator[Path]:

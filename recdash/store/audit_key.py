@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from recdash.errors import StoreError
+from recdash.store.artifacts import sync
 from recdash.store.secret import N_BYTES, create_private
 
 NAME = "audit.key"
@@ -64,6 +65,7 @@ def begin_again(folder: Path, key: AuditKey, state: LogState) -> None:
     fresh = file.with_name(f"{NAME}.{secrets.token_hex(8)}")
     create_private(fresh, _text(AuditKey(key.secret, state)))
     fresh.replace(file)
+    sync(folder)
 
 
 def _text(key: AuditKey) -> str:

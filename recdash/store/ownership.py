@@ -23,7 +23,7 @@ from sqlalchemy import Connection, select
 
 from recdash.errors import StoreError
 from recdash.settings import FoundArtifacts
-from recdash.store.artifacts import Artifacts, files_in, make_private
+from recdash.store.artifacts import Artifacts, files_in, make_private, sync
 from recdash.store.connections import Database
 from recdash.store.tables import ArtifactRow, ExperimentRow, StoreRow
 
@@ -94,6 +94,9 @@ def note_use(folder: Path, database: str) -> None:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             with os.fdopen(os.open(folder / DATABASES_FILE, flags, 0o600), "a", encoding="utf-8") as file:
                 file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            sync(folder)
 
 
 def is_shared(folder: Path, database: str) -> bool:

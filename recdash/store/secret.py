@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recdash.errors import StoreError
-from recdash.store.artifacts import make_private
+from recdash.store.artifacts import make_private, sync
 
 NAME, N_BYTES = "secret.key", 32
 CLAIM_SECONDS = 10
@@ -39,7 +39,8 @@ def kept_secret(folder: Path) -> bytes:
 def create_private(file: Path, text: str) -> None:
     """Creates a file that only its owner can read: writes a temporary one, then links it under its name.
 
-    So no process reads half a file, and if several create it, the first one wins.
+    So no process reads half a file, and if several create it, the first one wins. It is on disk before
+    anything is written that needs it.
     """
     make_private(file.parent)
     aside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
@@ -54,6 +55,7 @@ def create_private(file: Path, text: str) -> None:
         _place_without_links(aside, file)
     finally:
         aside.unlink(missing_ok=True)
+    sync(file.parent)
 
 
 def _place_without_links(aside: Path, file: Path) -> None:

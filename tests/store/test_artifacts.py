@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -251,3 +252,32 @@ def test_a_file_that_was_collected_can_be_stored_and_needed_again(store: Store) 
     assert store.artifacts.put(TABLE) == sha256
     store.runs.add(a_run(experiment, upload=sha256), [])
     assert store.artifacts.collect(older_than=NOW) == 0
+
+
+def test_the_names_of_all_that_a_new_store_needs_are_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power loss, a folder has the names that were in it when it was synchronised last."""
+    durable: dict[int, set[str]] = {}
+    fsync = os.fsync
+
+    def recording_fsync(descriptor: int) -> None:
+        fsync(descriptor)
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            durable[status.st_ino] = set(os.listdir(descriptor))
+
+    monkeypatch.setattr(os, "fsync", recording_fsync)
+    home = tmp_path / "new" / "data"
+    store = open_store(f"sqlite:///{home / 'recdash.db'}")
+    store.secret()
+    store.artifacts.put(pa.table({"item_id": [1]}))
+    store.close()
+    of_sqlite = {path for path in home.iterdir() if path.name.startswith("recdash.db")}
+    lost = [
+        str(path.relative_to(tmp_path))
+        for path in sorted(tmp_path.rglob("*"))
+        if path not in of_sqlite and path.name not in durable.get(path.parent.stat().st_ino, ())
+    ]
+    assert {"audit.key", "secret.key"} <= {path.name for path in home.rglob("*.key")}
+    assert lost == []
