@@ -86,7 +86,8 @@ def evaluate(
 ) -> None:
     """Score candidates against a test set without storing anything.
 
-    One file may be "-", standard input. FILE.xlsx#SHEET names a sheet of a workbook.
+    One file may be "-", standard input. FILE.xlsx#SHEET names a sheet of a workbook,
+    and s3://…, https://… or 'sql:URL QUERY' a table that is elsewhere.
     """
     start_light()
     from recdash.evaluation import evaluate as score

@@ -96,7 +96,8 @@ def add(
     FILE arguments are recognised by their columns and values: test set, runs, training data, catalogue,
     users, A/B test, interleaving test. The command prints what it took each file for; if that is wrong, name
     the file by its option. Of a zip file, each table is recognised. One file may be "-", standard input.
-    FILE.xlsx#SHEET names a sheet of a workbook.
+    FILE.xlsx#SHEET names a sheet of a workbook,
+    and s3://…, https://… or 'sql:URL QUERY' a table that is elsewhere.
 
     All files are read and scored before any candidate is stored. An A/B test alone needs no test set; --truth
     adds one later.

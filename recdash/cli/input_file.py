@@ -1,5 +1,5 @@
 """The type of arguments and options that name a file to read: ``-`` is standard input, FILE.xlsx#SHEET a
-sheet of a workbook. Pipes are copied.
+sheet of a workbook, s3://… or sql:… a table that is elsewhere. Pipes are copied.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from recdash.errors import InputError, Problem, UploadError
 
 if TYPE_CHECKING:
     from recdash.ingest import Sheet
+    from recdash.ingest.sources.address import Address
 
 STDIN = "-"
 NAME = "standard input"
@@ -34,11 +35,15 @@ class InputFile(click.ParamType["Path | Sheet"]):
 def readable(value: str, context: click.Context | None) -> Path | Sheet:
     """Returns the path of a file that can be read more than once, or the sheet that FILE.xlsx#SHEET names.
 
-    Standard input (``-``) and a pipe are copied; the copy is deleted when the command ends, and the limit of
-    an upload holds for it. Raises InputError if standard input is read twice.
+    Standard input (``-``), a pipe and a table at an address are copied; the copy is deleted when the command
+    ends, and the limit of an upload holds for it. Raises InputError if standard input is read twice.
     """
     if value == STDIN:
         return _standard_input(context)
+    if (address := address_of(value)) is not None:
+        from recdash.ingest.sources.fetch import fetched
+
+        return fetched(address, _folder(context))
     path = Path(value)
     if (sheet := sheet_named(value)) is not None:
         return sheet
@@ -56,6 +61,19 @@ def sheet_named(value: str) -> Sheet | None:
     from recdash.ingest import Sheet
 
     return Sheet(Path(named[1]), named[2])
+
+
+def address_of(value: str) -> Address | None:
+    """Returns the address of a table elsewhere (``s3://…``, ``sql:…``) or of a partitioned folder.
+
+    None for the name of a file.
+    """
+    path = Path(value)
+    if exists(path) and not path.is_dir():
+        return None
+    from recdash.ingest.sources.address import address_in
+
+    return address_in(value)
 
 
 def exists(file: Path) -> bool:
@@ -85,12 +103,16 @@ def _root(context: click.Context | None) -> click.Context:
     return (context or click.get_current_context()).find_root()
 
 
+def _folder(context: click.Context | None) -> Path:
+    """Returns a new folder that is deleted when the command ends."""
+    return Path(_root(context).with_resource(tempfile.TemporaryDirectory(prefix="recdash-")))
+
+
 def _copied(source: BinaryIO, name: str, context: click.Context | None) -> Path:
     from recdash.ingest.limits import Limits, keep_within
     from recdash.settings import settings
 
-    folder = _root(context).with_resource(tempfile.TemporaryDirectory(prefix="recdash-"))
-    limits, copy = Limits(upload_bytes=settings().max_upload_bytes), Path(folder, name)
+    limits, copy = Limits(upload_bytes=settings().max_upload_bytes), _folder(context) / name
     try:
         with copy.open("wb") as file:
             while chunk := source.read(CHUNK):

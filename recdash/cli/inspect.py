@@ -43,7 +43,8 @@ def inspect(
     Several files are compared with each other, as they are when added: name all of them in one call.
 
     A file is accepted, accepted with a mapping (how it is read was guessed), accepted with a warning, or
-    rejected (exit status 1). "-" reads standard input. FILE.xlsx#SHEET names a sheet of a workbook. Each
+    rejected (exit status 1). "-" reads standard input. FILE.xlsx#SHEET names a sheet of a workbook,
+    and s3://…, https://… or 'sql:URL QUERY' a table that is elsewhere. Each
     table of a zip archive is a file of its own.
     """
     from recdash.evaluation.inspection import inspect_together, rejects_csv

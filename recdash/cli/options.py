@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.input_file import NAME, STDIN, exists, readable, sheet_named
+from recdash.cli.input_file import NAME, STDIN, address_of, exists, readable, sheet_named
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
 from recdash.formatting.wording import many
@@ -43,6 +43,8 @@ class NamedFile(click.ParamType["tuple[str, Path | Sheet]"]):
     ) -> tuple[str, Path | Sheet]:
         if value == STDIN:
             return Stem(NAME), readable(value, context)
+        if (address := address_of(value)) is not None:
+            return Stem(address.name.split(".")[0]), readable(value, context)
         name, equals, file = value.partition("=")
         sheet = sheet_named(value)
         if sheet is not None and (not equals or exists(sheet.file)):

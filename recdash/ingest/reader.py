@@ -74,6 +74,8 @@ from recdash.ingest.similarity_tables import (
     read_similarities,
     read_vectors,
 )
+from recdash.ingest.sources.address import address_in
+from recdash.ingest.sources.fetch import fetched_copy
 from recdash.ingest.timestamps import known_zone
 from recdash.ingest.values import READERS, ColumnCheck, Findings, is_text, note_gaps, note_missing
 from recdash.ingest.values import plain as decoded
@@ -580,7 +582,7 @@ def _is_in_memory(source: Source) -> bool:
 
 def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limits) -> tuple[RawTable, int]:
     """Returns the raw table of a file, or of all parts of one table, and the unpacked size."""
-    if contents.is_folder(source):
+    if _is_folder_of_parts(source):
         parts = [contents.of_path(path) for path in parts_in(Path(source))]
     else:
         content = _content(source, name)
@@ -597,7 +599,11 @@ def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limi
 
 def _reopenable(source: Source, name: str | None) -> Source:
     """Returns the content of a file, a stream or a pipe, to read it repeatedly; other sources unchanged."""
-    return source if _is_in_memory(source) or contents.is_folder(source) else _content(source, name)
+    return source if _is_in_memory(source) or _is_folder_of_parts(source) else _content(source, name)
+
+
+def _is_folder_of_parts(source: Source) -> bool:
+    return contents.is_folder(source) and address_in(source) is None
 
 
 def _content(source: Source, name: str | None) -> contents.Content:
@@ -611,7 +617,7 @@ def _content(source: Source, name: str | None) -> contents.Content:
     if isinstance(source, str) and not source:
         raise UploadError(Problem("no-file", "source", "the path is empty", "Name one readable file."))
     if isinstance(source, str | Path):
-        return contents.of_path(Path(source))
+        return _content_at(source)
     if isinstance(source, contents.OpenFile):
         return contents.of_open_file(replace(source, name=name or source.name))
     if hasattr(source, "read"):
@@ -622,6 +628,14 @@ def _content(source: Source, name: str | None) -> contents.Content:
     raise refuse(source)
 
 
+def _content_at(place: str | Path) -> contents.Content:
+    """Returns the content of a file at a path, or that of a copy of the table at an address."""
+    if (address := address_in(place)) is None:
+        return contents.of_path(Path(place))
+    copy, name = fetched_copy(address)
+    return contents.of_copy(copy, contents.of_bytes(b"", name))
+
+
 def _names(request: TableRequest) -> tuple[str, str | None]:
     """Returns the name to show, and the name given by the user or None.
 
@@ -629,6 +643,8 @@ def _names(request: TableRequest) -> tuple[str, str | None]:
     """
     if request.name:
         return request.name, request.name
+    if (address := address_in(request.source)) is not None:
+        return without_suffixes(address.name) or address.name, None
     source = request.source.file if isinstance(request.source, contents.Sheet) else request.source
     source = Path(source.name) if isinstance(source, contents.Member) else source
     # only files have names: on a data frame .name would be a column

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import pwd
-import shutil
-import socket
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from alembic import command
+from postgresql_server import PROGRAMS, Server, running_server
 from sqlalchemy import create_engine, text
 from store_contract import Open, StoreContract, a_curve, a_run, add_experiment, with_older_log
 
@@ -27,9 +22,6 @@ from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, connections, open_store, write_lock
 from recdash.store.schema import alembic_config
 
-PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin"), default=Path("/usr/bin"))
-UNPRIVILEGED = "nobody"
-
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not (PROGRAMS / "initdb").exists(), reason="no PostgreSQL server on this machine"),
@@ -37,47 +29,10 @@ pytestmark = [
 ]
 
 
-@dataclass(frozen=True)
-class Server:
-    """A PostgreSQL server that listens on loopback only and trusts whoever reaches it there."""
-
-    folder: Path
-    port: int
-
-    def url(self, database: str = "postgres") -> str:
-        return f"postgresql://recdash@127.0.0.1:{self.port}/{database}"
-
-    def run(self, program: str, *arguments: str) -> None:
-        """Run a program of PostgreSQL, which refuses to work for root."""
-        user = pwd.getpwnam(UNPRIVILEGED).pw_uid if os.geteuid() == 0 else None
-        line = [str(PROGRAMS / program), "-D", str(self.folder / "data"), *arguments]
-        with (self.folder / "output").open("a") as output:
-            subprocess.run(line, check=True, user=user, cwd=self.folder, stdout=output, stderr=output)
-
-    def start(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='{self.folder}'"
-        # On a busy machine the recovery takes longer than the minute that pg_ctl waits by default.
-        self.run("pg_ctl", "-w", "-t", "600", "-l", str(self.folder / "log"), "-o", options, "start")
-
-    def stop(self, mode: str) -> None:
-        self.run("pg_ctl", "-w", "-t", "600", "-m", mode, "stop")
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    # Not under pytest's folder, which only its owner may enter.
-    folder = Path(tempfile.mkdtemp(prefix="recdash-postgresql-"))
-    if os.geteuid() == 0:
-        shutil.chown(folder, UNPRIVILEGED)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        started = Server(folder, int(listener.getsockname()[1]))
-    (folder / "output").touch()
-    started.run("initdb", "-U", "recdash", "-A", "trust", "-E", "UTF8", "--no-locale")
-    started.start()
-    yield started
-    started.stop("immediate")
-    shutil.rmtree(folder)
+    with running_server() as started:
+        yield started
 
 
 @pytest.fixture

@@ -32,6 +32,8 @@ from recdash.ingest.limits import UNLIMITED, Limits
 from recdash.ingest.looks import Look
 from recdash.ingest.reader import Preview, Source
 from recdash.ingest.rejects import Reject
+from recdash.ingest.sources.address import address_in
+from recdash.ingest.sources.fetch import fetched_copy
 
 RAISE = "raise RECDASH_MAX_READ_{}"
 REASON_SECONDS = 5.0
@@ -353,6 +355,9 @@ def _opened(source: Source, name: str | None, limits: Limits) -> tuple[Any, IO[b
 
     Either the path or the temporary file is None.
     """
+    if (address := address_in(source)) is not None:
+        copy, table = fetched_copy(address, limits.upload_bytes)
+        return None, copy, name or table
     if byte_source.is_pipe(source):
         chunks = byte_source.chunks_of_pipe(Path(source), limits.upload_bytes)
         return None, _on_disk(chunks), Path(source).name

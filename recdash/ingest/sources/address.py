@@ -1,0 +1,99 @@
+"""Tells the address of a table that is elsewhere, or in a folder of folders, from the path of a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from recdash.errors import Problem, UploadError
+
+SCHEMES = ("sql", "https", "http", "s3", "gs", "az", "hf", "delta", "iceberg")
+FOLDER = "folder"
+"""Scheme of a folder on this disk whose subfolders have names such as ``day=2026-11-01``."""
+ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+]*):(?P<rest>.*)", re.DOTALL)
+VARIABLE = re.compile(r"\$\{(\w{1,100})\}")
+QUERY = re.compile(r"(?P<url>\S+)\s+(?P<query>\S.*)", re.DOTALL)
+SOURCE_TABLE = re.compile(r"\bfrom\s+([\w.\"]{1,200})", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a table: its scheme (one of ``SCHEMES``), and the text after it as it was written.
+
+    The text may name variables of the environment, ``${NAME}``, so that no password is written down.
+    """
+
+    scheme: str
+    text: str
+
+    @property
+    def resolved(self) -> str:
+        """Returns the text with the values of the environment's variables; the path of a folder as it is.
+
+        Raises ``UploadError`` for a variable that is not set.
+        """
+        if self.scheme == FOLDER:
+            return self.text
+        missing = [name for name in VARIABLE.findall(self.text) if name not in os.environ]
+        if missing:
+            finding = f"the variable {missing[0]} is not set"
+            raise UploadError(
+                Problem("no-variable", self.place, finding, f"Set {missing[0]}, then try again.")
+            )
+        return VARIABLE.sub(lambda variable: os.environ[variable[1]], self.text)
+
+    @property
+    def url(self) -> str:
+        """Returns the whole address with the values of variables."""
+        return f"{self.scheme}:{self.resolved}"
+
+    @property
+    def place(self) -> str:
+        """Returns the address as messages show it: without user, password, key and query string."""
+        if self.scheme == "sql":
+            return f"query of {self.name}"
+        if self.scheme == FOLDER:
+            return self.text
+        path = re.sub(r"//[^/@]*@", "//", self.text)
+        return f"{self.scheme}:{path.partition('?')[0]}"
+
+    @property
+    def name(self) -> str:
+        """Returns what the table is called: the last part of a path, or the table that a query reads."""
+        if self.scheme == "sql":
+            table = SOURCE_TABLE.search(self.text)
+            return table[1].replace('"', "").rpartition(".")[2] if table else "query"
+        if self.scheme == "iceberg":
+            return self.text.rpartition(".")[2]
+        path = self.text.partition("?")[0].partition("#")[0].rstrip("/")
+        return PurePosixPath(path).name or self.scheme
+
+
+def address_in(source: object) -> Address | None:
+    """Returns the address that a text is, or that of a partitioned folder; None for all other sources."""
+    if not isinstance(source, str | Path):
+        return None
+    matched = ADDRESS.fullmatch(source) if isinstance(source, str) else None
+    if matched is not None and matched["scheme"] in SCHEMES:
+        return Address(matched["scheme"], matched["rest"])
+    with suppress(OSError, ValueError):  # a name that no file can have
+        if Path(source).is_dir() and any(
+            "=" in child.name and child.is_dir() for child in Path(source).iterdir()
+        ):
+            return Address(FOLDER, str(Path(source).absolute()))
+    return None
+
+
+def parts_of_query(address: Address) -> tuple[str, str]:
+    """Returns the connection URL and the query of an address of SQL.
+
+    Raises ``UploadError`` without a query.
+    """
+    parts = QUERY.fullmatch(address.resolved.strip())
+    if parts is None:
+        fix = "Write sql:URL QUERY, such as 'sql:postgresql://host/shop SELECT user_id, item_id FROM lists'."
+        raise UploadError(Problem("bad-address", "sql", "has no connection and query", fix))
+    return parts["url"], parts["query"]

@@ -1,0 +1,155 @@
+"""Copies a file from an object store or the web, and a folder of Parquet files as one table."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from recdash.errors import Problem, UploadError
+from recdash.ingest.library_errors import reason
+from recdash.ingest.sources.address import Address
+from recdash.ingest.sources.written import Written
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+CHUNK = 1 << 20
+SECONDS = 60
+"""How long a server may be silent."""
+HUGGING_FACE = "https://huggingface.co"
+HUGGING_FACE_FIX = "Write hf://datasets/OWNER/NAME/FILE, or hf://datasets/OWNER/NAME@REVISION/FILE."
+
+
+def _failed(address: Address, error: Exception | str) -> UploadError:
+    words = error if isinstance(error, str) else reason(error)
+    fix = "Check the address, and that the credentials in the environment may read it."
+    return UploadError(Problem("not-fetched", address.place, f"cannot be read ({words})", fix))
+
+
+# ── the web ──────────────────────────────────────────────────────────────────────────────────
+
+
+def fetch_web(address: Address, written: Written) -> None:
+    """Writes the file at an address of HTTP(S)."""
+    _download(address, address.url, {}, written)
+
+
+def fetch_hugging_face(address: Address, written: Written) -> None:
+    """Writes a file of a data set on Hugging Face; ``HF_TOKEN`` opens private ones."""
+    kind, _, rest = address.resolved.removeprefix("//").partition("/")
+    owner, _, rest = rest.partition("/")
+    name, _, path = rest.partition("/")
+    if kind != "datasets" or not path:
+        raise UploadError(
+            Problem("bad-address", address.place, "names no file of a data set", HUGGING_FACE_FIX)
+        )
+    name, _, revision = name.partition("@")
+    server = os.environ.get("HF_ENDPOINT", HUGGING_FACE).rstrip("/")
+    url = f"{server}/datasets/{owner}/{name}/resolve/{quote(revision or 'main', safe='')}/{quote(path)}"
+    token = os.environ.get("HF_TOKEN")
+    _download(address, url, {"Authorization": f"Bearer {token}"} if token else {}, written)
+
+
+def _download(address: Address, url: str, headers: dict[str, str], written: Written) -> None:
+    """Writes the answer to a request. Credentials are not sent on to where a server redirects."""
+    request = urllib.request.Request(url, headers={"User-Agent": "recdash"})  # noqa: S310 https, http
+    for name, value in headers.items():
+        request.add_unredirected_header(name, value)
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer, written.bytes() as add:  # noqa: S310
+            expected, received = answer.headers.get("Content-Length"), 0
+            while chunk := answer.read(CHUNK):
+                received += len(chunk)
+                add(chunk)
+    except urllib.error.HTTPError as refusal:  # an answer, which holds its connection
+        with refusal:
+            raise _failed(address, refusal) from None
+    except (OSError, HTTPException, ValueError) as error:
+        raise _failed(address, error) from None
+    if expected is not None and received != int(expected):
+        raise _failed(address, f"{received:,} of {int(expected):,} bytes arrived")
+
+
+# ── object stores ────────────────────────────────────────────────────────────────────────────
+
+
+def fetch_object(address: Address, written: Written) -> None:
+    """Writes an object of a store that Arrow knows, or the Parquet files below a folder as one table."""
+    import pyarrow as pa
+    from pyarrow.fs import FileType
+
+    try:
+        store, path = _store(address)
+        if path.endswith("/") or store.get_file_info(path).type == FileType.Directory:
+            write_data_set(_data_set(store, path.rstrip("/")), written)
+            return
+        with store.open_input_stream(path) as file, written.bytes() as add:
+            while chunk := file.read(CHUNK):
+                add(chunk)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise _failed(address, error) from None
+
+
+def _store(address: Address) -> tuple[FileSystem, str]:
+    """Returns the file system of a store, and the path in it. Credentials come from the environment."""
+    from pyarrow.fs import AzureFileSystem, FileSystem
+
+    if address.scheme != "az":
+        store, path = FileSystem.from_uri(_patient(address.url) if address.scheme == "gs" else address.url)
+        return store, path + ("/" if address.text.endswith("/") else "")
+    location = urlsplit(address.url)
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
+    if not account:
+        fix = "Set AZURE_STORAGE_ACCOUNT_NAME, then try again."
+        raise UploadError(Problem("no-variable", address.place, "the storage account is not named", fix))
+    key = os.environ.get("AZURE_STORAGE_ACCOUNT_KEY")
+    return AzureFileSystem(account_name=account, account_key=key), f"{location.netloc}{location.path}"
+
+
+def _patient(url: str) -> str:
+    """Returns an address of Google's store with a limit: without one it is asked again for 15 minutes."""
+    return f"{url}{'&' if '?' in url else '?'}retry_limit_seconds={SECONDS}"
+
+
+# ── folders of Parquet files ─────────────────────────────────────────────────────────────────
+
+
+def fetch_folder(address: Address, written: Written) -> None:
+    """Writes the Parquet files below a folder of this disk as one table."""
+    import pyarrow as pa
+    from pyarrow.fs import LocalFileSystem
+
+    try:
+        write_data_set(_data_set(LocalFileSystem(), address.text), written)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise _failed(address, error) from None
+
+
+def _data_set(store: FileSystem, folder: str) -> Any:
+    """Returns the Parquet files below a folder; its subfolders ``name=value`` give columns of text."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    from pyarrow.fs import FileSelector
+
+    paths = [file.path for file in store.get_file_info(FileSelector(folder, recursive=True))]
+    steps = [step for path in paths for step in path.removeprefix(folder).split("/")[:-1]]
+    names = dict.fromkeys(step.partition("=")[0] for step in steps if "=" in step)
+    # as text, since a number would lose the zeros that it begins with
+    partitions = ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
+    files = [path for path in paths if path.endswith((".parquet", ".pq"))]
+    if not files:
+        raise ValueError("no Parquet file below it")
+    return ds.dataset(
+        files, filesystem=store, format="parquet", partitioning=partitions, partition_base_dir=folder
+    )
+
+
+def write_data_set(data_set: Any, written: Written) -> None:
+    """Writes the rows of an Arrow data set, read by one thread, so that their order is that of the files."""
+    with written.parquet(data_set.schema) as add:
+        for batch in data_set.to_batches(use_threads=False):
+            add(batch)

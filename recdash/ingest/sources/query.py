@@ -1,0 +1,148 @@
+"""Runs a query in a database, and writes its rows as Parquet."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from recdash.errors import Problem, UploadError
+from recdash.ingest.library_errors import reason
+from recdash.ingest.sources.address import Address, parts_of_query
+from recdash.ingest.sources.written import Written
+
+ROWS = 1 << 16
+"""Rows that are in memory at a time."""
+DUCKDB = "duckdb:"
+POSTGRESQL = re.compile(r"postgres(ql)?://")
+EXACT = (Decimal, UUID)
+"""Values that are written as text: a float has too few digits for an id of type NUMERIC."""
+
+
+def fetch_query(address: Address, written: Written) -> None:
+    """Writes the rows of a query. Raises ``UploadError`` with the database's own words if it fails."""
+    url, query = parts_of_query(address)
+    if url.startswith(DUCKDB):
+        _of_duckdb(url, query, address, written)
+    else:
+        _of_sqlalchemy(url, query, address, written)
+
+
+def _failed(address: Address, error: Exception) -> UploadError:
+    own = getattr(error, "orig", None) or error  # of the driver, without SQLAlchemy's words around it
+    fix = "Try the query in a client of the database."
+    return UploadError(Problem("query-failed", address.place, f"the query fails ({reason(own)})", fix))
+
+
+# ── DuckDB ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _of_duckdb(url: str, query: str, address: Address, written: Written) -> None:
+    """Writes the rows of a query in a DuckDB file (``duckdb:///shop.duckdb``) or in none (``duckdb:``)."""
+    try:
+        import duckdb
+    except ModuleNotFoundError as error:
+        fix = "Install it: pip install 'recdash[duckdb]'."
+        raise UploadError(Problem("no-library", address.place, "DuckDB is not installed", fix)) from error
+    file = url.removeprefix(DUCKDB).removeprefix("//").removeprefix("/")
+    if file and not Path(file).is_file():
+        raise UploadError(
+            Problem("no-file", file, "is no file", "Name a DuckDB file: duckdb:///shop.duckdb.")
+        )
+    try:
+        with duckdb.connect(file or ":memory:", read_only=bool(file)) as connection:
+            reader = connection.sql(query).to_arrow_reader(ROWS)
+            with written.parquet(_readable(reader.schema)) as add:
+                for batch in reader:
+                    add(batch)
+    except (duckdb.Error, AttributeError) as error:  # AttributeError: a statement that gives no rows
+        raise _failed(address, error) from error
+
+
+def _readable(schema: pa.Schema) -> pa.Schema:
+    """Returns a schema whose decimals are text: an id of type HUGEINT or NUMERIC keeps its digits."""
+    fields = [
+        pa.field(field.name, pa.string() if pa.types.is_decimal(field.type) else field.type)
+        for field in schema
+    ]
+    return pa.schema(fields)
+
+
+# ── other databases ──────────────────────────────────────────────────────────────────────────
+
+
+def _of_sqlalchemy(url: str, query: str, address: Address, written: Written) -> None:
+    """Writes the rows of a query in a database that SQLAlchemy knows.
+
+    A database tells the types of its columns in ways of its own, and SQLite none. So the types are those of
+    the values: batches are put aside in a temporary file until all are known.
+    """
+    import sqlalchemy as sa
+
+    try:
+        engine = sa.create_engine(POSTGRESQL.sub("postgresql+psycopg://", url, count=1))
+    except (sa.exc.SQLAlchemyError, ImportError) as error:
+        fix = "Write sql:URL QUERY with a URL of SQLAlchemy, and install the driver that it names."
+        problem = Problem("bad-address", "sql", f"no connection from this URL ({_words(error)})", fix)
+        raise UploadError(problem) from None  # the error may quote a password
+    try:
+        with tempfile.TemporaryFile() as aside, engine.connect() as connection:
+            streaming = connection.execution_options(stream_results=True, yield_per=ROWS)
+            result = streaming.execute(sa.text(query))
+            schema = _put_aside(list(result.keys()), result.partitions(ROWS), aside)
+            with written.parquet(schema) as add:
+                for batch in _read_back(aside):
+                    add(batch)
+    except sa.exc.SQLAlchemyError as error:
+        raise _failed(address, error) from None
+    finally:
+        engine.dispose()
+
+
+def _words(error: Exception) -> str:
+    return type(error).__name__ if "//" in str(error) else reason(error)
+
+
+def _put_aside(names: Sequence[str], parts: Iterator[Sequence[Any]], aside: IO[bytes]) -> pa.Schema:
+    """Writes each batch of rows as an Arrow stream; returns the schema that all of them have in common."""
+    schemas = [pa.schema([pa.field(name, pa.null()) for name in names])]
+    for rows in parts:
+        columns = [_column(values) for values in zip(*rows, strict=True)]
+        batch = pa.record_batch(columns, names=list(names))
+        schemas.append(batch.schema)
+        with pa.ipc.new_stream(aside, batch.schema) as stream:
+            stream.write_batch(batch)
+    return pa.schema([_common(name, [schema.field(name).type for schema in schemas]) for name in names])
+
+
+def _column(values: Sequence[Any]) -> pa.Array:
+    """Returns the values of a column; those of several types as text."""
+    plain = [str(value) if isinstance(value, EXACT) else value for value in values]
+    try:
+        return pa.array(plain)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([None if value is None else str(value) for value in plain], pa.string())
+
+
+def _common(name: str, types: Sequence[pa.DataType]) -> pa.Field:
+    """Returns the field of a column whose batches have these types: text if they have nothing in common."""
+    fields = [pa.schema([pa.field(name, own)]) for own in types]
+    try:
+        common = pa.unify_schemas(fields, promote_options="permissive").field(0)
+    except pa.ArrowException:
+        common = pa.field(name, pa.string())
+    return common.with_type(pa.string()) if pa.types.is_null(common.type) else common
+
+
+def _read_back(aside: IO[bytes]) -> Iterator[pa.RecordBatch]:
+    end = aside.tell()
+    aside.seek(0)
+    while aside.tell() < end:
+        with pa.ipc.open_stream(aside) as stream:
+            yield from stream

@@ -1,0 +1,127 @@
+"""Tables in an object store and in PostgreSQL, of real servers on loopback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import free_port
+from postgresql_server import PROGRAMS, running_server
+from pyarrow.fs import S3FileSystem
+
+import recdash
+from recdash.errors import UploadError
+from recdash.ingest import read_upload
+
+ROWS = [("001", "a", 0.9), ("001", "b", 0.8), ("2", "c", 0.7), ("2", "a", 0.1)]
+TRUTH = {"001": ["b"], "2": ["a"]}
+# b is second for 001, a is second for 2: the mean of 1/2 and 1/2.
+MRR = 0.5
+MOTO = "moto[server,s3]==5.2.5"
+SECONDS = 120
+
+pytestmark = pytest.mark.long
+
+
+def mrr(source: str) -> float:
+    (value,) = recdash.evaluate({"als": source}, TRUTH, metrics=["mrr@2"]).table()["value"]
+    return float(value)
+
+
+@pytest.fixture(scope="module")
+def lists() -> pa.Table:
+    users, items, scores = map(list, zip(*ROWS, strict=True))
+    return pa.table({"user_id": users, "item_id": items, "score": scores})
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where an object store answers; it has an environment of its own, since its versions fit no other."""
+    venv = tmp_path_factory.mktemp("moto") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    subprocess.run([str(venv / "bin" / "pip"), "install", "--quiet", MOTO], check=True)
+    port = free_port()
+    server = subprocess.Popen([str(venv / "bin" / "moto_server"), "-H", "127.0.0.1", "-p", str(port)])
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/data.json", timeout=5).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    yield f"127.0.0.1:{port}"
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture
+def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> S3FileSystem:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "reader")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    store = S3FileSystem(
+        endpoint_override=endpoint, scheme="http", region="us-east-1", allow_bucket_creation=True
+    )
+    store.create_dir("films")
+    return store
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_an_object_is_scored_like_a_file(bucket: S3FileSystem, endpoint: str, lists: pa.Table) -> None:
+    where = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"
+    pq.write_table(lists, "films/runs/als.parquet", filesystem=bucket)
+    assert mrr(f"s3://films/runs/als.parquet{where}") == pytest.approx(MRR, abs=1e-12)
+    with pytest.raises(UploadError, match=r"s3://films/runs/nosuch\.csv: cannot be read"):
+        mrr(f"s3://films/runs/nosuch.csv{where}")
+
+
+def test_a_partitioned_folder_of_objects_is_one_table(
+    bucket: S3FileSystem, endpoint: str, lists: pa.Table
+) -> None:
+    for user in TRUTH:
+        rows = lists.filter(pa.compute.equal(lists["user_id"], user)).drop_columns("user_id")
+        bucket.create_dir(f"films/parted/user_id={user}")
+        pq.write_table(rows, f"films/parted/user_id={user}/part-0.parquet", filesystem=bucket)
+    where = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"
+    assert mrr(f"s3://films/parted{where}") == pytest.approx(MRR, abs=1e-12)
+
+
+@pytest.mark.skipif(not (PROGRAMS / "initdb").exists(), reason="no PostgreSQL server on this machine")
+def test_a_query_of_postgresql_is_scored_like_a_file() -> None:
+    with running_server() as server:
+        with closing(psycopg.connect(server.url(), autocommit=True)) as connection:
+            connection.execute("CREATE TABLE lists (user_id text, item_id text, score numeric)")
+            with connection.cursor() as cursor:
+                cursor.executemany("INSERT INTO lists VALUES (%s, %s, %s)", ROWS)
+            connection.execute(
+                "CREATE TABLE wide AS SELECT 18446744073709551617::numeric AS user_id, 1 AS item_id"
+            )
+        assert mrr(f"sql:{server.url()} TABLE lists") == pytest.approx(MRR, abs=1e-12)
+        ids = read_upload("truth", f"sql:{server.url()} TABLE wide").table["user_id"].to_pylist()
+        assert ids == ["18446744073709551617"]
+
+
+def test_a_million_rows_of_a_query_are_those_of_the_file(tmp_path: Path) -> None:
+    """And no more than a batch of them is in memory at a time; DuckDB tells the same sum."""
+    import duckdb
+
+    million = "SELECT (range // 10)::VARCHAR AS user_id, hash(range) % 5000 AS item_id, 1.0 - (range % 10) / 10 AS score FROM range(1_000_000)"  # noqa: E501
+    truth = "SELECT range::VARCHAR AS user_id, hash(range * 10) % 5000 AS item_id FROM range(100_000)"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({million}) TO '{tmp_path}/lists.parquet'")
+        connection.execute(f"COPY ({truth}) TO '{tmp_path}/truth.parquet'")
+    of_file, of_query = (
+        recdash.evaluate({"als": lists}, f"{tmp_path}/truth.parquet", metrics=["ndcg@10", "mrr@5"]).table()
+        for lists in (f"{tmp_path}/lists.parquet", f"sql:duckdb: {million}")
+    )
+    assert of_file.equals(of_query)
+    # Each user's truth is the first item of the list, so that every reciprocal rank is 1.
+    assert of_file.set_index("metric").loc["mrr", "value"] == 1.0

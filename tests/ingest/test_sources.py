@@ -1,0 +1,264 @@
+"""Tables in databases, on the web, in lakes and in partitioned folders: read as the same table in a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from terminal import Recdash
+
+import recdash
+from recdash.errors import UploadError
+from recdash.ingest import read_upload
+from recdash.ingest.sources import query
+from recdash.ingest.sources.address import FOLDER, SCHEMES, address_in
+from recdash.ingest.sources.fetch import FETCH, fetched
+
+ROWS = [("001", "a", 0.9), ("001", "b", 0.8), ("2", "c", 0.7), ("2", "a", 0.1)]
+TRUTH = {"001": ["b"], "2": ["a"]}
+# b is second for 001, a is second for 2: the mean of 1/2 and 1/2.
+MRR = 0.5
+FILES = {"truth.json": json.dumps(TRUTH)}
+
+
+def mrr(source: Any) -> float:
+    """The mean reciprocal rank at 2 of the lists in a source."""
+    (value,) = recdash.evaluate({"als": source}, TRUTH, metrics=["mrr@2"]).table()["value"]
+    return float(value)
+
+
+def sql(url: object, statement: str) -> str:
+    return f"sql:{url} {statement}"
+
+
+@pytest.fixture
+def lists() -> pa.Table:
+    users, items, scores = map(list, zip(*ROWS, strict=True))
+    return pa.table({"user_id": users, "item_id": items, "score": scores})
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """An SQLite database with the table ``lists``."""
+    file = tmp_path / "shop.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE lists (user_id TEXT, item_id TEXT, score REAL)")
+        connection.executemany("INSERT INTO lists VALUES (?, ?, ?)", ROWS)
+    connection.close()
+    return file
+
+
+@pytest.fixture
+def website(tmp_path: Path) -> Iterator[str]:
+    """The address of a server of the files in the folder."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_arguments: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def refusal(source: Any) -> str:
+    with pytest.raises(UploadError) as refused:
+        mrr(source)
+    return str(refused.value)
+
+
+def test_each_scheme_is_fetched() -> None:
+    assert set(FETCH) == {*SCHEMES, FOLDER}
+
+
+# ── databases ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_query_is_scored_like_a_file(shop: Path, lists: pa.Table) -> None:
+    assert mrr(lists) == pytest.approx(MRR, abs=1e-12)
+    assert mrr(sql(f"sqlite:///{shop}", "SELECT * FROM lists WHERE score > 0")) == pytest.approx(
+        MRR, abs=1e-12
+    )
+
+
+def test_a_query_of_duckdb_is_scored_like_a_file(tmp_path: Path, lists: pa.Table) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.register("given", lists)
+        connection.execute("CREATE TABLE lists AS SELECT * FROM given")
+    pq.write_table(lists, tmp_path / "lists.parquet")
+
+    assert mrr(sql(f"duckdb:///{tmp_path}/shop.duckdb", "SELECT * FROM lists")) == pytest.approx(
+        MRR, abs=1e-12
+    )
+    assert mrr(sql("duckdb:", f"FROM '{tmp_path}/lists.parquet'")) == pytest.approx(MRR, abs=1e-12)
+
+
+def test_long_ids_of_a_database_keep_their_digits() -> None:
+    long_id = 2**64 + 1
+    query_of_ids = f"sql:duckdb: SELECT {long_id}::HUGEINT AS user_id, '007' AS item_id"
+    assert read_upload("truth", query_of_ids).table["user_id"].to_pylist() == [str(long_id)]
+
+
+def test_batches_of_other_types_are_one_column(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has no types: the first batches have no item and a number, the last a text."""
+    monkeypatch.setattr(query, "ROWS", 1)
+    with sqlite3.connect(shop) as connection:
+        connection.execute("CREATE TABLE mixed (user_id, item_id, rating)")
+        connection.executemany(
+            "INSERT INTO mixed VALUES (?, ?, ?)", [(1, "x", None), (2, 7, 1), (3, "007", 0.5)]
+        )
+    connection.close()
+    table = read_upload("truth", sql(f"sqlite:///{shop}", "SELECT * FROM mixed WHERE user_id > 1")).table
+    assert table["item_id"].to_pylist() == ["7", "007"]
+    assert table["user_id"].to_pylist() == [2, 3]
+    assert table["relevance"].to_pylist() == [1.0, 0.5]
+
+
+def test_values_without_a_type_in_arrow_are_text() -> None:
+    assert query._column([Decimal("12345678901234567890.5"), None]).to_pylist() == [
+        "12345678901234567890.5", None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("sql:sqlite:///shop.db", "has no connection and query"),
+        ("sql:sqlite:///{shop} SELECT nosuch FROM lists", "no such column: nosuch"),
+        ("sql:nosuch://host SELECT 1", "no connection from this URL"),
+        ("sql:postgresql://${NO_SUCH_NAME}@host/x SELECT 1", "the variable NO_SUCH_NAME is not set"),
+        ("sql:duckdb:///nosuch.duckdb SELECT 1", "nosuch.duckdb: is no file"),
+        ("sql:duckdb: SELECT nosuch", "the query fails"),
+        ("delta:nosuch", "cannot be read"),
+        ("iceberg:alone", "names no table"),
+        ("hf://models/x", "names no file of a data set"),
+        ("az://container/x.csv", "the storage account is not named"),
+        ("http://127.0.0.1:1/x.csv", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_fetched_is_said(
+    source: str, words: str, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    assert words in refusal(source.replace("{shop}", str(shop)))
+
+
+def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "hunter2")
+    for source in (
+        "http://reader:hunter2@127.0.0.1:1/x.csv?key=hunter2",
+        "sql:mysql+nosuch://reader:hunter2@127.0.0.1/x SELECT 1",
+        "sql:postgresql://reader:${SHOP_PASSWORD}@127.0.0.1:1/x SELECT 1",
+    ):
+        assert "hunter2" not in refusal(source)
+
+
+# ── the web ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_file_of_the_web_is_scored_like_a_file(tmp_path: Path, website: str, lists: pa.Table) -> None:
+    pq.write_table(lists, tmp_path / "lists.parquet")
+    assert mrr(f"{website}/lists.parquet") == pytest.approx(MRR, abs=1e-12)
+    assert "404" in refusal(f"{website}/nothing.parquet")
+
+
+def test_a_file_of_hugging_face_is_scored_like_a_file(
+    tmp_path: Path, website: str, lists: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", website)
+    folder = tmp_path / "datasets" / "owner" / "films" / "resolve" / "v2" / "runs"
+    folder.mkdir(parents=True)
+    pq.write_table(lists, folder / "als.parquet")
+    assert mrr("hf://datasets/owner/films@v2/runs/als.parquet") == pytest.approx(MRR, abs=1e-12)
+
+
+def test_more_than_the_limit_of_an_upload_is_not_fetched(tmp_path: Path, website: str) -> None:
+    (tmp_path / "large.csv").write_text("user_id,item_id\n" + "u,i\n" * 1000)
+    (tmp_path / "fetched").mkdir()
+    address = address_in(f"{website}/large.csv")
+    assert address is not None
+    with pytest.raises(UploadError, match="RECDASH_MAX_UPLOAD_BYTES"):
+        fetched(address, tmp_path / "fetched", 1000)
+
+
+# ── lakes and partitioned folders ────────────────────────────────────────────────────────────
+
+
+def test_a_partitioned_folder_is_one_table(tmp_path: Path, lists: pa.Table) -> None:
+    """The user 001 is in a folder's name, and keeps its zeros."""
+    folder = tmp_path / "lists"
+    for user in TRUTH:
+        rows = lists.filter(pa.compute.equal(lists["user_id"], user)).drop_columns("user_id")
+        (folder / f"user_id={user}").mkdir(parents=True)
+        pq.write_table(rows, folder / f"user_id={user}" / "part-0.parquet")
+    assert mrr(folder) == pytest.approx(MRR, abs=1e-12)
+    assert mrr(str(folder)) == pytest.approx(MRR, abs=1e-12)
+
+
+def test_a_delta_table_is_scored_like_a_file(tmp_path: Path, lists: pa.Table) -> None:
+    from deltalake import write_deltalake
+
+    write_deltalake(str(tmp_path / "lists"), lists)
+    assert mrr(f"delta:{tmp_path}/lists") == pytest.approx(MRR, abs=1e-12)
+
+
+def test_an_iceberg_table_is_scored_like_a_file(tmp_path: Path, lists: pa.Table) -> None:
+    """In a process of its own, because PyIceberg reads its configuration when it is imported."""
+    from pyiceberg.catalog import load_catalog
+
+    settings = {"uri": f"sqlite:///{tmp_path}/catalogue.db", "warehouse": f"file://{tmp_path}"}
+    catalogue = load_catalog("shop", **settings)
+    catalogue.create_namespace("films")
+    catalogue.create_table("films.lists", schema=lists.schema).append(lists)
+    (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
+
+    names = {f"PYICEBERG_CATALOG__SHOP__{name.upper()}": value for name, value in settings.items()}
+    line = [
+        "evaluate",
+        "--run",
+        "als=iceberg:shop.films.lists",
+        "--truth",
+        "truth.json",
+        "--metrics",
+        "mrr@2",
+    ]
+    printed = subprocess.run(
+        [sys.executable, "-m", "recdash", *line, "--metrics", "mrr@2", "--format", "csv"],
+        cwd=tmp_path, env=os.environ | names, check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    (row,) = csv.DictReader(printed.splitlines())
+    assert float(row["value"]) == pytest.approx(MRR, abs=1e-12)
+
+
+# ── the command line ─────────────────────────────────────────────────────────────────────────
+
+
+def test_the_command_line_reads_addresses(run: Recdash, shop: Path) -> None:
+    lists = sql(f"sqlite:///{shop}", "SELECT * FROM lists WHERE score > 0")
+    for given, name in ((lists, "lists"), (f"als={lists}", "als")):
+        printed = run(
+            "evaluate", "--truth", "truth.json", "--run", given, "--metrics", "mrr@2", "--format", "csv"
+        )
+        assert printed.exit_code == 0, printed.stderr
+        (row,) = csv.DictReader(printed.stdout.splitlines())
+        assert row["run"] == name
+        assert float(row["value"]) == pytest.approx(MRR, abs=1e-12)
