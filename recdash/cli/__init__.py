@@ -40,6 +40,7 @@ from recdash.cli.settings import settings
 from recdash.cli.share import audit, links, revoke, share, views
 from recdash.cli.terminal import say_lines, show_defects_visibly, usage_errors_visible
 from recdash.cli.tokens import tokens
+from recdash.cli.trackers import export_runs, import_runs
 from recdash.cli.verify import verify
 from recdash.errors import InputError, RecdashError
 from recdash.formatting.sanitize import visible
@@ -99,6 +100,6 @@ for command in (
     list_experiments,
     settings, rename, tag, note, archive, unarchive, delete, definitions, presets, metrics, demo, share,
     links, revoke, views, tokens, audit, check, verify, backup, restore, gc, purge, inspect, limits, decide,
-    decisions, review, digest, mcp, push, serve,
+    decisions, review, digest, mcp, push, import_runs, export_runs, serve,
 ):  # fmt: skip
     main.add_command(command)

@@ -241,6 +241,26 @@ def _known_codes(_context: click.Context, _option: click.Parameter, given: Seque
     return read_codes(given)
 
 
+def addition_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command with the options that say how recognised files are stored together."""
+    for option in reversed(_HOW_TO_ADD):
+        command = option(command)
+    return command
+
+
+_HOW_TO_ADD = (
+    click.option("--baseline", help="Name of the baseline run."),
+    click.option("--relevance", help="Relevance column of the test set, or 'none' if every row is relevant."),
+    click.option("--relevance-threshold", type=float, help="Smallest relevance that counts as relevant."),
+    click.option("--depth", type=int, help="Deepest cutoff (default: 100)."),
+    click.option(
+        "--replicates", type=click.Choice(["seeds", "folds"]), help="What several files of a run are."
+    ),
+    click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP),
+    refuse_option,
+)
+
+
 def how_to_count(command: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the command with the options that say how scores are counted, for commands that read files."""
     for option in reversed(_HOW_TO_COUNT):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import ACCEPT_HELP, NamedFile, Stem, form_option, refuse_option
+from recdash.cli.options import NamedFile, Stem, addition_options, form_option
 from recdash.cli.terminal import say, say_json
 from recdash.errors import InputError, Problem
 from recdash.formatting.sanitize import visible
@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, type=NamedFile(), metavar="FILE...")
 @click.option("--server", envvar="RECDASH_SERVER", required=True, help="Address; or set RECDASH_SERVER.")
 @click.option("--token", envvar="RECDASH_TOKEN", required=True, help="API token; or set RECDASH_TOKEN.")
-@click.option("--baseline", help="Name of the baseline run.")
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; repeatable.")
-@click.option("--relevance", help="Relevance column of the test set, or 'none' if every row is relevant.")
-@click.option("--relevance-threshold", type=float, help="Smallest relevance that counts as relevant.")
-@click.option("--depth", type=int, help="Deepest cutoff (default: 100).")
-@click.option("--replicates", type=click.Choice(["seeds", "folds"]), help="What several files of a run are.")
 @click.option("--control", help="Control variant of the A/B test.")
 @click.option("--link", "links", multiple=True, help="Which run a variant served, as VARIANT=RUN.")
-@click.option("--accept-unknown-ids", is_flag=True, help=ACCEPT_HELP)
-@refuse_option
+@addition_options
 @form_option
 def push(
     experiment: str,

@@ -6,21 +6,13 @@ import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from recdash.errors import Forbidden, InputError, NotFound, Problem, RecdashError, StoreBusy
+from recdash.http import NOT_NOW, TOO_MANY, HttpServer, is_address
 
 BASE = "/api/v1"
-SECONDS = 600.0
-"""How long an answer may take: a first comparison of large runs takes minutes."""
-TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 0.5, 15.0
-TOO_MANY, NOT_NOW = 429, 503
-
-
-class ServerUnreachable(RecdashError):
-    """The error for a server that does not answer."""
 
 
 class Unauthorised(RecdashError):
@@ -39,8 +31,7 @@ class Server:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        if not is_address(self.address):
             fix = "Write the address of the dashboard, such as https://recdash.example.org."
             raise InputError(Problem("bad-server", "server", f"'{self.address}'", fix))
         if not self.token.isascii() or not self.token.isprintable() or not self.token:
@@ -73,38 +64,12 @@ class Server:
         """Returns the body of the response. Raises RecdashError for any status but success and those
         ``accepted``.
         """
-        wait = FIRST_WAIT
-        for left in reversed(range(TRIES)):
-            try:
-                status, again_after, content = self._once(method, path, body, headers or {})
-            except (OSError, HTTPException) as error:
-                if not left:
-                    message = f"The server {self.address} does not answer: {error or type(error).__name__}."
-                    raise ServerUnreachable(message) from error
-            else:
-                if status < 300 or status in accepted:
-                    return content
-                if status not in (TOO_MANY, NOT_NOW) or not left:
-                    raise error_of(status, content)
-                wait = max(wait, again_after)
-            self.sleep(min(wait, LONGEST_WAIT))
-            wait *= 2
-        raise AssertionError("unreachable")
-
-    def _once(
-        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> tuple[int, float, bytes]:
-        parts = urlsplit(self.address)
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
-        try:
-            own = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
-            connection.request(method, f"{parts.path.rstrip('/')}{BASE}{path}", body, {**own, **headers})
-            response: HTTPResponse = connection.getresponse()
-            again_after = response.headers.get("Retry-After", "0")
-            return response.status, float(again_after) if again_after.isdigit() else 0.0, response.read()
-        finally:
-            connection.close()
+        own = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        http = HttpServer(self.address, own, self.sleep)
+        answer = http.answer(method, f"{BASE}{path}", body, headers)
+        if answer.is_success or answer.status in accepted:
+            return answer.content
+        raise error_of(answer.status, answer.content)
 
 
 def in_path(name: str) -> str:

@@ -113,6 +113,14 @@ class Run:
         return name
 
     @property
+    def source(self) -> Mapping[str, Any]:
+        """Returns where an experiment tracker has the run: ``tracker``, ``run`` (its id there) and
+        ``artifacts``, {path: sha256 of the file} of its lists; empty for a run that was not imported.
+        """
+        facts: Mapping[str, Any] = self.provenance.get("source", {})
+        return facts
+
+    @property
     def fallback(self) -> Mapping[str, Any] | None:
         """Returns facts on the run whose lists popular items complete, if this run is such a completion; else
         None.

@@ -31,13 +31,13 @@ class FilesToAdd:
 def plan_of(workspace: Workspace, asked: FilesToAdd) -> IntakePlan:
     """Returns how the files would be stored. A test set makes a new experiment, or adds to one without."""
     plan = workspace.intake.plan(asked.files).with_settings(name=asked.experiment, **asked.settings)
-    for key, choice in asked.choices.items():
-        plan = plan.with_choice(key, **choice)
+    if asked.choices:
+        plan = plan.with_choices(asked.choices)
     stored = {experiment.name: experiment for experiment in workspace.experiments.all()}
     known = stored.get(asked.experiment)
     if known is not None and not (plan.of_kind("truth") and known.truth):
         plan = plan.with_experiment(known.id)
     if asked.tags or asked.accept_ids:
-        for file in plan.of_kind(*LISTS):
-            plan = plan.with_choice(file.key, tags=tuple(asked.tags), accept_ids=asked.accept_ids)
+        said = {"tags": tuple(asked.tags), "accept_ids": asked.accept_ids}
+        plan = plan.with_choices({file.key: said for file in plan.of_kind(*LISTS)})
     return plan

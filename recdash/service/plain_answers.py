@@ -100,6 +100,8 @@ def run_facts(workspace: Workspace, experiment: Experiment) -> list[dict[str, An
             "name": run.name,
             "created": run.created.isoformat(),
             "tags": list(run.tags),
+            "params": dict(run.params),
+            "source": dict(run.source) or None,
             "baseline": run.id == experiment.baseline,
             "ledger": dict(run.ledger),
             "known_ids": run.overlap.as_dict() if run.overlap else None,

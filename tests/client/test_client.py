@@ -18,12 +18,13 @@ from terminal import Recdash
 
 import recdash
 from recdash.client import pushing
-from recdash.client.connection import Server, ServerUnreachable, Unauthorised
+from recdash.client.connection import Server, Unauthorised
 from recdash.client.pushing import upload
 from recdash.client.workspace import RemoteWorkspace
 from recdash.domain.access import Person
 from recdash.domain.results import Scope
 from recdash.errors import Forbidden, InputError, NotFound
+from recdash.http import ServerUnreachable
 from recdash.service import Workspace
 from recdash.service.plain_answers import ab_test_facts
 from recdash.store import open_store
@@ -147,7 +148,7 @@ def test_errors_are_those_of_the_local_workspace(remote: RemoteWorkspace, runnin
         reader.push("films", [__file__])
 
 
-@pytest.mark.parametrize("address", ["", "dashboard", "ftp://x", "http://", "http://x?y=1"])
+@pytest.mark.parametrize("address", ["", "dashboard", "ftp://x", "http://", "http://x?y=1", "http://x:y", "http://["])
 def test_an_address_must_be_one(address: str) -> None:
     with pytest.raises(InputError, match="https://recdash"):
         recdash.connect(address, "recdash_x")

@@ -385,6 +385,11 @@ def _candidate(
     }
     first = lists[0] if lists else rated
     assert first is not None  # noqa: S101 a candidate has lists or predictions
-    facts = {"tags": first.tags, "note": first.note, "params": dict(first.params)}
+    facts = {
+        "tags": first.tags,
+        "note": first.note,
+        "params": dict(first.params),
+        "source": dict(plan.choice(first.key).source),
+    }
     sizes = [n_bytes(file) for file in (*sources, *([predictions] if rated else []))]
     return Candidate(name, arguments, facts, None if None in sizes else sum(filter(None, sizes)))

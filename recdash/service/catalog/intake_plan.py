@@ -72,6 +72,7 @@ class FileChoice:
     ``mapping`` is {role: column} like ``PlannedFile.mapping``, with "" for a role that is not read. ``run``
     names the candidate: files with the same name are its seeds or folds, and predictions with the name of a
     run belong to it. ``accept_ids`` scores the run although few of its users or items are in the test set.
+    ``source`` is where a tracker has the run: see ``Run.source``.
     """
 
     kind: TableKind | None = None
@@ -83,6 +84,7 @@ class FileChoice:
     tags: tuple[str, ...] = ()
     note: str = ""
     params: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -348,8 +350,12 @@ class IntakePlan:
 
     def with_choice(self, key: str, **changed: Any) -> IntakePlan:
         """Returns the plan after a change of one file's choice; ``changed`` are fields of ``FileChoice``."""
-        choice = replace(self.choice(key), **changed)
-        return self.make(replace(self.inputs, choices={**self.inputs.choices, key: choice}))
+        return self.with_choices({key: changed})
+
+    def with_choices(self, changed: Mapping[str, Mapping[str, Any]]) -> IntakePlan:
+        """Returns the plan after changes of the choices of several files: {key: fields of ``FileChoice``}."""
+        choices = {key: replace(self.choice(key), **fields) for key, fields in changed.items()}
+        return self.make(replace(self.inputs, choices={**self.inputs.choices, **choices}))
 
     def with_settings(self, **changed: Any) -> IntakePlan:
         """Returns the plan after a change of its settings; ``changed`` are fields of ``IntakeSettings``."""

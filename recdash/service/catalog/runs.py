@@ -260,7 +260,7 @@ class Runs:
     ) -> list[AddedRun]:
         """Stores scored runs, all of them or, if a name is taken, none (NameTaken).
 
-        ``facts`` are tags, note and params, the same for each run.
+        ``facts`` are tags, note, params and source (see ``Run.source``), the same for each run.
         """
         return self.store_each(experiment_id, prepared, [facts or {}] * len(prepared), progress)
 
@@ -506,11 +506,14 @@ class Runs:
         replicates = self._replicates(where, run, scored)
         if scored.predictions is not None:
             tables["predictions"] = self._store.artifacts.put(scored.predictions)
+        source = facts.get("source")
+        facts = {name: value for name, value in facts.items() if name != "source"}
         if run.reference:
             facts = {**facts, "tags": tuple(dict.fromkeys((*facts.get("tags", ()), REFERENCE_TAG)))}
         new = self._new_run(where, run, scored, lists_of(scored), tables)
+        provenance = {**new.provenance, **({"source": source} if source else {})}
         return StagedRun(
-            replace(new, upload=upload, **facts),
+            replace(new, upload=upload, provenance=provenance, **facts),
             tuple(scored.curves.values()),
             tuple(replicates),
             prepared.files,

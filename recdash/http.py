@@ -1,0 +1,129 @@
+"""Requests to a server over HTTP, which are sent again if they failed on their way or came too soon."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import IO
+from urllib.parse import urlsplit
+
+from recdash.errors import InputError, Problem, RecdashError
+
+SECONDS = 600.0
+"""How long an answer may take: a first comparison of large runs takes minutes."""
+TRIES, FIRST_WAIT, LONGEST_WAIT = 8, 0.5, 15.0
+TOO_MANY, NOT_NOW = 429, 503
+PART_BYTES = 2**20
+
+
+class ServerUnreachable(RecdashError):
+    """The error for a server that does not answer."""
+
+
+@dataclass(frozen=True)
+class HttpAnswer:
+    status: int
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return self.status < 300
+
+
+@dataclass(frozen=True)
+class HttpServer:
+    """A server at an address; ``headers`` are sent with each request. Redirects are not followed, as they
+    could send these headers elsewhere. ``sleep`` waits.
+    """
+
+    address: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def answer(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> HttpAnswer:
+        """Returns the answer to a request, whatever its status. Raises ServerUnreachable."""
+        return self._sent(method, path, body, headers or {}, _whole)
+
+    def save(self, path: str, file: IO[bytes], most: int | None) -> HttpAnswer:
+        """Writes what the server sends to a file, and returns the answer without it; of another status than
+        success, the answer is returned whole.
+
+        Raises InputError if there are more than ``most`` bytes.
+        """
+
+        def write(response: HTTPResponse) -> HttpAnswer:
+            if response.status >= 300:
+                return _whole(response)
+            file.seek(0)
+            file.truncate()
+            while part := response.read(PART_BYTES):
+                file.write(part)
+                if most is not None and file.tell() > most:
+                    fix = "Raise RECDASH_MAX_UPLOAD_BYTES, or store a compressed file."
+                    raise InputError(Problem("limit-upload-bytes", "file", f"more than {most:,} bytes", fix))
+            if response.length:
+                raise HTTPException("the connection ended too soon")
+            return HttpAnswer(response.status, b"")
+
+        return self._sent("GET", path, None, {}, write)
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        read: Callable[[HTTPResponse], HttpAnswer],
+    ) -> HttpAnswer:
+        wait = FIRST_WAIT
+        for left in reversed(range(TRIES)):
+            try:
+                answer, again_after = self._once(method, path, body, headers, read)
+            except (OSError, HTTPException) as error:
+                if not left:
+                    message = f"The server {self.address} does not answer: {error or type(error).__name__}."
+                    raise ServerUnreachable(message) from error
+            else:
+                if answer.status not in (TOO_MANY, NOT_NOW) or not left:
+                    return answer
+                wait = max(wait, again_after)
+            self.sleep(min(wait, LONGEST_WAIT))
+            wait *= 2
+        raise AssertionError("unreachable")
+
+    def _once(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        read: Callable[[HTTPResponse], HttpAnswer],
+    ) -> tuple[HttpAnswer, float]:
+        parts = urlsplit(self.address)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=SECONDS)
+        try:
+            connection.request(method, f"{parts.path.rstrip('/')}{path}", body, {**self.headers, **headers})
+            response: HTTPResponse = connection.getresponse()
+            again_after = response.headers.get("Retry-After", "0")
+            return read(response), float(again_after) if again_after.isdigit() else 0.0
+        finally:
+            connection.close()
+
+
+def _whole(response: HTTPResponse) -> HttpAnswer:
+    return HttpAnswer(response.status, response.read())
+
+
+def is_address(address: str) -> bool:
+    """Returns whether a text is the address of a server, without a query."""
+    try:
+        parts = urlsplit(address)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # such as a port that is no number
+        return False
+    return parts.scheme in ("http", "https") and has_host and not (parts.query or parts.fragment)
