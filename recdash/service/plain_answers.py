@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.comparison import read_margin
 from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem, UnknownName
-from recdash.metrics import parse
+from recdash.metrics import define, parse
 from recdash.online import OnlineResults
 
 if TYPE_CHECKING:
@@ -130,15 +130,17 @@ def score_rows(
     specs = [parse(metric) for metric in metrics or workspace.scores.metrics_of(ids)]
     cutoffs: dict[str, set[int | None]] = {}
     for spec in specs:
-        cutoffs.setdefault(spec.label, set()).add(spec.k)
+        cutoffs.setdefault(str(define(spec.label)), set()).add(spec.k)
     frame = workspace.scores.curves(ids, list(cutoffs), scope)
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return [_plain(row) for row in rows if {None, row["k"]} & cutoffs.get(row["metric"], {None})]
 
 
 def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """Returns a row with Python's own numbers, and None for values that JSON cannot write."""
+    """Returns a row with Python's own numbers, whole cutoffs, and None for values that JSON cannot write."""
     plain = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
+    if plain["k"] is not None:
+        plain["k"] = int(plain["k"])
     return {
         name: None if isinstance(value, float) and not isfinite(value) else value
         for name, value in plain.items()

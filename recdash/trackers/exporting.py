@@ -12,7 +12,6 @@ from recdash.domain.results import Scope
 from recdash.errors import InputError, NotFound, Problem
 from recdash.formatting import numbers
 from recdash.formatting.wording import shown
-from recdash.metrics import parse
 from recdash.report.formats.registry import form_named
 from recdash.report.reports import Reports
 from recdash.service.plain_answers import score_rows
@@ -142,8 +141,8 @@ def _scores(
 
 def metric_name(metric: str, k: int | None) -> str:
     """Returns the name of a metric in MLflow, which allows few signs: ``recdash.ndcg_at_10``."""
-    plain = re.sub(r"[^\w.]+", "-", parse(metric).label).strip("-")
-    return f"{OWN_TAGS}{plain}{'' if k is None else f'_at_{int(k)}'}"
+    plain = re.sub(r"[^\w.]+", "-", metric).strip("-")
+    return f"{OWN_TAGS}{plain}{'' if k is None else f'_at_{k}'}"
 
 
 def _tags(run: Run, home: Experiment, compared: Compared | None) -> dict[str, str]:

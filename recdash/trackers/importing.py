@@ -36,7 +36,9 @@ NO_RUN = "Name the artifacts with the recommendations by --artifact, or log them
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """What became of a run of the tracker, and why if it was not added; ``tracked`` is its id there."""
+    """What became of a run of the tracker, and why, or what is unknown about it; ``tracked`` is its id
+    there.
+    """
 
     name: str
     tracked: str
@@ -176,7 +178,7 @@ def _import_runs(
     for run in new:
         is_added = (run.tracker, run.id) in stored
         states[run.id] = (
-            ImportedRun(run.name, run.id, "added")
+            ImportedRun(run.name, run.id, "added", run.remark)
             if is_added
             else ImportedRun(run.name, run.id, "already stored", "another run has the same lists")
         )

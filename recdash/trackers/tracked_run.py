@@ -45,7 +45,7 @@ class TrackedFile:
 class TrackedRun:
     """A run of a tracker: its id there, what its people wrote about it, and its tables.
 
-    ``why_not`` says why it cannot be imported; "" if it can.
+    ``why_not`` says why it cannot be imported, "" if it can; ``remark`` is what is unknown about it.
     """
 
     tracker: str
@@ -56,6 +56,7 @@ class TrackedRun:
     note: str = ""
     files: Sequence[TrackedFile] = ()
     why_not: str = ""
+    remark: str = ""
 
 
 def name_of(text: str) -> str:

@@ -35,6 +35,10 @@ FOLDER = re.compile(r"(?:offline-)?run-\d{8}_\d{6}-(?P<id>.+)")
 """Pattern of the name of a run's folder."""
 HISTORY = re.compile(rb'"?(?:[^\n"]*"?,"?)?_step"?[,\r\n]')
 """Pattern of the header of a run's history: what was logged at each step."""
+LOGGED = re.compile(r"(?P<name>.+)_(?P<step>\d{1,18})_[0-9a-f]+\.table\.json")
+"""Pattern of the path of a table that was logged at a step."""
+CONFIG = "config.yaml"
+NO_CONFIG = "it has no config.yaml, so its parameters are unknown"
 MOST_BYTES = 2**24
 """Largest size of a file that describes runs."""
 
@@ -70,7 +74,7 @@ def _run_of(name: str, folder: Path, artifacts: Sequence[str]) -> TrackedRun:
         raise InputError(Problem("no-folder", f"'{visible(str(folder))}'", "it is no folder", fix))
     home = folder / "files" if (folder / "files").is_dir() else folder
     paths = _paths_in(home)
-    tables = _newest_tables(home)
+    tables = _tables_of_summary(home) or _newest_tables(paths)
     files = [
         TrackedFile(path, home / path)
         for path in chosen_paths(paths, artifacts)
@@ -83,6 +87,7 @@ def _run_of(name: str, folder: Path, artifacts: Sequence[str]) -> TrackedRun:
         _params(home),
         files=_unaltered(files, tables),
         why_not="" if files else without_tables(artifacts),
+        remark="" if (home / CONFIG).is_file() else NO_CONFIG,
     )
 
 
@@ -98,16 +103,14 @@ def _paths_in(home: Path) -> list[str]:
 
 
 def _is_other(path: str, file: Path, tables: Mapping[str, str]) -> bool:
-    """Returns whether a table is not among the newest ones that the run's summary names, or is its
-    history.
-    """
+    """Returns whether a table was logged at an earlier step than the newest, or is the history of a run."""
     if path.endswith(".table.json"):
         return bool(tables) and path not in tables
     with file.open("rb") as content:
         return HISTORY.match(content.readline(2**16)) is not None
 
 
-def _newest_tables(home: Path) -> dict[str, str]:
+def _tables_of_summary(home: Path) -> dict[str, str]:
     """Returns {path: sha256} of the tables that the summary of a run names."""
     file = home / "wandb-summary.json"
     if not file.is_file():
@@ -121,6 +124,19 @@ def _newest_tables(home: Path) -> dict[str, str]:
         for value in found
         if TABLE.search(str(value["path"])) and value.get("_type", "table-file") == "table-file"
     }
+
+
+def _newest_tables(paths: Sequence[str]) -> dict[str, str]:
+    """Returns {path: ""} of the newest table of each name by the steps in their names: a run that was logged
+    offline has no summary.
+    """
+    newest: dict[str, tuple[int, str]] = {}
+    for path in paths:
+        match = LOGGED.fullmatch(path)
+        step = int(match["step"]) if match else 0
+        name = match["name"] if match else path
+        newest[name] = max((step, path), newest.get(name, (-1, "")))
+    return dict.fromkeys((path for _, path in newest.values() if path.endswith(".table.json")), "")
 
 
 def _unaltered(files: Sequence[TrackedFile], tables: Mapping[str, str]) -> Sequence[TrackedFile]:
@@ -144,7 +160,7 @@ def _config(home: Path) -> Iterator[tuple[str, str]]:
     """Yields the parameters in ``config.yaml``: ``{name: {desc, value}}``."""
     import yaml
 
-    file = home / "config.yaml"
+    file = home / CONFIG
     if not file.is_file():
         return
     try:

@@ -88,6 +88,8 @@ def _write_files(folder: Path) -> None:
     tables = {"truth": TRUTH, "train": TRAIN, "als": RUNS["als"], "ease": RUNS["ease"]}
     for name, table in tables.items():
         ids(table).to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    (folder / f"{IN_FILES}run").mkdir()
+    ids(RUNS["als"]).to_csv(folder / f"{IN_FILES}run" / "lists.csv", index=False)
     items = ids(TRUTH)["item_id"]
     kinds = [IN_FILES + str(place % 3) for place in range(len(items))]
     pd.DataFrame({"item_id": items, "kind": kinds}).to_csv(folder / "catalogue.csv", index=False)
@@ -174,6 +176,8 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("reproduce",): [("made.json",), ("made.json", "--format", "json")],
     ("add",): [("--experiment", "new", *FILES, "--tag", "a", "--sessions", "s=sessions.csv",
                 "--control", f"{HIDDEN}old")],
+    ("import", "wandb"): [("imported", f"{IN_FILES}run", "--file", "truth.csv", "--format", form)
+                          for form in ("text", "json")],
     ("list",): [(), ("--format", "json")],
     ("definitions",): [(*FILMS, "--run", f"{HOSTILE}als", "--metric", "ndcg@3", "--format", form)
                        for form in ("text", "json")],
@@ -212,8 +216,8 @@ CALLS: dict[tuple[str, ...], list[tuple[str, ...]]] = {
     ("digest",): [("--format", form) for form in ("md", "html", "text", "json")],
     ("mcp",): [()],
 }  # fmt: skip
-SERVES = {("serve",), ("restore",), ("push",)}
-"""The first ends in another program, the second needs a store that nobody has open, the third a server: only
+SERVES = {("serve",), ("restore",), ("push",), ("import", "mlflow"), ("export", "mlflow")}
+"""The first ends in another program, the second needs a store that nobody has open, the others a server: only
 their refusals are looked at.
 """
 

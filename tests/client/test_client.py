@@ -148,7 +148,9 @@ def test_errors_are_those_of_the_local_workspace(remote: RemoteWorkspace, runnin
         reader.push("films", [__file__])
 
 
-@pytest.mark.parametrize("address", ["", "dashboard", "ftp://x", "http://", "http://x?y=1", "http://x:y", "http://["])
+@pytest.mark.parametrize(
+    "address", ["", "dashboard", "ftp://x", "http://", "http://x?y=1", "http://x:y", "http://["]
+)
 def test_an_address_must_be_one(address: str) -> None:
     with pytest.raises(InputError, match="https://recdash"):
         recdash.connect(address, "recdash_x")
