@@ -89,11 +89,11 @@ def import_mlflow(
     """
     workspace.person.must_be("editor")
     server = Mlflow(tracking_uri, os.environ if environment is None else environment)
-    found = server.runs(server.experiment(experiment), only)
+    tracked_runs = server.runs(server.experiment(experiment), only)
     with TemporaryDirectory(prefix="recdash-") as folder:
         most = (workspace.limits or UNLIMITED).upload_bytes
         runs = []
-        for number, run in enumerate(found):
+        for number, run in enumerate(tracked_runs):
             tracked = run.as_tracked()
             if not run.why_not:
                 home = Path(folder, str(number))
@@ -182,7 +182,7 @@ def _import_runs(
             if is_added
             else ImportedRun(run.name, run.id, "already stored", "another run has the same lists")
         )
-    notices = [*plan.inputs.notices, *(notice for one in done.runs for notice in one.run.notices)]
+    notices = [*plan.inputs.notices, *(notice for added in done.runs for notice in added.run.notices)]
     return Imported(done.experiment.name, tuple(states.values()), tuple(notices))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recdash.errors import InputError, Problem
-from recdash.formatting.sanitize import is_visible, visible, visible_lines
+from recdash.formatting.sanitize import WORD_JOINER, is_visible, visible, visible_lines
 from recdash.formatting.wording import cut_inside
 
 ID_SHOWN = 8
@@ -60,14 +60,17 @@ class TrackedRun:
 
 
 def name_of(text: str) -> str:
-    """Returns a name or tag that recdash takes: on one line, with control characters written out."""
-    return cut_inside(visible(text).strip(), LONGEST)
+    """Returns a name or tag that recdash takes: on one line, with control and invisible characters written
+    out; "" if nothing of it is visible.
+    """
+    clean = cut_inside(visible(text).replace(WORD_JOINER, "\\u2060").strip(), LONGEST)
+    return clean if is_visible(clean) else ""
 
 
 def tags_of(tags: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Returns tags with a value as ``name=value``, and those without one as ``name``."""
     texts = (name_of(f"{name}={value}" if value else name) for name, value in tags)
-    return tuple(dict.fromkeys(text for text in texts if is_visible(text)))
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def params_of(params: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -83,7 +86,11 @@ def chosen_paths(paths: Iterable[str], artifacts: Sequence[str]) -> list[str]:
     if not artifacts:
         return [path for path in paths if TABLE.search(path)]
     wanted = [artifact.strip("/") for artifact in artifacts]
-    return [path for path in paths if any(path == one or path.startswith(f"{one}/") for one in wanted)]
+    return [
+        path
+        for path in paths
+        if any(path == artifact or path.startswith(f"{artifact}/") for artifact in wanted)
+    ]
 
 
 def without_tables(artifacts: Sequence[str]) -> str:

@@ -118,10 +118,10 @@ def _tables_of_summary(home: Path) -> dict[str, str]:
     summary = _json(_text(file), file.name)
     if not isinstance(summary, dict):
         raise bad_answer(NAME, f"{file.name} is no JSON object")
-    found = [value for value in summary.values() if isinstance(value, dict) and "path" in value]
+    entries = [value for value in summary.values() if isinstance(value, dict) and "path" in value]
     return {
         str(value["path"]): str(value.get("sha256", ""))
-        for value in found
+        for value in entries
         if TABLE.search(str(value["path"])) and value.get("_type", "table-file") == "table-file"
     }
 

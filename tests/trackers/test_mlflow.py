@@ -322,14 +322,14 @@ def test_names_and_tags_of_others_are_data(
     red = "\x1b[31m"
     tracking.run(
         experiment,
-        f"a{red}\n<b>",
+        f"a{red}\n<b>\u2060",
         {"recs.csv": csv(RUNS["als"])},
         params={"seed": f"1{red}"},
         tags={"who": f"x{red}\ny", "empty": ""},
     )
     import_mlflow(workspace, name, tracking.url, files=[truth])
     (run,) = workspace.runs.all(workspace.experiments.named(name).id)
-    assert run.name == r"a\u001b[31m\u000a<b>"
+    assert run.name == r"a\u001b[31m\u000a<b>\u2060"
     assert run.params == {"seed": r"1\u001b[31m"}
     assert set(run.tags) == {r"who=x\u001b[31m\u000ay", "empty"}
 
