@@ -57,8 +57,9 @@ def _some(users: OnlineUsers, keep: Mask) -> OnlineUsers:
         days=Days(place[users.days.unit[rows]], users.days.day[rows], per_day),
         before={name: values[keep] for name, values in users.before.items()},
         values={
-            name: RowValues(place[given.user[keep[given.user]]], given.value[keep[given.user]])
+            name: RowValues(place[given.user[kept]], given.value[kept], given.day[kept])
             for name, given in users.values.items()
+            for kept in (keep[given.user],)
         },
         segments={
             name: Segment(segment.labels, segment.label[keep]) for name, segment in users.segments.items()

@@ -38,12 +38,13 @@ class Segment:
 
 
 class RowValues(NamedTuple):
-    """The values of a column in the rows of the test that have one: ``value`` [n], and ``user`` [n], the
-    index of the user of each row.
+    """The values of a column in the rows of the test that have one: ``value`` [n], ``user`` [n], the index of
+    the user of each row, and ``day`` [n], in days since 1970 (UTC).
     """
 
     user: Ints
     value: Floats
+    day: Ints
 
 
 @dataclass(frozen=True)

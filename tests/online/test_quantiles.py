@@ -232,6 +232,68 @@ def test_other_questions_leave_a_quantile_out() -> None:
     assert row(results).sequence_note == "it is not available for a quantile"
 
 
+def dated() -> pd.DataFrame:
+    """Loads on six days, of users in two countries; users come first on the first three days."""
+    table = loads()
+    user = table.user_id.str[1:].astype(int)
+    rng = np.random.default_rng(11)
+    day = np.minimum(user // 2 % 3 + rng.integers(0, 4, len(table)), 5)
+    first = table.groupby("user_id").cumcount() == 0
+    day = np.where(first, user // 2 % 3, day)
+    return table.assign(
+        start_ts=[f"2026-03-{2 + d:02d}T12:00:00Z" for d in day], country=np.where(user % 5 < 3, "SE", "PT")
+    )
+
+
+def alone(table: pd.DataFrame, quantile: float = 0.9) -> tuple[float | None, ...]:
+    """Lift and interval of a test of these rows alone."""
+    control, new = sides(table, quantile)
+    compared = QuantileComparison(control, new)
+    lift = compared.lift(0.95)
+    return lift.value, lift.low, lift.high
+
+
+def lifts(rows: Any) -> list[tuple[float | None, ...]]:
+    return [pytest.approx((row["lift"], row["low"], row["high"])) for row in rows]
+
+
+def test_the_lift_of_a_segment_is_that_of_its_users_alone() -> None:
+    table = dated()
+    rows = results_of(table).segments("country", "slow").rows  # type: ignore[attr-defined]
+    known = [row for row in rows if row["segment"]]
+    assert [row["segment"] for row in known] == ["PT", "SE"]
+    assert lifts(known) == [alone(table[table.country == country]) for country in ("PT", "SE")]
+    part = table[(table.country == "PT") & (table.variant == "new")]
+    assert known[0]["variant_value"] == np.quantile(part.load_ms, 0.9, method="inverted_cdf")
+    assert known[0]["n_variant"] == part.user_id.nunique()
+
+
+@pytest.mark.parametrize("scale", ["cumulative", "daily", "since"])
+def test_the_lift_of_a_day_is_that_of_its_rows_alone(scale: str) -> None:
+    table = dated()
+    day = pd.to_datetime(table.start_ts).dt.day - 2
+    exposed = day.groupby(table.user_id).transform("min")
+    parts = {
+        "cumulative": [table[day <= at] for at in range(6)],
+        "daily": [table[day == at] for at in range(6)],
+        "since": [table[day - exposed == at] for at in range(6)],
+    }[scale]
+    results = results_of(table, metric(0.5))
+    rows = results.days("slow", scale).rows  # type: ignore[attr-defined]
+    judged = [(row, part) for row, part in zip(rows, parts, strict=True) if row["low"] is not None]
+    assert len(judged) >= 3
+    assert lifts([row for row, _ in judged]) == [alone(part, 0.5) for _, part in judged]
+    assert {row["sequence_low"] for row in rows} == {None}
+    few = [row for row in rows if row["low"] is None]
+    assert all(row["note"] for row in few)
+    if scale == "cumulative":
+        whole = row(results)
+        assert lifts(rows[-1:]) == [(whole.lift, whole.lift_low, whole.lift_high)]
+        assert [row["n"] for row in rows[:3]] == [
+            exposed.groupby(table.user_id).first().le(at).sum() for at in range(3)
+        ]
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [

@@ -142,7 +142,8 @@ def test_a_quantile_may_be_the_primary_metric_on_every_page(app: AppTest) -> Non
     value = np.quantile(table.dwell_s[table.variant == NEW], 0.9, method="inverted_cdf")
     rows = state.workspace().online_tests.results(test.id).rows
     assert next(row.value for row in rows if row.metric == "slow" and row.variant == NEW) == value
-    assert "it has no lift by day or segment" in texts["ab_results"]
+    assert "Dwell, 90 %: trend" in texts["ab_results"]
+    assert "Dwell, 90 %: segments" in texts["ab_results"]
     assert "Dwell, 90 % is counted per user" not in texts["why"]
     assert "als lost online" in texts["why"] or "won offline, lost online" in texts["why"]
     assert "dwell, 90 %" in texts["report"].lower()

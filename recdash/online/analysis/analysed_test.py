@@ -63,6 +63,17 @@ class ResultSource:
         """Returns the metric with this name; for None all. Raises UnknownName for an unknown one."""
         return [self.measured[name][0] for name in _chosen("online metric", metric, list(self.measured))]
 
+    @property
+    def quantiles(self) -> dict[str, OnlineMetric]:
+        """Returns {metric: its definition} of the metrics that are quantiles."""
+        users = self.users
+        return {m.name: m for m in self.metrics if users is not None and users.has_rows_of(m)}
+
+    def chosen_for_parts(self, metric: str | None) -> list[OnlineMetric]:
+        """Returns the metric with this name, for None all, of those with lifts by segment and day."""
+        known = {name: definition for name, (definition, _) in self.measured.items()} | self.quantiles
+        return [known[name] for name in _chosen("online metric", metric, list(known))]
+
     def users_for(self, metric: OnlineMetric, purpose: str = "") -> OnlineUsers | GroupedMoments:
         """Returns the users, or the groups of users of an aggregated table with their sums. Raises NotFound
         for aggregated data without sums; ``purpose`` is what needs them.
@@ -100,8 +111,7 @@ class AnalysedTest(OnlineResults):
         Raises UnknownName for a metric or variant that the test does not have.
         """
         (variant,) = _chosen("variant", variant, [name for name in self.variants if name != self.control])
-        users, rules = self.source.users, self.source.rules
-        quantiles = {m.name: m for m in self.source.metrics if users is not None and users.has_rows_of(m)}
+        users, rules, quantiles = self.source.users, self.source.rules, self.source.quantiles
         if users is not None and metric in quantiles:
             of_rows = MeasuredQuantile.of_users(quantiles[metric], users, rules)
             return of_rows.compare(self.control, variant)
@@ -116,7 +126,7 @@ class AnalysedTest(OnlineResults):
         """
         rows = (
             {"metric": chosen.name, "attribute": name, **asdict(row)}
-            for chosen in self.source.chosen(metric)
+            for chosen in self.source.chosen_for_parts(metric)
             for users in (self.source.users_for(chosen, "segments"),)
             for name in _chosen("segment", attribute, sorted(users.segments))
             for row in sorted(
@@ -138,7 +148,7 @@ class AnalysedTest(OnlineResults):
         if scale not in TIME_SCALES:
             raise UnknownName("time scale", scale, TIME_SCALES)
         rows = []
-        for chosen in self.source.chosen(metric):
+        for chosen in self.source.chosen_for_parts(metric):
             users = self.source.users_for(chosen, "days")
             for row in _over_time(users, chosen, self.control, scale, self.source.rules):
                 date = None if scale == "since" else f"{times.date(row.day):%Y-%m-%d}"

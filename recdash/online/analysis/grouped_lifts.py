@@ -91,7 +91,7 @@ def numerator_and_denominator(
     The denominator of a mean per user is None. Raises NotFound for a quantile, which is no ratio of totals.
     """
     if metric.quantile is not None:
-        raise NotFound(f"'{metric.name}' is a quantile: its lift is known over the whole test only.")
+        raise NotFound(f"'{metric.name}' is a quantile, which is no ratio of sums over users.")
     return totals[metric.numerator], totals[metric.denominator] if metric.denominator else None
 
 

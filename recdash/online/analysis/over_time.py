@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
-from recdash.online.analysis import group_comparisons, grouped_lifts
+from recdash.online.analysis import group_comparisons, grouped_lifts, quantile_groups
 from recdash.online.analysis.group_comparisons import ByDeltaMethod, UsersUntil
 from recdash.online.analysis.grouped_lifts import Sums
 from recdash.online.analysis.lift import CONFIDENCE, Estimate
@@ -56,6 +56,9 @@ def cumulative(
     """
     base, (first, n_days) = grouped_lifts.control_index(users, control), grouped_lifts.calendar(users)
     n, day = _exposed(users, users.exposed - first, n_days).cumsum(axis=1), users.days.day - first
+    if metric.quantile is not None:
+        of_row = users.values[metric.numerator].day - first
+        return list(_of_quantile(users, metric, base, (of_row, first), n, cumulative=True))
     sums = _up_to(users, metric, day, n)
     sequence = _Sequence(metric, sums, base, n_planned)
     if delta_method:
@@ -73,6 +76,9 @@ def daily(
     """
     first, n_days = grouped_lifts.calendar(users)
     n = _exposed(users, users.exposed - first, n_days).cumsum(axis=1)
+    if metric.quantile is not None:
+        of_row, base = users.values[metric.numerator].day - first, grouped_lifts.control_index(users, control)
+        return list(_of_quantile(users, metric, base, (of_row, first), n, cumulative=False))
     return _of_days(users, metric, control, users.days.day - first, n, first, delta_method=delta_method)
 
 
@@ -87,6 +93,10 @@ def since_exposure(
     first, n_days = grouped_lifts.calendar(users)
     watched = _exposed(users, first + n_days - 1 - users.exposed, n_days)
     n = watched[:, ::-1].cumsum(axis=1)[:, ::-1]
+    if metric.quantile is not None:
+        rows, base = users.values[metric.numerator], grouped_lifts.control_index(users, control)
+        of_row = rows.day - users.exposed[rows.user]
+        return list(_of_quantile(users, metric, base, (of_row, 0), n, cumulative=False))
     days = users.days.day - users.exposed[users.days.unit]
     return _of_days(users, metric, control, days, n, 0, delta_method=delta_method)
 
@@ -109,6 +119,29 @@ def _of_days(
         return list(_moments(users, sums, base, first, _by_delta_method(metric, sums, base)))
     lifts = _by_comparison(users, metric, base, day, n, cumulative=False)
     return list(_moments(users, sums, base, first, lifts))
+
+
+def _of_quantile(
+    users: OnlineUsers,
+    metric: OnlineMetric,
+    base: int,
+    days: tuple[Ints, int],
+    n: Floats,
+    *,
+    cumulative: bool,
+) -> Iterator[LiftAtTime]:
+    """Yields the lifts of a quantile, which have no always-valid interval, by variant and day.
+
+    ``days`` are the day of each row of the metric, from 0, and the day that 0 stands for; ``n``
+    [variants, days] is the number of users.
+    """
+    of_row, first = days
+    by_day = list(quantile_groups.by_day(users, metric, of_row, n, base, cumulative=cumulative))
+    for code in (code for code in range(len(users.variants)) if code != base):
+        for index, comparisons in enumerate(by_day):
+            lift, n_both = comparisons[code].lift(CONFIDENCE), int(n[base, index] + n[code, index])
+            interval = lift.value, lift.low, lift.high
+            yield LiftAtTime(users.variants[code], first + index, n_both, *interval, note=lift.note)
 
 
 def _exposed(users: OnlineUsers, day: Ints, n_days: int) -> Floats:

@@ -17,6 +17,7 @@ import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.online import validity
+from recdash.online.analysis.comparison import NoComparison
 from recdash.online.analysis.lift import Estimate
 
 FEWEST_BEYOND = 30
@@ -219,6 +220,17 @@ class QuantileComparison:
     def _with_p(self, low: float, high: float, level: float) -> tuple[float, float]:
         ends = validity.with_p(low, high, self.p, level)
         return float(ends[0]), float(ends[1])
+
+
+def compare_sides(control: QuantileSide, variant: QuantileSide) -> QuantileComparison | NoComparison:
+    """Returns the comparison of two variants, or why there is none."""
+    note = control.why_no_interval or variant.why_no_interval
+    if not note:
+        return QuantileComparison(control, variant)
+    base, other = control.value, variant.value
+    if base is None or other is None:
+        return NoComparison(None, None, note)
+    return NoComparison(other / base - 1 if base > 0 else None, other - base, note)
 
 
 def _critical(level: float) -> float:

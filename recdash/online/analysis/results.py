@@ -20,15 +20,15 @@ from recdash.online.analysis import (
     judgement,
     large_values,
     power,
+    quantile_groups,
     sequential,
     value_interval,
     watch_time_outliers,
 )
 from recdash.online.analysis import lift as compare
 from recdash.online.analysis.choice import Choice
-from recdash.online.analysis.comparison import NoComparison
 from recdash.online.analysis.pair_values import pair_values
-from recdash.online.analysis.quantiles import QuantileComparison, QuantileSide
+from recdash.online.analysis.quantiles import QuantileSide, compare_sides
 from recdash.online.derived import resolved, with_totals
 from recdash.online.metrics import KNOWN, OnlineMetric
 from recdash.online.rules import USUAL, OnlineRules
@@ -325,12 +325,8 @@ class MeasuredQuantile:
     @classmethod
     def of_users(cls, metric: OnlineMetric, users: OnlineUsers, rules: OnlineRules) -> MeasuredQuantile:
         """Returns the rows of each variant with a value in the metric's column."""
-        rows, level, n = users.values[metric.numerator], metric.quantile or 0.0, users.n
-        arms = {}
-        for code, name in enumerate(users.variants):
-            chosen = users.variant[rows.user] == code
-            arms[name] = QuantileSide(rows.value[chosen], rows.user[chosen], n[name], level)
-        return cls(metric, arms, rules)
+        sides = quantile_groups.by_cell(users, metric, users.variant, len(users.variants))
+        return cls(metric, dict(zip(users.variants, sides, strict=True)), rules)
 
     def value(self, variant: str) -> compare.Estimate:
         """Returns the quantile in one variant with its interval."""
@@ -358,14 +354,7 @@ class MeasuredQuantile:
 
     def compare(self, control: str, variant: str) -> Choice:
         """Returns the comparison of ``variant`` with ``control``, or why there is none."""
-        base, other = self.arms[control], self.arms[variant]
-        if not (note := base.why_no_interval or other.why_no_interval):
-            return Choice(QuantileComparison(base, other))
-        values = base.value, other.value
-        if values[0] is None or values[1] is None:
-            return Choice(NoComparison(None, None, note))
-        change = values[1] / values[0] - 1 if values[0] > 0 else None
-        return Choice(NoComparison(change, values[1] - values[0], note))
+        return Choice(compare_sides(self.arms[control], self.arms[variant]))
 
     def smallest_lift(self, control: str, variant: str) -> float | None:
         """Returns the minimum detectable effect, as a share, at 80 % power, from the width of the interval;

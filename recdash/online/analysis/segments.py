@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from recdash.domain.kinds import Ints
+from recdash.domain.kinds import Floats, Ints
 from recdash.errors import UnknownName
 from recdash.formatting.numbers import none_if_nan
-from recdash.online.analysis import group_comparisons, grouped_lifts, judgement
+from recdash.online.analysis import group_comparisons, grouped_lifts, judgement, quantile_groups
 from recdash.online.analysis.comparison import Comparison
 from recdash.online.analysis.group_comparisons import (
     ByComparison,
@@ -24,6 +25,7 @@ from recdash.online.analysis.health import p_independent
 from recdash.online.analysis.lift import CONFIDENCE, Estimate
 from recdash.online.analysis.moments import GroupedMoments
 from recdash.online.analysis.pair_values import ROUNDED
+from recdash.online.analysis.quantiles import compare_sides
 from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
@@ -92,13 +94,10 @@ def by_segment(
     if name not in users.segments:
         raise UnknownName("segment", name, list(users.segments))
     labels: list[str | None] = [*users.segments[name].labels, None]
-    cell, n_cells = _cells(users, name), len(users.variants) * len(labels)
-    sums = grouped_lifts.sums_of(users, metric, cell, n_cells).reshape((len(users.variants), len(labels)))
+    shape = len(users.variants), len(labels)
     others = [code for code in range(len(users.variants)) if code != base]
-    if delta_method:
-        compared = _by_delta_method(metric, sums, base, others)
-    else:
-        compared = _by_comparison(metric, users, cell, sums.n.shape, base, others)
+    cells = _compared(metric, users, _cells(users, name), shape, base, others, delta_method=delta_method)
+    compared = cells.compared
     lifts = [of_variant.lifts(CONFIDENCE) for of_variant in compared]
     family = iter(judgement.family([lift.p for of_variant in lifts for lift in of_variant], "bh"))
     rows: list[SegmentLift] = []
@@ -106,7 +105,7 @@ def by_segment(
         p_bh, levels = zip(*(next(family) for _ in labels), strict=True)
         corrected = comparisons.lifts(np.array(levels))
         variant = users.variants[code]
-        rows += _rows(variant, labels, (sums[base], sums[code]), (of_variant, corrected), p_bh)
+        rows += _rows(variant, labels, (cells[base], cells[code]), (of_variant, corrected), p_bh)
     return [row for row in rows if row.n_control + row.n_variant]
 
 
@@ -116,14 +115,10 @@ def whole(
     """Returns variant → lift over all users, without CUPED like the lifts in segments."""
     base, n = grouped_lifts.control_index(users, control), len(users.variants)
     others = [code for code in range(n) if code != base]
-    if delta_method:
-        sums = grouped_lifts.sums_of(users, metric, users.variant, n).reshape((n, 1))
-        compared = _by_delta_method(metric, sums, base, others)
-    else:
-        compared = _by_comparison(metric, users, users.variant, (n, 1), base, others)
+    cells = _compared(metric, users, users.variant, (n, 1), base, others, delta_method=delta_method)
     return {
         users.variants[code]: of_variant.lifts(CONFIDENCE)[0]
-        for code, of_variant in zip(others, compared, strict=True)
+        for code, of_variant in zip(others, cells.compared, strict=True)
     }
 
 
@@ -145,6 +140,53 @@ def _cells(users: OnlineUsers | GroupedMoments, name: str) -> Ints:
     segment = users.segments[name]
     n_labels = len(segment.labels) + 1
     return users.variant * n_labels + np.where(segment.label < 0, n_labels - 1, segment.label)
+
+
+class OfSegments(NamedTuple):
+    """The users and the metric of one variant in each segment [segments]; NaN without a value."""
+
+    n: Floats
+    value: Floats
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The number of users and the metric by variant and segment [variants, segments], and the comparisons of
+    each other variant with the control.
+    """
+
+    n: Floats
+    value: Floats
+    compared: Sequence[GroupComparisons]
+
+    def __getitem__(self, code: int) -> OfSegments:
+        return OfSegments(self.n[code], self.value[code])
+
+
+def _compared(
+    metric: OnlineMetric,
+    users: OnlineUsers | GroupedMoments,
+    cell: Ints,
+    shape: tuple[int, int],
+    base: int,
+    others: Sequence[int],
+    *,
+    delta_method: bool,
+) -> _Cells:
+    """Returns the cells with the comparisons of each of the ``others`` with the control, by segment.
+
+    ``shape`` is the number of variants and that of segments, whose cells are numbered row by row.
+    """
+    if metric.quantile is not None and isinstance(users, OnlineUsers):
+        sides = quantile_groups.by_cell(users, metric, cell, shape[0] * shape[1])
+        rows = [sides[first : first + shape[1]] for first in range(0, len(sides), shape[1])]
+        n = np.array([[side.n_users for side in row] for row in rows], dtype=np.float64)
+        compared = [ByComparison(list(map(compare_sides, rows[base], rows[code]))) for code in others]
+        return _Cells(n, np.array([quantile_groups.values(row) for row in rows]), compared)
+    sums = grouped_lifts.sums_of(users, metric, cell, shape[0] * shape[1]).reshape(shape)
+    if delta_method:
+        return _Cells(sums.n, sums.value, _by_delta_method(metric, sums, base, others))
+    return _Cells(sums.n, sums.value, _by_comparison(metric, users, cell, shape, base, others))
 
 
 def _by_delta_method(
@@ -188,12 +230,12 @@ def _by_comparison(
 def _rows(
     variant: str,
     labels: Sequence[str | None],
-    sides: tuple[Sums, Sums],
+    sides: tuple[OfSegments, OfSegments],
     lifts: tuple[Sequence[Estimate], Sequence[Estimate]],
     p_bh: Sequence[float | None],
 ) -> Iterator[SegmentLift]:
-    """Yields a row per segment. ``sides`` are the sums of control and variant, ``lifts`` those with plain and
-    with corrected intervals.
+    """Yields a row per segment. ``sides`` are control and variant, ``lifts`` those with plain and with
+    corrected intervals.
     """
     control, own = sides
     for place, label in enumerate(labels):

@@ -127,7 +127,7 @@ class UserTotals:
         place = np.full(int(self.rows.unit.max(initial=self.units[-1])) + 1, -1, dtype=np.int64)
         place[self.units] = np.arange(len(self.units))
         keep &= place[self.rows.unit] >= 0
-        return RowValues(place[self.rows.unit[keep]], of_rows[keep])
+        return RowValues(place[self.rows.unit[keep]], of_rows[keep], times.day(self.rows.at[keep]))
 
     def before_test(self, rules: OnlineRules) -> dict[str, Floats]:
         """Returns the users' pre-test totals; empty without pre-test rows."""

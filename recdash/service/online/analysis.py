@@ -144,9 +144,11 @@ class OnlineAnalysis:
         return _frame(compute(*question, delta_method=former), over_time.LiftAtTime)
 
     def novelty_effect(self, test_id: str, metric: str) -> list[NoveltyEffect]:
-        """Returns for each variant the early and the late lift of the same users."""
+        """Returns for each variant the early and the late lift of the same users; empty for a quantile."""
         from recdash.online.analysis.novelty_effect import novelty_effects
 
+        if self.metric(test_id, metric).quantile is not None:
+            return []
         former = self._online_tests.rules(test_id).delta_method
         return novelty_effects(*self._question(test_id, metric), delta_method=former)
 

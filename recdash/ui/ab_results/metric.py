@@ -24,11 +24,6 @@ def show(ab_test: AbTest) -> None:
     links.tell_unknown("om", "online metric", titles)
     first = wanted if wanted in titles else ab_test.test.primary_metric
     metric = widgets.select("Metric in depth", "om", titles, first, "ab-metric", 420)
-    definition = ab_test.metrics.get(metric)
-    if definition is not None and definition.quantile is not None:
-        widgets.section(f"{titles[metric]}: trend and segments")
-        st.caption("A quantile is known over the whole test only: it has no lift by day or segment.")
-    else:
-        over_time.show(ab_test, metric)
-        segments.show(ab_test, metric)
+    over_time.show(ab_test, metric)
+    segments.show(ab_test, metric)
     power.show(ab_test, metric)

@@ -62,7 +62,8 @@ that has their columns is also counted by them; stored tests keep theirs. *Add d
 
 A **quantile** is compared by the share of rows up to a common value, with users as the unit: rows of one user
 are not independent. It needs 30 independent rows beyond the quantile in each variant: for the 95th percentile
-600 users per variant with one row each. There is no lift by day or segment, and no always-valid interval.
+600 users per variant with one row each, also on a single day and in a segment. There is no always-valid
+interval.
 
 **Activation** limits a test to users who reached what it changes, such as its page. The split of these users
 is checked again: a variant that changes who reaches the page makes them incomparable.
