@@ -295,7 +295,7 @@ def counted_test(
         available = [metric for metric, _ in table.measured(metrics or proposed)]
         own = choices.applied(metrics or proposed, available, [*table.totals, *table.columns_before])
         source = ResultSource(None, own, rules, table)
-        return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))
+        return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library, choices))
     if users is None:
         users = users_of(logs.table, logs.further_tables, rules, needs_of([*metrics, *library]))
     proposed = () if metrics else proposals.propose(users, covariates)
@@ -313,14 +313,18 @@ def counted_test(
     )
     users = with_totals(users, own)
     source = ResultSource(users, with_standard_metrics(own), rules)
-    return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library))
+    return CountedTest(source, own, logs.removed, _noticed(own if proposed else (), of_library, choices))
 
 
-def _noticed(own: Sequence[OnlineMetric], of_library: Sequence[OnlineMetric]) -> tuple[Problem, ...]:
-    """Returns the notices of proposed metrics, and of those of the library."""
+def _noticed(
+    own: Sequence[OnlineMetric], of_library: Sequence[OnlineMetric], choices: MetricChoices
+) -> tuple[Problem, ...]:
+    """Returns the notices of proposed metrics, and of those of the library; chosen quantiles need none."""
     names = {metric.name for metric in of_library}
     proposed = [metric for metric in own if metric.name not in names]
-    return (*proposals.notice(proposed), *proposals.library_notice(of_library))
+    chosen = {metric.name for metric in choices.of_library(())}
+    listed = [metric for metric in of_library if metric.name not in chosen]
+    return (*proposals.notice(proposed), *proposals.library_notice(listed))
 
 
 def results_of(

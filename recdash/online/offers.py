@@ -25,14 +25,18 @@ class MetricOffers:
     ``covariates`` are columns that may be known before the exposure, ``activations`` are totals that some
     users of each variant have and others do not, and ``library`` maps the metrics of the library that the
     columns allow to their formulas. ``totals`` are all totals of users; empty for aggregated data.
+    ``quantiles`` are those of which rows have more values than 0 and 1.
     """
 
     covariates: tuple[str, ...] = ()
     activations: tuple[str, ...] = ()
     library: Mapping[str, str] = field(default_factory=dict)
     totals: frozenset[str] = frozenset()
+    quantiles: tuple[str, ...] = ()
 
 
+OF_NO_COLUMN = frozenset({"sessions", "engaged_sessions", "lists", "answered_lists", "clicked_lists"})
+"""Totals that count rows, so that rows have no value of them."""
 NO_OFFER = MetricOffers()
 
 
@@ -61,7 +65,8 @@ def offers_of(
         for metric in library
         if metric.fits(totals) and is_observed(users, metric)
     }
-    return MetricOffers(covariates, activations, allowed, frozenset(totals))
+    quantiles = [name for name in totals if name not in OF_NO_COLUMN and _is_amount(users, name)]
+    return MetricOffers(covariates, activations, allowed, frozenset(totals), tuple(quantiles))
 
 
 def activations_of(users: OnlineUsers, metrics: Sequence[OnlineMetric]) -> list[str]:
@@ -77,6 +82,11 @@ def _counted(users: OnlineUsers, metrics: Sequence[OnlineMetric]) -> list[str]:
     derived = {observed_for(hours) for hours in windows}
     derived |= {in_window(name, hours) for name in users.totals for hours in windows}
     return [name for name in users.totals if name not in derived]
+
+
+def _is_amount(users: OnlineUsers, total: str) -> bool:
+    values = users.totals[total]
+    return not ((values == 0) | (values == 1)).all()
 
 
 def _divides(users: OnlineUsers, total: str) -> bool:

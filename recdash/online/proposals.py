@@ -53,7 +53,7 @@ class MetricChoices:
     first. ``covariates`` map metrics to the column, known before the exposure, by which their lift is
     adjusted (CUPED); such a column is no metric. ``purposes`` are those of metrics that are for something
     other than proposed. ``from_library`` are the metrics of the library by which the test is counted; None:
-    all that its columns allow.
+    all that its columns allow. ``quantiles`` map columns to the quantile of them (.95) that is a metric, too.
     """
 
     goals: tuple[str, ...] = ()
@@ -61,12 +61,16 @@ class MetricChoices:
     covariates: Mapping[str, str] = field(default_factory=dict)
     purposes: Mapping[str, MetricPurpose] = field(default_factory=dict)
     from_library: tuple[str, ...] | None = None
+    quantiles: Mapping[str, float] = field(default_factory=dict)
 
     def of_library(self, library: Sequence[OnlineMetric]) -> tuple[OnlineMetric, ...]:
-        """Returns the metrics of the library by which the test is counted if its columns allow."""
-        if self.from_library is None:
-            return tuple(library)
-        return tuple(metric for metric in library if metric.name in self.from_library)
+        """Returns the metrics of the library, and the quantiles, by which the test is counted if its columns
+        allow.
+        """
+        wanted = self.from_library
+        chosen = [metric for metric in library if wanted is None or metric.name in wanted]
+        quantiles = [quantile_of(column, level) for column, level in self.quantiles.items()]
+        return tuple({metric.name: metric for metric in (*chosen, *quantiles)}.values())
 
     def applied(
         self, own: Sequence[OnlineMetric], available: Sequence[OnlineMetric], columns: Collection[str]
@@ -189,6 +193,20 @@ def notice(metrics: Sequence[OnlineMetric]) -> list[Problem]:
     but = f", except for {listed(lower)}" if lower else ""
     fix = f"More is better{but}. If that is wrong, choose “Change directions” at the top of the results."
     return [Problem(PROPOSED, "columns", f"each number is a metric: {listed(names)}", fix)]
+
+
+def quantile_of(column: str, level: float) -> OnlineMetric:
+    """Returns the metric that is a quantile of the rows of a column."""
+    percent, name = f"{100 * level:g}", column.replace("_", " ")
+    return OnlineMetric(
+        f"{column}_p{percent}",
+        f"{capital(name)}, {percent} %",
+        "",
+        f"{percent} % of the rows have at most this {name}.",
+        column,
+        low=None,
+        quantile=level,
+    )
 
 
 LIBRARY = "library-metrics"

@@ -232,6 +232,27 @@ def test_metrics_of_the_library_are_offered_where_their_columns_are_there(app: A
     assert "price" not in {row["metric"] for row in only_test().results}
 
 
+def test_quantiles_of_columns_can_be_chosen_among_the_metrics(app: AppTest) -> None:
+    def offered() -> Any:
+        return next(element for element in app.multiselect if element.label == "Quantiles of")
+
+    shop = "user_id,variant,revenue,bought\n" + "".join(
+        f"u{user},{'new' if user % 2 else 'control'},{10 + user},{user % 3 // 2}\n" for user in range(80)
+    )
+    drop(app, shop__csv=shop.encode())
+    assert (offered().options, offered().value) == (["revenue"], [])  # bought is 0 or 1
+    passed(offered().set_value(["revenue"]).run())
+    assert "revenue_p95" in box(app, "Primary metric").options
+    percent = next(element for element in app.number_input if element.label == "Quantile, %")
+    passed(percent.set_value(50.0).run())
+    passed(box(app, "Primary metric").set_value("revenue_p50").run())
+    finish(app, "Analyze A/B test")
+    rows = {(row["metric"], row["variant"]): row for row in only_test().results}
+    # the 20th of 40 values 11, 13, … is 49
+    assert rows["revenue_p50", "new"]["value"] == 49
+    assert only_test().primary_metric == "revenue_p50"
+
+
 def test_rules_of_watch_time_and_clicks_are_asked_for_only_where_there_are_any(app: AppTest) -> None:
     def rules() -> set[str]:
         return {element.label for element in app.number_input}

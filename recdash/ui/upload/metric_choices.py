@@ -16,7 +16,7 @@ from recdash.ui.components import widgets
 from recdash.ui.upload.state import UploadState
 
 WIDTH = 260
-MOST_BOXES = 12
+MOST_BOXES, USUAL_QUANTILE = 12, 0.95
 ALL_GOALS = ""
 """Stands for no primary metric."""
 AUTOMATIC = ""
@@ -28,14 +28,18 @@ OF_COVARIATES = (
 
 
 def boxes(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
-    """Draws the box of the primary metric, and that of the library; each only if there is a choice."""
-    if len(test.purposes) < 2 and not test.offers.library:
+    """Draws the boxes of the primary metric, of the library and of quantiles, each only if there is a
+    choice.
+    """
+    if len(test.purposes) < 2 and not test.offers.library and not test.offers.quantiles:
         return
     with st.container(horizontal=True, gap="small"):
         if len(test.purposes) > 1:
             _primary(upload, choices, test)
         if test.offers.library:
             _library(upload, choices, test)
+        if test.offers.quantiles:
+            _quantiles(upload, choices, test)
 
 
 def _bound(
@@ -78,6 +82,28 @@ def _library(upload: UploadState, choices: MetricChoices, test: TestPlan) -> Non
     )
 
 
+def _quantiles(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
+    percent = 100 * next(iter(choices.quantiles.values()), USUAL_QUANTILE)
+    box = _bound(
+        upload,
+        "quantiles",
+        [name for name in test.offers.quantiles if name in choices.quantiles],
+        lambda columns: with_quantiles(choices, columns, percent),
+    )
+    st.multiselect(
+        "Quantiles of",
+        list(test.offers.quantiles),
+        placeholder="none",
+        help="Such as the 95th percentile of load times, over the rows that have a value.",
+        **box,
+    )
+    if choices.quantiles:
+        box = _bound(
+            upload, "percent", percent, lambda value: with_quantiles(choices, list(choices.quantiles), value)
+        )
+        st.number_input("Quantile, %", 0.1, 99.9, format="%g", **box | {"width": WIDTH // 2})
+
+
 def covariate_boxes(upload: UploadState, choices: MetricChoices, test: TestPlan) -> None:
     """Draws a box for the covariate of each metric; nothing if no column can be one."""
     columns = dict.fromkeys([*test.offers.covariates, *choices.covariates.values()])
@@ -111,6 +137,18 @@ def with_covariate(choices: MetricChoices, metric: str, column: str) -> MetricCh
     covariates = {**others, metric: column} if column else others
     primary = None if choices.primary == column else choices.primary
     return replace(choices, covariates=covariates, primary=primary)
+
+
+def with_quantiles(choices: MetricChoices, columns: Collection[str], percent: float) -> MetricChoices:
+    """Returns the choices with this quantile of the columns, without choices about other quantiles."""
+    changed = replace(choices, quantiles=dict.fromkeys(columns, percent / 100))
+    left_out = {metric.name for metric in choices.of_library(())} - {
+        metric.name for metric in changed.of_library(())
+    }
+    covariates = {name: column for name, column in choices.covariates.items() if name not in left_out}
+    return replace(
+        changed, covariates=covariates, primary=None if choices.primary in left_out else choices.primary
+    )
 
 
 def with_library(choices: MetricChoices, offered: Collection[str], wanted: Collection[str]) -> MetricChoices:
