@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from recdash.charts.offline_online import bars, quadrants
+from recdash.formatting.wording import cut_inside
 from recdash.report.sections.online import axis_titles
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import comparability_banner, offline_online, online_tests, widgets
@@ -53,8 +54,9 @@ with scatter:
         judged = not sides.broken_split
         points, lower = page.in_percent(sides), sides.lower_is_better
         offline_lower = sides.offline_lower_is_better
+        base = cut_inside(sides.base, page.LONGEST_BASE)
         titles = axis_titles(
-            sides.where, sides.base, sides.online_title,
+            sides.where, base, sides.online_title,
             lower_is_better=lower, offline_lower_is_better=offline_lower,
         )  # fmt: skip
         chart = quadrants(
@@ -67,7 +69,8 @@ with scatter:
             lower_is_better=lower,
             offline_lower_is_better=offline_lower,
         )
-        widgets.chart(chart, "quadrants", page.alt(sides, "quadrant"), narrowest=0)
+        widgets.chart(chart, page.key_of_scatter(sides), page.alt(sides, "quadrant"), narrowest=0)
+        page.names_below(sides)
     else:
         st.caption("There is no offline difference to compare with the lift.")
 with reading:

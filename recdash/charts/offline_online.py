@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PITCH, AXIS_ROOM = 58, 34
+N_TICKS = 3  # the bars have 110 px on a phone, where more labels would be turned by 90°
 SCATTER_HEIGHT, SCATTER_MARGIN = 420, (62, 16, 8, 52)
 USUAL_WIDTH = 620  # px of the drawn area in a window of 1440
 NARROW_WIDTH = 280  # px of the drawn area on a phone
@@ -89,7 +90,7 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
         texts.append(note(1, y, text, xref="paper", xanchor="right", xshift=118, align="right"))
     traces.append(zero_line(palette, [0.0, 0.0], y_ends[::-1]))
     layout = {
-        "xaxis": value_axis(palette, span(bounds, zero=True), 5, sign=True),
+        "xaxis": value_axis(palette, span(bounds, zero=True), N_TICKS, sign=True),
         "yaxis": row_axis(palette, names),
         "annotations": texts,
     }

@@ -31,8 +31,8 @@ from recdash.formatting.numbers import is_number
 PITCH, MARGIN = 42, (6, 34, 34)
 """Sizes in px: height of a row; margins to the right of, above and below the panels."""
 TITLE_ROOM, LONGEST_TITLE = (96, 280), 40
-LETTER = 6.6
-"""Approximate width of a title's letter in px."""
+LETTER, BOLD_LETTER = 6.6, 7.8
+"""Approximate width in px of a letter in a row's title, and in that of a panel."""
 USUAL_WIDTH = 1112
 """Width of a figure in px on a page that is not narrow."""
 LEAST_ROOM, MOST_ROOM = 0.1, 0.45
@@ -96,7 +96,8 @@ def segment_panels(
     layout: dict[str, Any] = {"yaxis": row_axis(palette, titles, size=13.5, standoff=10)}
     traces: list[Trace] = []
     texts: list[Trace] = []
-    names = panel_names((mark.name for mark in marks.values()), beside)
+    room = int((width - left_room - right) / beside / BOLD_LETTER)
+    names = panel_names((mark.name for mark in marks.values()), beside, room)
     for index, (run_id, run_dots) in enumerate(dots.items()):
         mark, panel, left = marks[run_id], panel_number(index), index / beside
         end = left + (1 - words_room) / beside
@@ -113,7 +114,8 @@ def segment_panels(
                 note(_right_end(dot, ends, differences), y, words, xref=f"x{panel}", yref="y", **look)
             )
         title = panel_title(mark.name, names[mark.name], left)
-        texts.append(title | _over_zero((left, end), 1 / beside, ends) if differences else title)
+        centred = differences and width >= USUAL_WIDTH  # a narrow figure has only room for the whole title
+        texts.append(title | _over_zero((left, end), 1 / beside, ends) if centred else title)
     height = PITCH * len(lines) + top + bottom
     layout |= {"annotations": texts, "shapes": [row_rule(y, palette.border) for y in range(-1, len(lines))]}
     return figure(palette, height, (left_room, right, top, bottom), traces, layout)

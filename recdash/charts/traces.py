@@ -145,11 +145,11 @@ def above_panel(left: float, text: str, **options: Any) -> Trace:
     return note(left, 1, f"<b>{text}</b>", **paper, font={"size": 13.5}, **options)
 
 
-def panel_names(names: Iterable[str], beside: int) -> Mapping[str, str]:
+def panel_names(names: Iterable[str], beside: int, longest: int = 80) -> Mapping[str, str]:
     """Returns {name: short name} for titles of panels, ``beside`` of which are in a row; cut to the room
-    above a panel, not escaped.
+    above a panel and to ``longest`` characters, not escaped.
     """
-    return shortened(names, LONGEST_TITLES.get(beside, LONGEST_TITLE))
+    return shortened(names, min(LONGEST_TITLES.get(beside, LONGEST_TITLE), longest))
 
 
 def panel_title(name: str, short: str, left: float) -> Trace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import nan
 
@@ -175,6 +176,17 @@ def test_values_stand_beside_a_tick_of_the_baseline_without_zero() -> None:
     assert [list(mark.x) for mark in traces(chart, "baseline", "markers")] == [[30.0], [20.0]]
     assert [list(mark.x) for mark in traces(chart, "Run b", "markers")] == [[40.0]]
     assert traces(chart, "zero", "lines") == []
+
+
+def test_the_only_panel_on_a_phone_has_its_name_in_the_room_there() -> None:
+    """358 px less 96 for the rows' titles and 6 on the right hold 32 bold letters of 7.8 px."""
+    names = {"b": "A sequence model with 128 dimensions and dropout"}
+    marks = {run: replace(mark, name=names.get(run, run)) for run, mark in marked("a", ["b"]).items()}
+    dots = {"b": [segments.SegmentPoint(0.2, "▲", "", 0.1, 0.3)]}
+    layout = segment_panels(LINES[:1], dots, 1, marks, LIGHT, (-0.1, 0.4), width=358).layout
+    title = next(note for note in layout.annotations if note.yref == "paper")
+    assert (title.x, title.xanchor) == (0, "left")
+    assert len(title.text) == len("<b></b>") + (358 - 96 - 6) // 7.8
 
 
 def test_a_panel_of_differences_has_its_name_over_the_zero_line() -> None:

@@ -14,6 +14,7 @@ import pytest
 from app_pages import MadeOnce, Open, at_once, link, lists, markup, passed, press, said, store, warned
 from streamlit.testing.v1 import AppTest
 
+from recdash.charts.ab_over_time import LiftPoint
 from recdash.charts.marks import CONTEXT_GREY, RUN_COLOURS
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
@@ -28,7 +29,7 @@ from recdash.online.analysis.segments import Reversal
 from recdash.online.metrics import MetricRole
 from recdash.online.plan import AnalysisPlan, days_needed, users_needed
 from recdash.service import Workspace
-from recdash.ui.ab_results.over_time import novelty_text
+from recdash.ui.ab_results.over_time import day_labels, novelty_text
 from recdash.ui.ab_results.power import effect_of, sentence
 from recdash.ui.ab_results.segments import reversal_words
 from recdash.ui.ab_results.table import finding_cell
@@ -352,6 +353,22 @@ def test_every_kind_of_days_has_its_chart_and_its_table(shown: Open, how: str) -
     assert len(over_time) == 7
 
 
+@pytest.mark.parametrize(
+    ("beside", "labelled"),
+    [(1, [0, 7, 14, 21, 28]), (2, [0, 10, 20]), (3, [0, 18]), (5, [0, 18])],
+)
+def test_no_label_is_at_the_end_of_a_panel_beside_another(beside: int, labelled: list[int]) -> None:
+    """Days 0 to 28: steps of 28 / 4, 28 / 3 and 28 / 1.6, rounded up. The last 15 % begin with day 23.8."""
+    series = {"new": [LiftPoint(day, 1.0) for day in range(29)]}
+    assert list(day_labels(None, "daily", series, beside)) == labelled
+
+
+def test_two_panels_of_few_days_do_not_label_the_last_one() -> None:
+    """6 days after 9 March 2026, day 20,521 since 1970: steps of 6 / 3 = 2, and none from day 5.1 on."""
+    series = {"new": [LiftPoint(day, 1.0) for day in range(7)]}
+    assert day_labels(20_521, "daily", series, 2) == {0: "9 Mar", 2: "11 Mar", 4: "13 Mar"}
+
+
 def test_a_test_of_one_day_has_no_days_to_draw(workspace: Workspace, shown: Open) -> None:
     added(workspace, sessions({"control": 80, "new": 140}, days=1))
     app = shown()
@@ -596,7 +613,13 @@ def test_an_adjusted_lift_says_so_where_it_stands_and_names_what_adjusts_it(
     text = said(shown())
     assert re.search(r"Revenue \+[\d.]+ % \(95 % CI [^)]*, CUPED-adjusted\)", text)
     assert re.search(r"adjusted \+[\d.]+ ", text)
-    assert "Lifts in revenue are adjusted (CUPED) by pre_revenue" in text
+    assert "Lifts in revenue are adjusted (CUPED) by pre_revenue, so" in text
+
+
+def test_a_chosen_covariate_is_named_once(workspace: Workspace, shown: Open) -> None:
+    metric = OnlineMetric("revenue", "Revenue", "", "", "revenue", covariate="pre_revenue")
+    added(workspace, one_row_per_user(), metrics=[metric])
+    assert "Lifts in revenue are adjusted (CUPED) by pre_revenue, so" in said(shown())
 
 
 @pytest.mark.usefixtures("won_and_lost")

@@ -6,12 +6,13 @@ import re
 
 import pytest
 
+from recdash.errors import Problem
 from recdash.formatting.html import html
 from recdash.formatting.tables import text_columns
 from recdash.ui.components import widgets
 
 HELD_TOGETHER = ["+2.22 %", "k = 10", "n = 4,556", "p = 0.083", "p < 0.001", "≈ 1.2 M", "≈ 93,000",
-                "−4.65 to +2.22 %"]  # fmt: skip
+                "−4.65 to +2.22 %", "95 % CI", "95 % CIs"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HELD_TOGETHER)
@@ -21,7 +22,18 @@ def test_a_number_and_its_unit_are_on_one_line(text: str) -> None:
     assert html("{kept}", kept=kept) in widgets.table_html(text_columns("Value"), [[text]])
 
 
-@pytest.mark.parametrize("text", ["5 users", "Top k is 10", "help = 3", "50 Movies", "5 to 19 items"])
+def test_a_number_in_a_notice_is_on_one_line() -> None:
+    notice = Problem(
+        "code", "6 % of users", "the split may be uneven (p = 0.357)", "Wait for ≈ 93,000 users."
+    )
+    text = widgets.notices_html([notice])
+    for kept in ("6 %", "(p = 0.357)", "≈ 93,000"):
+        assert kept.replace(" ", "\u00a0") in text
+
+
+@pytest.mark.parametrize(
+    "text", ["5 users", "Top k is 10", "help = 3", "50 Movies", "5 to 19 items", "a % Circle"]
+)
 def test_other_spaces_may_break(text: str) -> None:
     assert widgets.unbroken(text) == text
 

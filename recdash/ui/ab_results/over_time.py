@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import ceil
+from math import ceil, floor
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -40,9 +40,13 @@ SUBTITLES = {
     "Only users observed that long are included. Filled: the CI excludes zero.",
 }
 MAY = {"fades": "may fade", "rises": "may rise", "falls": "may fall"}
-TICKS, FEW_TICKS = {1: 6, 2: 4}, 1.6
+TICKS, FEW_TICKS = {1: 4, 2: 3}, 1.6
 """The number of steps on the axis for one and two panels in a row (TICKS), and for more (FEW_TICKS), as
 labels in narrow panels would overlap.
+"""
+LAST_TICK = 0.85
+"""The share of a panel's days from which days have no label where panels are beside each other: a label at
+the end of a panel would touch the first one of the next.
 """
 DAY_S = 86_400
 
@@ -137,19 +141,20 @@ def _draw(
                 theme.palette(),
                 ends=ends,
                 beside=beside,
-                days=_days(first, how, series, beside),
+                days=day_labels(first, how, series, beside),
                 drawn="line" if how == "cumulative" else "points",
             )
             widgets.chart(chart, f"ab-{how}-{place}", _alt(ab_test, metric, how, series, line))
 
 
-def _days(
+def day_labels(
     first: int | None, how: str, series: Mapping[str, Sequence[LiftPoint]], beside: int
 ) -> dict[int, str]:
     """Returns {day: label} for the axis: as many as the panels, ``beside`` in a row, have room for."""
     last = max((point.day for points in series.values() for point in points), default=0)
     step = max(1, ceil(last / TICKS.get(beside, FEW_TICKS)))
-    days = range(0, last + 1, step)
+    end = last if beside == 1 else floor(LAST_TICK * last)
+    days = range(0, end + 1, step)
     if how == "since" or first is None:
         return {day: str(day) for day in days}
     return {day: f"{_date(first + day):%-d %b}" for day in days}

@@ -53,7 +53,7 @@ def show(ab_test: AbTest, metric: str) -> None:
         text = _missing_text(missing[variant]) if variant in missing else "significant already"
         needed = [text] if open_ else []
         rows.append([variant_cell(ab_test, variant), numbers.count(n_now), lift_text, *needed])
-    widgets.table(columns, rows)
+    st.html(widgets.table_html(columns, rows, kind="rd-wrapped"))
 
 
 def open_variants(rows: Sequence[OnlineRow], metric: str) -> list[str]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN = "(unknown)"
-NARROW = 400
-"""Width of a figure in px on a phone."""
+NARROW = 358
+"""Width of a figure in px on a phone, 390 px wide."""
 MOST_SEGMENTS, MOST_NAMED = 20, 4
 Rows = Mapping[str, Mapping[str, Row]]
 """Variant → segment → row of results."""

@@ -181,7 +181,9 @@ def _covariates(ab_test: AbTest, rows: Sequence[OnlineRow]) -> str:
     """
     if ab_test.sample is not None and ab_test.sample.has_sessions:
         return "the users' sessions before the test"
-    return listed(list(dict.fromkeys(EARLIER + ab_test.metrics[row.metric].numerator for row in rows)))
+    definitions = {**ab_test.metrics, **ab_test.own_metrics}  # a derived metric's numerator has another name
+    metrics = [definitions[row.metric] for row in rows]
+    return listed(list(dict.fromkeys(m.covariate or f"{EARLIER}{m.numerator}" for m in metrics)))
 
 
 # ── definitions ──────────────────────────────────────────────────────────────────────────────

@@ -47,7 +47,7 @@ NO_LINK = Html("")
 
 
 _NO_BREAK = re.compile(
-    r"(?<=\d) (?=%)|(?<=\d) (?=[kM]\b)|(?<=≈) (?=\d)"
+    r"(?<=\d) (?=%)|(?<=%) (?=CIs?\b)|(?<=\d) (?=[kM]\b)|(?<=≈) (?=\d)"
     r"|(?<=\d) (?=to [+−]\d)|(?<=\d to) (?=[+−]\d)"
     r"|(?<=\b[knp]) (?=(?:=|<|&lt;) )|(?<=\b[knp] [=<]) (?=\d)|(?<=\b[knp] &lt;) (?=\d)"
 )
@@ -342,7 +342,7 @@ def notices_html(problems: Sequence[Problem], *, nothing: str = "") -> Html:
     ]
     if not rows:
         rows = [html('<li><span class="rd-better">✓</span><span>{nothing}</span></li>', nothing=nothing)]
-    return html('<ul class="rd-list">{rows}</ul>', rows=join(rows))
+    return unbroken_html(html('<ul class="rd-list">{rows}</ul>', rows=join(rows)))
 
 
 def titled(options: Mapping[Any, str]) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def strip(view: View, metrics: tuple[str, ...]) -> None:
     )
     st.html(leader_strip(rows, ks, view.marks, _alt(view, rows, ks)))
     led = {stretch.runs[0] for row in rows.values() for stretch in row if len(stretch.runs) == 1}
-    st.html(key_below(view, "", [(run, "") for run in view.shown_ids if run in led]))
+    st.html(key_below(view.marks, "", [(run, "") for run in view.shown_ids if run in led]))
 
 
 def _alt(view: View, rows: Mapping[str, Sequence[Stretch]], ks: Sequence[int]) -> str:

@@ -137,7 +137,7 @@ def draw(view: View, curves: pd.DataFrame, metric: str, *, ribbon: bool, delta: 
     k, values = values_at_k(rows, view.k, percent=is_percent(metric), delta=delta)
     text = alt(metric, k, [f"{view.name(run)} {value}" for run, value in values], delta=delta)
     widgets.chart(chart, f"curve-{metric}", text, narrowest=0)
-    st.html(key_below(view, f"At k = {k}", values))
+    st.html(key_below(view.marks, f"At k = {k}", values))
 
 
 def alt(metric: str, k: int, values: Sequence[str], *, delta: bool) -> str:

@@ -83,7 +83,7 @@ def draw(view: View, paths: pd.DataFrame, curve: str) -> None:
         chart = precision_recall(paths, view.marks, colours, view.k, page.last_k(view), view.shown_ids)
     widgets.chart(chart, f"precision-recall-{curve}", alt(view, paths), narrowest=0)
     known = set(paths["run_id"])
-    st.html(key_below(view, "", [(run, "") for run in view.shown_ids if run in known]))
+    st.html(key_below(view.marks, "", [(run, "") for run in view.shown_ids if run in known]))
 
 
 def alt(view: View, paths: pd.DataFrame) -> str:

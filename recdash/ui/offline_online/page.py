@@ -40,6 +40,7 @@ from recdash.report.sections.online import DIRECTION, NOT_JUDGED, adjusted_lifts
 from recdash.ui.app import links
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.chart_key import key_below
 from recdash.ui.components.offline_online import PERCENT, OfflineOnline, control_name, no_link
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
 
 OFFLINE = Side("offline_delta", "offline_low", "offline_high")
 MOST_UNTESTED = 3
+LONGEST_BASE = 16
+"""The number of characters of the control's name for which the axis has room on a phone."""
+MOST_LABELS = 4
+"""The number of runs whose names have room in the scatter chart on a narrow page; more are named below it."""
 SCATTER = f"95 % CIs, {CORRECTIONS['holm']}-corrected offline and over goals. Hollow: inconclusive."
 ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", own_decimals=True)
 
@@ -148,6 +153,17 @@ def scatter_title(sides: OfflineOnline) -> tuple[str, str]:
     return "No metric is judged (SRM)" if sides.broken_split else "Offline against online", SCATTER
 
 
+def key_of_scatter(sides: OfflineOnline) -> str:
+    """Returns the key of the scatter chart, which says whether a narrow page shows the names inside it."""
+    return "quadrants-many" if len(sides.rows) > MOST_LABELS else "quadrants"
+
+
+def names_below(sides: OfflineOnline) -> None:
+    """Writes the marks and names of many runs, which only narrow pages show."""
+    if len(sides.rows) > MOST_LABELS:
+        st.html(key_below(sides.marks, "", [(run_id, "") for run_id in sides.rows["run_id"]], "rd-points"))
+
+
 def reading(view: View, sides: OfflineOnline) -> None:
     """Shows for each run whether it won or lost offline and online, with links to the reasons of
     disagreements.
@@ -161,7 +177,8 @@ def reading(view: View, sides: OfflineOnline) -> None:
         online = _sign(row["online_low"], row["online_high"], lower_is_better=sides.lower_is_better)
         judged = tables.muted(numbers.NONE) if sides.broken_split else online
         rows.append([RunName(row["run_id"]), offline, judged, in_words(row)])
-    widgets.table(text_columns("Run", "Offline", "Online", "Result"), rows, sides.marks)
+    columns = text_columns("Run", "Offline", "Online", "Result")
+    st.html(widgets.table_html(columns, rows, sides.marks, kind="rd-wrapped"))
     if without := untested(view, sides.test):
         st.html(html('<p class="rd-quiet">{text}</p>', text=without))
     odd = [row for row in records(sides.rows) if row["quadrant"] in DISAGREE]

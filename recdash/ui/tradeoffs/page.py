@@ -103,7 +103,7 @@ def draw(view: View, tradeoff: TradeOff) -> None:
     named = sorted(set(height) & set(view.verdict_query.shown), key=height.__getitem__, reverse=True)
     y_name, x_name = (metric_at(goal.metric, tradeoff.k) for goal in reversed(tradeoff.goals))
     values = [(run, _values(tradeoff, run)) for run in named]
-    st.html(key_below(view, f"{y_name} ({x_name})", values, "rd-points"))
+    st.html(key_below(view.marks, f"{y_name} ({x_name})", values, "rd-points"))
 
 
 def _metrics(tradeoff: TradeOff) -> tuple[str, str]:
