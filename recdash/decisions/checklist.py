@@ -298,7 +298,8 @@ def _sample_size(evidence: Evidence) -> ChecklistItem:
     name, goals = "Sample size", evidence.of_role("goal")
     if not goals:
         return ChecklistItem(name, UNKNOWN, _lacks(evidence, "goal"))
-    n, planned = goals[0].n + goals[0].control_n, evidence.online[0].rules.get("planned_users")
+    test = evidence.online[0]
+    n, planned = test.size_of(goals[0]), test.rules.get("planned_users")
     if planned and n >= planned:
         reason = f"{numbers.users(n)}; {numbers.count(planned)} were planned."
         return ChecklistItem(name, HOLDS, reason)

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from recdash.comparison import ComparisonQuery
 from recdash.metrics.naming import metric_title
+from recdash.online.rules import users_of_pair
 
 SubjectKind = Literal["run", "variant"]
 """What a review or decision is about: a run (or all runs), or a variant of an A/B test."""
@@ -337,6 +338,12 @@ class Online:
         if self.srm_p is None:
             return "not known"
         return "as planned" if self.rules.get("split") else "even, no planned split is given"
+
+    def size_of(self, lift: Lift) -> int:
+        """Returns the number of users that a planned sample size counts; where the numbers of users are
+        unknown, those with the metric of the lift.
+        """
+        return users_of_pair(self.users, self.control, self.variant) or lift.n + lift.control_n
 
     def of_role(self, role: str) -> list[Lift]:
         return [lift for lift in self.lifts if lift.role == role]

@@ -99,4 +99,15 @@ class OnlineRules:
             raise InputError(problems)
 
 
+def users_of_pair(users: Mapping[str, int], control: str, variant: str) -> int | None:
+    """Returns the number of users that a planned sample size counts: those of the control and of one variant
+    together, including those that a metric leaves out. None for the control, and if they are unknown.
+
+    ``users`` is the number of users by variant.
+    """
+    if variant == control or not {control, variant} <= users.keys():
+        return None
+    return users[control] + users[variant]
+
+
 USUAL = OnlineRules()

@@ -409,6 +409,13 @@ def of_test(
     return replace(online(*lifts, **other), subject=VARIANT, rules=rules, novelty=novelty)
 
 
+def test_the_planned_size_also_counts_users_whom_the_metric_leaves_out() -> None:
+    """The metric has 400 + 410 of the 500 + 510 users of both; the third variant's users do not count."""
+    users = {"control": 500, "new": 510, "other": 900}
+    test = replace(of_test(lift("better"), planned=1_000), users=users, control="control", variant="new")
+    assert of_variant(SIZE, test) == ("holds", "1,010 users; 1,000 were planned.")
+
+
 def of_variant(name: str, *evidence: Online) -> tuple[str, str]:
     found = next(one for one in checklist(None, evidence, "variant") if one.name == name)
     return found.state, found.reason

@@ -307,6 +307,16 @@ def test_a_test_that_is_not_complete_is_noticed(folder: Path) -> None:
     assert "unfinished-test" in {notice.code for notice in result.notices}
 
 
+def test_the_planned_size_counts_the_control_and_the_candidate_alone() -> None:
+    """1,000 users are planned. Each pair has 900 of them, though all three variants have 1,350."""
+    counts = {"variant": ["A", "B", "C"], "metric": "buy", "n": 450, "successes": [90, 95, 99]}
+    rules = recdash.online.OnlineRules(planned_users=1_000)
+    test = recdash.ab_test(aggregates=pd.DataFrame(counts), rules=rules)
+    result = recdash.gate(rules=["online.buy >= -50%"], ab_test=test, variant="C")
+    (notice,) = (notice for notice in result.notices if notice.code == "unfinished-test")
+    assert notice.found.startswith("900 of 1,000 planned users, control and variant together;")
+
+
 # ── folds and seeds ──────────────────────────────────────────────────────────────────────────
 
 

@@ -9,7 +9,15 @@ import pytest
 
 from recdash.online import OnlineResults, OnlineRow, OnlineRules
 from recdash.online.analysis.health import Health
-from recdash.online.analysis.next_step import NextStep, brief, days_for, headline, leading_step, next_steps
+from recdash.online.analysis.next_step import (
+    NextStep,
+    brief,
+    days_for,
+    headline,
+    leading_step,
+    next_steps,
+    size_of,
+)
 from recdash.online.analysis.sample import SampleSummary
 
 UNMONITORED = {"sequence_low": -0.01, "sequence_high": 0.1}
@@ -259,3 +267,11 @@ def test_the_leading_step_is_the_one_with_which_the_headline_begins() -> None:
         assert leading.variant == variant
         assert headline(of_test, steps).startswith((leading.title, f"{leading.title} {variant}"))
     assert leading_step(()) is None
+
+
+def test_a_size_counts_users_whom_the_metric_leaves_out() -> None:
+    """The metric has 100 + 100 of the 150 + 160 users of both."""
+    lift = row("new", "watch", "better")
+    of_metric = results(lift)
+    assert size_of(of_metric, lift) == 200
+    assert size_of(replace(of_metric, users={"control": 150, "new": 160, "other": 90}), lift) == 310

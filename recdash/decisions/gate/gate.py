@@ -65,8 +65,8 @@ def gate(
         rules_of_pair = evaluation.metric_and_k
         notices += evaluation.notices()
     served = None if ab_test is None else variant_of(ab_test, name, variant)
-    if ab_test is not None:
-        notices += [*ab_test.noticed(), *unfinished(ab_test)]
+    if ab_test is not None and served is not None:
+        notices += [*ab_test.noticed(), *unfinished(ab_test, served)]
     if candidate is None and served is not None:
         name = served
     level = level_of_each(read)

@@ -64,14 +64,15 @@ def judge_online(results: AnalysedTest, variant: str, rule: GateRule, level: flo
     return judged(replace(result, low=estimate.low, high=estimate.high))
 
 
-def unfinished(results: AnalysedTest) -> Sequence[Problem]:
-    """Returns a notice if fewer users than planned were exposed: under continuous monitoring a candidate
-    passes more often than the intervals say.
+def unfinished(results: AnalysedTest, variant: str) -> Sequence[Problem]:
+    """Returns a notice if control and variant have fewer users than planned: under continuous monitoring a
+    candidate passes more often than the intervals say.
     """
-    planned, exposed = results.source.rules.planned_users, sum(results.users.values())
-    if planned is None or not 0 < exposed < planned:
+    planned, exposed = results.source.rules.planned_users, results.users_of_pair(variant)
+    if planned is None or not exposed or exposed >= planned:
         return ()
-    finding = f"{exposed:,} of {planned:,} planned users; the intervals are valid for one look at the end"
+    users = f"{exposed:,} of {planned:,} planned users, control and variant together"
+    finding = f"{users}; the intervals are valid for one look at the end"
     return (Problem("unfinished-test", "A/B test", finding, "Judge it when it is complete."),)
 
 

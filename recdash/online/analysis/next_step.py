@@ -141,9 +141,8 @@ def _step(
 ) -> NextStep:
     days_left = _days_left(plan, sample)
     has_planned_end = bool(rules.planned_users) or _knows_duration(plan, sample)
-    controls = [row for row in results.rows if row.is_control and row.metric == lift.metric]
-    n = lift.n_users + sum(row.n_users for row in controls)
-    missing = max((rules.planned_users or 0) - (results.users_of_pair(lift.variant) or n), 0)
+    n = _users_with_metric(results, lift)
+    missing = max((rules.planned_users or 0) - size_of(results, lift), 0)
     is_early = missing > 0 or days_left > 0
     certain = [row for row in rows if not is_early or is_always_valid(row)]
     won = [row for row in certain if row.word == "better"]
@@ -216,10 +215,17 @@ def _planned_end(users: int | None, plan: AnalysisPlan | None) -> str:
     return f"{size}, and the planned duration {duration}." if duration else f"{size}."
 
 
-def size_of(results: OnlineResults, step: NextStep) -> int:
-    """Returns the number of users of control and variant together in the metric of the step."""
-    control = [row.n_users for row in results.rows if row.is_control and row.metric == step.lift.metric]
-    return step.lift.n_users + sum(control)
+def size_of(results: OnlineResults, lift: OnlineRow) -> int:
+    """Returns the number of users that a planned sample size counts; where the numbers of users are unknown,
+    those with the metric of the lift.
+    """
+    return results.users_of_pair(lift.variant) or _users_with_metric(results, lift)
+
+
+def _users_with_metric(results: OnlineResults, lift: OnlineRow) -> int:
+    """Returns the number of users of control and variant together that the metric counts."""
+    control = [row.n_users for row in results.rows if row.is_control and row.metric == lift.metric]
+    return lift.n_users + sum(control)
 
 
 def _unplanned(won: Sequence[OnlineRow], guardrails: str) -> str:

@@ -31,7 +31,7 @@ from recdash.online.analysis.pair_values import pair_values
 from recdash.online.analysis.quantiles import QuantileSide, compare_sides
 from recdash.online.derived import resolved, with_totals
 from recdash.online.metrics import KNOWN, OnlineMetric
-from recdash.online.rules import USUAL, OnlineRules
+from recdash.online.rules import USUAL, OnlineRules, users_of_pair
 from recdash.online.users import OnlineUsers, Removed
 from recdash.online.validity import MANY_LOOKS
 from recdash.stats import Correction
@@ -165,12 +165,8 @@ class OnlineResults:
         return [*self.notices, *self.value_notices, *excluded]
 
     def users_of_pair(self, variant: str) -> int | None:
-        """Returns the users of the control and of another variant together, which a planned sample size
-        counts; None for the control, and if they are unknown.
-        """
-        if variant == self.control or not {self.control, variant} <= self.users.keys():
-            return None
-        return self.users[self.control] + self.users[variant]
+        """Returns the users of the control and of another variant together: see ``rules.users_of_pair``."""
+        return users_of_pair(self.users, self.control, variant)
 
     def judged_rows(self) -> list[OnlineRow]:
         """Returns the rows of the variants other than the control, goals and guardrails first."""

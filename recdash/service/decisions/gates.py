@@ -20,7 +20,6 @@ from recdash.errors import InputError, Problem, all_or_problems
 from recdash.metrics import check_k, define, parse
 from recdash.metrics.naming import lower_is_better, metric_title
 from recdash.online.agreement.track_record import track_record
-from recdash.online.analysis.analysed_test import AnalysedTest
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.analysis import OnlineAnalysis
@@ -73,9 +72,9 @@ class Gates:
         notices = list(source.problems((baseline_id, run_id)))
         if online:
             chosen = self._test(experiment_id, pair, test)
-            of_test, analysed = self._judged_online(chosen, pair, online, level, variant)
+            of_test, notices_of_test = self._judged_online(chosen, pair, online, level, variant)
             judged |= of_test
-            notices += [*analysed.noticed(), *unfinished(analysed)]
+            notices += notices_of_test
         expected, why = self._expected(experiment_id, pair, computed, online)
         return GateResult(
             source.names[baseline_id],
@@ -145,14 +144,15 @@ class Gates:
         rules: Sequence[GateRule],
         level: float,
         variant: str | None,
-    ) -> tuple[dict[GateRule, RuleResult], AnalysedTest]:
-        """Returns the results of the online rules, and those of their A/B test."""
+    ) -> tuple[dict[GateRule, RuleResult], Sequence[Problem]]:
+        """Returns the results of the online rules, and the notices of their A/B test."""
         results = self._online_analysis.results(test.id)
         linked = [name for name, run in test.links.items() if run == pair.candidate and name != test.control]
         own = variant or (linked[0] if len(linked) == 1 else None)
         own = variant_of(results, pair.source.names[pair.candidate], own)
         steps = [partial(judge_online, results, own, rule, level) for rule in rules]
-        return dict(zip(rules, all_or_problems(steps), strict=True)), results
+        judged = dict(zip(rules, all_or_problems(steps), strict=True))
+        return judged, [*results.noticed(), *unfinished(results, own)]
 
     def _expected(
         self, experiment_id: str, pair: GatePair, offline: Sequence[OfflineRule], online: Sequence[GateRule]

@@ -32,7 +32,7 @@ def show(
     open_ = [step for step in steps if step.action == "check the plan"]
     if not open_ or not state.workspace().person.may("editor"):
         return
-    size = min(size_of(results, step) for step in open_)
+    size = min(size_of(results, step.lift) for step in open_)
     unplanned = f"recdash.unplanned-{test_id}"
     with st.container(horizontal=True, vertical_alignment="center", key="plan-question"):
         st.markdown(f"Were {numbers.users(size)} planned before the test began?", width="content")
