@@ -249,13 +249,21 @@ class Artifacts:
     # collecting ────────────────────────────────────────────────────────────────────────────────
 
     def remove(self, hashes: Iterable[str]) -> None:
-        """Removes these files, if they are in the store's own folder."""
+        """Removes these files, if they are in the store's own folder.
+
+        Raises the first ``OSError``, after all others were removed, if the disk refuses it.
+        """
+        refusal: OSError | None = None
         for sha256 in hashes:
             for suffix in SUFFIXES:
                 path = self.folder / sha256[:2] / (sha256 + suffix)
                 self._checked.pop(path, None)
-                with suppress(OSError):
-                    path.unlink()
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:
+                    refusal = refusal or error
+        if refusal is not None:
+            raise refusal
 
     def remove_unused(
         self, used: frozenset[str], older_than: timedelta, *, dry_run: bool = False

@@ -137,17 +137,20 @@ class Database:
     def __post_init__(self) -> None:
         weakref.finalize(self, _dispose, self.reader, self.writer, self.until_commit)
 
-    def truncate_wal(self) -> None:
-        """Moves the write-ahead log into the database file and empties it; only for SQLite.
+    def truncate_wal(self) -> bool:
+        """Moves the write-ahead log into the database file and empties it; only for SQLite. Returns whether
+        it is empty.
 
         Readers may delay that by a second; if they still read, it is left to the next deletion.
         """
         if self.file is None or self.writer is None:
-            return
+            return True
         with self.write_lock.counted(), self.writer.connect() as connection:
             driver: Any = connection.connection.driver_connection
-            _set(driver, (f"busy_timeout={CHECKPOINT_SECONDS * 1000}", "wal_checkpoint(TRUNCATE)"))
+            _set(driver, (f"busy_timeout={CHECKPOINT_SECONDS * 1000}",))
+            is_busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             _set(driver, (f"busy_timeout={WRITER_BUSY_SECONDS * 1000}",))
+        return not is_busy
 
     def close_idle_readers(self) -> None:
         """Closes the readers' connections that are not in use, with the pages that each has in memory; new

@@ -17,6 +17,7 @@ from recdash.store.transactions import Transactions
 
 SHARED = "another database uses the same files; recdash check names it in the file 'databases'"
 DAMAGED = "a damaged row does not say which files it needs; recdash check names it"
+READ = "data was being read, so that the write-ahead log keeps old rows; recdash gc empties it"
 NEW = "nothing was ever stored in this database, so the files may be those of a lost one"
 
 
@@ -101,11 +102,11 @@ def remove_replaced(transactions: Transactions) -> Garbage:
     with transactions.write(then=removal.finish) as session:
         why = removal.find(session)
     if removal.is_finished:
-        with transactions.write(then=transactions.database.truncate_wal) as session:
+        with transactions.write(then=removal.empty_log) as session:
             used, why = _used(session, transactions, named_files)
             if used is not None:
                 _forget(session, _unused(session, used))
-    return Garbage(refused=why)
+    return Garbage(refused=why or removal.refusal)
 
 
 class Removal:
@@ -116,6 +117,8 @@ class Removal:
         self._gone: list[str] = []
         self._used: frozenset[str] | None = None
         self.is_finished = False
+        self.refusal = ""
+        """Why something of what was deleted is still there; empty if nothing is."""
 
     def find(self, session: Session) -> str:
         """Finds these files, and returns why that is impossible; "" if it is not."""
@@ -131,11 +134,19 @@ class Removal:
 
     def finish(self) -> None:
         """Removes the files and empties the write-ahead log; to be called after the commit."""
-        self._transactions.files.remove(self._gone)
-        if self._used is not None:
-            self._transactions.files.remove_unused(self._used, UNUSED_FOR)
-        self._transactions.database.truncate_wal()
+        try:
+            self._transactions.files.remove(self._gone)
+            if self._used is not None:
+                self._transactions.files.remove_unused(self._used, UNUSED_FOR)
+            self.empty_log()
+        except Exception as error:
+            self.refusal = str(error)
+            raise
         self.is_finished = True
+
+    def empty_log(self) -> None:
+        """Empties the write-ahead log, and says if a reader prevents that."""
+        self.refusal = "" if self._transactions.database.truncate_wal() else READ
 
 
 def _used(

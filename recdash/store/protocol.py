@@ -372,7 +372,7 @@ class ArtifactStore(Protocol):
     def remove_replaced(self) -> Garbage:
         """Removes the files that were needed once and that nothing needs any more, and says if it cannot.
 
-        It empties the write-ahead log, too.
+        It empties the write-ahead log, too, and says if that is read.
         """
 
     def collect(self, older_than: timedelta = UNUSED_FOR) -> int:

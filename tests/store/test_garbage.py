@@ -283,3 +283,44 @@ def test_replaced_files_are_removed_once_and_their_rows_after_them(
     assert store.artifacts.remove_replaced().refused == ""
     assert removed[1:] == [[]]
     assert store.check() == []
+
+
+def test_a_file_that_the_disk_does_not_remove_is_said(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = add_experiment(store)
+    stuck, other = (store.artifacts.put_file(name) for name in (b"stuck", b"other"))
+    runs = [store.runs.add(a_run(home, f"run {upload}", upload), []) for upload in (stuck, other)]
+    unlink = Path.unlink
+
+    def refusing_unlink(path: Path, missing_ok: bool = False) -> None:
+        if path.stem == stuck:
+            raise PermissionError(1, "Operation not permitted", str(path))
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refusing_unlink)
+    new = store.artifacts.put_file(b"new")
+    for run in runs:
+        store.runs.replace_scores(run.id, replace(run, upload=new), [])
+    refused = store.artifacts.remove_replaced().refused
+    assert stuck in refused
+    assert "Operation not permitted" in refused
+    with pytest.raises(NotFound):
+        store.artifacts.path(other)
+    assert store.artifacts.path(stuck).exists()
+    monkeypatch.undo()
+    assert store.artifacts.remove_replaced().refused == ""
+    with pytest.raises(NotFound):
+        store.artifacts.path(stuck)
+
+
+def test_a_log_that_is_read_meanwhile_is_said_to_keep_what_was_replaced(store: Store, tmp_path: Path) -> None:
+    home = add_experiment(store)
+    run = store.runs.add(replace(a_run(home, "als"), note=WORD), [])
+    reader = sqlite_driver().connect(tmp_path / "recdash.db", isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT note FROM run").fetchall() == [(WORD,)]
+    store.runs.update(run.id, note="")
+    assert "write-ahead log" in store.artifacts.remove_replaced().refused
+    assert "recdash.db-wal" in places_of(WORD, tmp_path)
+    reader.close()
+    assert store.artifacts.remove_replaced().refused == ""
+    assert places_of(WORD, tmp_path) == []

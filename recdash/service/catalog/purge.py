@@ -44,8 +44,8 @@ class Purged:
     ``experiments``, ``runs`` and ``tests`` are the names of what had rows of the user, or was computed from
     them; ``views`` are the names of the deleted views, which showed the user. ``n_rows`` is the number of
     rows in all tables. ``mentioned`` says where people wrote the id as a word; these texts stay. ``left``
-    says what may still have the user in the store: damaged rows, which cannot be read, and files of the old
-    tables that were not removed. It is empty if nothing has.
+    says what may still have the user in the store: damaged rows, which cannot be read, files of the old
+    tables that were not removed, and the write-ahead log. It is empty if nothing has.
     """
 
     experiments: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class Purge:
                     self._store.audit.purged(experiments, *counts)
             refused = self._store.artifacts.remove_replaced().refused
             self._context.clear_caches()
-            files = f"old files were not removed: {refused}" if refused else ""
+            files = f"not all old data was removed: {refused}" if refused else ""
             return replace(summary, left="; ".join(filter(None, (summary.left, files))))
         raise StoreBusy("Others kept storing data meanwhile. Nothing was changed; try again.")
 
