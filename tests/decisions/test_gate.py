@@ -393,6 +393,33 @@ def test_without_ten_tests_no_lift_is_expected_and_the_gate_says_so(
     assert "10 tests" in result.why_not_expected
 
 
+def test_the_lift_to_expect_is_told_by_ten_tests_of_others(tmp_path: Path) -> None:
+    """ease was served ten times: nDCG@3 3/8 against 1/8 (+200 %), 96 of 200 users engaged against 80 (+20 %).
+
+    So als, at 7/8 (+600 %), will most likely raise engagement by 60 %. Its own test (+75 %) does not count.
+    """
+    store = open_store(f"sqlite:///{tmp_path}/recdash.db", tmp_path / "artifacts")
+    space = Workspace(store)
+    made = films(space)
+    home_page(space, made)
+    as_als = {**made, "als": made["ease"]}
+    rules = ["ndcg@3 >= -1%", "online.engagement_rate >= 0"]
+    for number in range(10):
+        before = space.gates.judge(made["films"], made["popular"], made["als"], rules)
+        assert before.expected is None
+        home_page(space, as_als, 96, f"test {number}")
+    result = space.gates.judge(made["films"], made["popular"], made["als"], rules)
+    store.close()
+    assert result.expected is not None
+    assert (result.expected.n_tests, result.expected.online_metric) == (10, "engagement_rate")
+    assert result.expected.lift == pytest.approx(0.6)
+    assert result.expected.low < 0.6 < result.expected.high
+    assert result.verdict == before.verdict
+    assert result.expected.sentence in result.remarks
+    assert "+60" in result.expected.sentence
+    assert result.as_dict()["expected_lift"]["lift"] == pytest.approx(0.6)
+
+
 # ── Python ───────────────────────────────────────────────────────────────────────────────────
 
 
