@@ -25,27 +25,36 @@ from recdash.domain.kinds import Floats
 from recdash.domain.results import UserValues
 
 TITLE = "Gates"
-USERS = (500, 4_000)
+USERS = (500, 4_000, 50_000)
 LARGEST, ALL = USERS[-1], ("hit_rate", "mrr", "online.conversion")
 BEYOND = 0.02
 """How far beyond the margin the worse candidate is, as a share of the baseline's value."""
 POWER = 2.3
 """Standard errors from the end of the interval to the margin if there is no difference: a power of 98.9 %."""
 PILOT = 200
-"""Gates of equal runs by which the margin is chosen."""
+"""Gates of equal runs by which the margin is chosen, and of worse runs by which the power is stated."""
+ONLINE_USERS = 40
+"""Users of the A/B test for each user of the runs."""
 K = 10
 ALIKE = 0.9
 """Share of the users for whom both runs have the same luck."""
 FAILED, PASSED, CAUGHT = 0.05, 0.025, 0.95
-"""Limits: of equal runs that fail, of runs at the margin that pass, and of worse runs that are caught."""
+"""Limits: of equal runs that fail, of runs at the margin that pass, and of worse runs that are caught, and of
+those for which the rule fails where that is the stated power.
+"""
 TEXT = """
 Written by `python -m benchmarks.calibration_gates` (seeded). Pairs of runs of which the candidate is equal to
 the baseline, at the margin, or 2 % of the baseline's value beyond it. The margin is the one that an equal
 candidate keeps to with a power of about 99 % for each rule. *Equal: failed* counts exit code 1, also of
 inconclusive gates. *At the margin: passed* are false passes, at most 2.5 %. *2 % beyond: caught* counts exit
-code 1, and *named* those of them in which the rule fails and is not only inconclusive; *stated power* is that
-of *named* by the width of the intervals of equal runs. With several rules it is the first that is at the
-margin or beyond. A/B tests have 20 times as many users as the runs, of whom 10 % convert in control.
+code 1, and *named* those of them in which the rule fails and is not only inconclusive. *Stated power* is the
+probability of *named* if the upper ends of the intervals are normal, with the spread and the distance from
+the estimate that 200 other pairs have which are 2 % beyond. Intervals of worse runs are longer than those of
+equal ones, from which a power would be stated too high. With several rules it is the first that is at the
+margin or beyond. A/B tests have 40 times as many users as the runs, of whom 10 % convert in control.
+
+A candidate that is 2 % beyond the margin hardly ever passes, whatever the number of users. Whether the gate
+says that it *fails*, or that more users are needed, is a matter of power: 50,000 users are enough here.
 
 {table}
 """
@@ -148,57 +157,54 @@ def _result(rng: np.random.Generator, n: int, rule: GateRule, change: float, lev
 
 
 def _online(rng: np.random.Generator, n: int, rule: GateRule, change: float, level: float) -> RuleResult:
-    """Returns the result in an A/B test of 20 n users, 10 % of whom convert in control."""
+    """Returns the result in an A/B test of 40 n users, 10 % of whom convert in control."""
     import pandas as pd
 
     from recdash.online.ab_test import ab_test
 
-    counts = [int(rng.binomial(10 * n, rate)) for rate in (0.1, 0.1 * (1 + change))]
-    table = {"variant": ["A", "B"], "metric": rule.metric, "n": 10 * n, "successes": counts}
+    size = ONLINE_USERS * n // 2
+    counts = [int(rng.binomial(size, rate)) for rate in (0.1, 0.1 * (1 + change))]
+    table = {"variant": ["A", "B"], "metric": rule.metric, "n": size, "successes": counts}
     return judge_online(ab_test(aggregates=pd.DataFrame(table), control="A"), "B", rule, level)
 
 
 # ── shares ───────────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True)
-class Pilot:
-    """What a few gates of equal runs tell of a metric: the ``margin`` to use, the standard ``error`` of the
-    change, and how far the interval extends ``above`` it.
-    """
-
-    margin: float
-    error: float
-    above: float
-
-    @property
-    def power(self) -> float:
-        """Returns the probability that a rule is said to fail if the candidate is 2 % beyond the margin."""
-        from scipy.special import ndtr
-
-        return float(ndtr((BEYOND - self.above) / self.error))
-
-
-def pilots(situation: Situation) -> list[Pilot]:
-    """Returns the pilot of each metric; its margin is in whole tenths of a percent."""
+def margins_of(situation: Situation) -> list[float]:
+    """Returns the margin of each metric, in whole tenths of a percent, by a few gates of equal runs."""
     rng, equal = np.random.default_rng([*situation.seed, 0]), [0.0] * len(situation.metrics)
     drawn = [judged(rng, situation, equal, [-0.5] * len(equal)).rules for _ in range(PILOT)]
-    of_metrics = []
-    for results in zip(*drawn, strict=True):
-        error = float(np.std([result.difference for result in results], ddof=1))
-        below, above = (
-            float(np.mean([abs(getattr(result, end) - result.difference) for result in results]))
-            for end in ("low", "high")
-        )
-        margin = -float(np.ceil(1000 * (below + POWER * error))) / 1000
-        of_metrics.append(Pilot(margin, error, above))
-    return of_metrics
+    return [margin_of(results) for results in zip(*drawn, strict=True)]
+
+
+def margin_of(equal: Sequence[RuleResult]) -> float:
+    error = float(np.std([result.difference for result in equal], ddof=1))
+    below = float(np.mean([result.difference - result.low for result in equal]))
+    return -float(np.ceil(1000 * (below + POWER * error))) / 1000
+
+
+def stated_power(situation: Situation, margins: Sequence[float]) -> float:
+    """Returns the probability that the first rule fails if the candidate is 2 % beyond its margin."""
+    rng, rest = np.random.default_rng([*situation.seed, 2]), [0.0] * (len(margins) - 1)
+    changes = [margins[0] - BEYOND, *rest]
+    return power_of([judged(rng, situation, changes, margins).rules[0] for _ in range(PILOT)])
+
+
+def power_of(worse: Sequence[RuleResult]) -> float:
+    """Returns the probability that an interval ends below the margin, by results of other pairs that are
+    ``BEYOND`` it: the upper end is normal around the true change and the mean length above the estimate.
+    """
+    from scipy.special import ndtr
+
+    ends = np.array([result.high for result in worse])
+    above = float(np.mean(ends - [result.difference for result in worse]))
+    return float(ndtr((BEYOND - above) / np.std(ends, ddof=1)))
 
 
 def row(tries: int, situation: Situation) -> str:
     """Returns the line of the table for a situation. At the margin or beyond it is the first metric only."""
-    of_metrics = pilots(situation)
-    margins = [pilot.margin for pilot in of_metrics]
+    margins = margins_of(situation)
     rng, rest = np.random.default_rng([*situation.seed, 1]), [0.0] * (len(margins) - 1)
     equal, at_margin, beyond = (
         [judged(rng, situation, [change, *rest], margins) for _ in range(tries)]
@@ -210,7 +216,7 @@ def row(tries: int, situation: Situation) -> str:
     named = sum(result.rules[0].outcome == "fails" for result in beyond)
     shares = " | ".join(f"{100 * count / tries:.1f} %" for count in (failed, passed, caught, named))
     shown = " · ".join(f"{100 * margin:.1f} %".replace("-", "−") for margin in margins)
-    power = f"{100 * of_metrics[0].power:.1f} %"
+    power = f"{100 * stated_power(situation, margins):.1f} %"
     return f"| {situation.title} | {situation.users:,} | {shown} | {shares} | {power} | {tries:,} |"
 
 
