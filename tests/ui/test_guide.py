@@ -15,8 +15,9 @@ from recdash.metrics.naming import GUARDRAILS
 from recdash.service import Workspace
 from recdash.ui.ab_results.definitions import GUIDE as OF_RESULTS
 from recdash.ui.decisions.page import GUIDE as OF_REVIEWS
+from recdash.ui.guide.chapters import metric_article
 from recdash.ui.guide.decisions import RECOMMENDATION, RULES_OF_DECISION
-from recdash.ui.guide.page import chapters, first_chapter, metric_article
+from recdash.ui.guide.page import chapters, first_chapter
 from recdash.ui.guide.reading import READING, Article, table_row
 from recdash.ui.guide.rules import RULES
 from recdash.ui.guide.search import excerpt, passages, search

@@ -1,116 +1,24 @@
-"""Makes the chapters of the guide from metrics, presets and written articles, and draws them."""
+"""Draws the chapters of the guide, and what a search in them finds."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import streamlit as st
 
-from recdash.definitions.guide import MetricGuide, PresetGuide
 from recdash.formatting.html import markdown
 from recdash.formatting.wording import unavailable
-from recdash.metrics.naming import metric_title
 from recdash.service import Workspace
 from recdash.ui.app import links, state
 from recdash.ui.components import widgets
 from recdash.ui.components.templates import template_button
-from recdash.ui.guide.decisions import DECIDING
-from recdash.ui.guide.online import ONLINE
-from recdash.ui.guide.reading import DISAGREE, READING, Article, table_row
-from recdash.ui.guide.rules import RULES
+from recdash.ui.guide.chapters import Chapter, guide_chapters
+from recdash.ui.guide.reading import Article
 from recdash.ui.guide.search import excerpt, search
-from recdash.ui.guide.tables import TABLES
-
-SYMBOLS = (
-    "k: the cutoff, up to the depth of the lists. For each user: m relevant items; r_j, the rank of the j-th "
-    "hit; g, its gain. A score is the mean over the users that count."
-)
-
-
-@dataclass(frozen=True)
-class Chapter:
-    title: str
-    subtitle: str
-    articles: tuple[Article, ...]
 
 
 def chapters(workspace: Workspace) -> dict[str, Chapter]:
-    """Returns all chapters by slug, in reading order."""
-    metrics = tuple(map(metric_article, workspace.definitions.guide()))
-    presets = (DISAGREE, *map(preset_article, workspace.definitions.presets()))
-    return {
-        "deciding": Chapter(
-            "Deciding", "From the evidence to a recommendation, a review and a decision.", DECIDING
-        ),
-        "tables": Chapter(
-            "Files to add",
-            "Which files recdash reads, and their columns. Usual names are recognised.",
-            TABLES,
-        ),
-        "reading": Chapter(
-            "Reading the pages", "Intervals, ranks, segments, trade-offs, offline vs online.", READING
-        ),
-        "online": Chapter(
-            "A/B tests", "How the Online pages judge a test, and when not to trust it.", ONLINE
-        ),
-        "metrics": Chapter("Metrics", SYMBOLS, metrics),
-        "rules": Chapter(
-            "Scoring rules",
-            "Population, ties and short lists often change a score more than its formula.",
-            RULES,
-        ),
-        "presets": Chapter(
-            "Presets",
-            "A preset sets every parameter, the ties and the population like a known library.",
-            presets,
-        ),
-    }
-
-
-def metric_article(metric: MetricGuide) -> Article:
-    """Returns the article about a metric: what a value means for users, then its definition, range,
-    parameters, example and source.
-    """
-    facts = f"{metric.range} · {metric.unit} · {metric.direction} · needs {metric.needs}"
-    parts = [
-        metric.plain,
-        f"**Definition.** {metric.title}.",
-        f"$$\n{metric.formula}\n$$",
-        facts,
-        _parameters(metric),
-        f"**Example.** {metric.example}",
-        f"**Source.** {metric.source}",
-    ]
-    body = "\n\n".join(part for part in parts if part)
-    return Article(metric.name, f"{metric_title(metric.name)} · `{metric.name}`", body)
-
-
-def _parameters(metric: MetricGuide) -> str:
-    """Returns the metric's parameters as a Markdown table with a row per value; empty if it has none."""
-    rows = [
-        table_row(f"`{name}={value}`", "yes" if value == default else "", meaning)
-        for name, default, choices in metric.parameters
-        for value, meaning in choices.items()
-    ]
-    head = "| parameter | default | meaning |\n|---|---|---|\n"
-    return head + "\n".join(rows) if rows else ""
-
-
-def preset_article(preset: PresetGuide) -> Article:
-    """Returns the article about a preset: its purpose, its definitions, and whether the library agrees."""
-    specs = [f"- `{spec}`" for spec in preset.specs]
-    rules = [f"- {rule}" for rule in preset.rules]
-    agreement = (
-        ["", "Compared with the library:", "", *(f"- {line}" for line in preset.agreement)]
-        if preset.agreement
-        else []
-    )
-    return Article(
-        f"preset-{preset.name}",
-        f"{preset.title} · `{preset.name}`",
-        "\n".join([preset.why, "", *specs, *rules, *agreement]),
-    )
+    return guide_chapters(workspace.definitions.guide(), workspace.definitions.presets())
 
 
 def linked_first(by_slug: Mapping[str, Chapter]) -> None:
