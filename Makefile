@@ -17,7 +17,7 @@ export MALLOC_ARENA_MAX = 2
 # Every worker of the tests and every process that they start would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run demo test test-long mutants lint format bench presets calibration lock sbom audit clean
+.PHONY: help run demo test test-long mutants lint format docs docs-serve bench presets calibration lock sbom audit clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -43,6 +43,12 @@ lint: ## Linters and contracts only
 format: ## Format the code, and apply the linter's automatic fixes
 	@$(test_env) && "$$bin" -m ruff check --fix --quiet --exit-zero . && "$$bin" -m ruff format .
 
+docs: ## Build the documentation's site in docs-site; a broken link fails
+	@$(test_env) && NO_MKDOCS_2_WARNING=1 exec "$$bin" -m mkdocs build --strict $(ARGS)
+
+docs-serve: ## Show the documentation's site while its pages are edited (ARGS="--dev-addr 127.0.0.1:8001")
+	@$(test_env) && NO_MKDOCS_2_WARNING=1 exec "$$bin" -m mkdocs serve $(ARGS)
+
 bench: ## Measure recdash, the read limit and other libraries: benchmarks/README.md (ARGS="--only us")
 	@$(run_env) && exec "$$bin" -m benchmarks $(ARGS)
 
@@ -57,7 +63,7 @@ calibration: ## Measure how often a verdict is wrong: docs/calibration.md (ARGS=
 lock: ## Update the pinned versions from the ranges in pyproject.toml (ARGS=--upgrade for the newest)
 	@$(test_env) && "$$bin" -m pip install --quiet uv \
 	&& "$$bin" $(compile) --output-file requirements.txt \
-	&& "$$bin" $(compile) --extra dev --extra mcp --extra postgres --constraint requirements.txt \
+	&& "$$bin" $(compile) --extra dev --extra docs --extra mcp --extra postgres --constraint requirements.txt \
 	   --output-file tests/requirements.txt
 
 sbom: ## Write sbom.json: a CycloneDX bill of materials of what users install
@@ -71,6 +77,6 @@ audit: ## Look up known vulnerabilities of the pinned versions (asks pypi.org)
 	   --requirement requirements.txt
 
 clean: ## Remove environments and caches; recdash-data stays
-	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage \
+	rm -rf .venv .venv-3.* .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage docs-site \
 	  benchmarks/.cache mutants
 	find recdash pages tests -name __pycache__ -type d -exec rm -rf {} +

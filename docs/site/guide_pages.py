@@ -27,22 +27,20 @@ def guide_pages() -> dict[str, str]:
 
 
 def _page(chapter: Chapter) -> str:
-    articles = [f"## {article.title} {{ #{article.slug} }}\n\n{_body(article.body)}" for article in chapter.articles]
+    articles = [
+        f"## {article.title} {{ #{article.slug} }}\n\n{_body(article.body)}" for article in chapter.articles
+    ]
     return "\n\n".join([f"# {chapter.title}", chapter.subtitle, *articles])
 
 
 def _body(text: str) -> str:
-    """Returns an article as the site shows it: formulas as MathML, and tables and lists after an empty line."""
-    formulas = re.sub(r"\$\$\n(.*?)\n\$\$", lambda found: _formula(found[1], "block"), text.strip(), flags=re.DOTALL)
-    formulas = re.sub(r"\$([^$\n]+)\$", lambda found: _formula(found[1], "inline"), formulas)
-    return re.sub(r"(?m)^(?!\s*[-|0-9]|$)(.*)\n(?=- |\d+\. )", r"\1\n\n", formulas)
+    """Returns an article as the site shows it: formulas as MathML, and lists after an empty line."""
+    drawn = re.sub(r"\$\$\n(.*?)\n\$\$", lambda found: _formula(found[1]), text.strip(), flags=re.DOTALL)
+    return re.sub(r"(?m)^(?!\s*[-|0-9]|$)(.*)\n(?=- |\d+\. )", r"\1\n\n", drawn)
 
 
-def _formula(latex: str, display: str) -> str:
-    element = str(mathml(latex))
-    if display == "block":
-        return f'<div class="formula">{element.replace("display=" + chr(34) + "inline", "display=" + chr(34) + "block")}</div>'
-    return element
+def _formula(latex: str) -> str:
+    return f'<div class="formula">{mathml(latex).replace("inline", "block", 1)}</div>'
 
 
 def titles() -> dict[str, str]:

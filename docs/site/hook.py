@@ -22,12 +22,14 @@ from docs.site.known_names import link_known_names  # noqa: E402
 
 COPIED = ("CHANGELOG.md", "SECURITY.md")
 """Pages from the top of the repository, whose links into docs/ are links of the site."""
+REST = "Extend"
+"""The section of pages that mkdocs.yml does not name."""
 
 
 @lru_cache(maxsize=1)
 def made_pages() -> dict[str, str]:
     """Returns the Markdown of every page that is made, by its path."""
-    copied = {name: (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](") for name in COPIED}
+    copied = {name: _copied((ROOT / name).read_text(encoding="utf-8")) for name in COPIED}
     return (
         command_pages.command_pages()
         | python_pages.python_pages()
@@ -35,6 +37,16 @@ def made_pages() -> dict[str, str]:
         | guide_pages.guide_pages()
         | copied
     )
+
+
+def _copied(text: str) -> str:
+    """Returns a page from the top whose links into docs/ are links of the site; of folders, the words."""
+
+    def link(found: re.Match[str]) -> str:
+        is_file = (ROOT / "docs" / found[2].partition("#")[0]).is_file()
+        return f"[{found[1]}]({found[2]})" if is_file else found[1]
+
+    return re.sub(r"\[([^\]]+)\]\(docs/([^)\s]+)\)", link, text)
 
 
 @lru_cache(maxsize=1)
@@ -51,7 +63,14 @@ def addresses() -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the pages that are made into the navigation in place of their folder."""
+    """Puts the pages that are made into the navigation in place of their folder, and pages that it does not
+    list at the end of ``REST``.
+    """
+    listed = set(re.findall(r"[\w./-]+\.md", str(config.nav)))
+    rest = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in listed)
+    for section in config.nav:
+        if REST in section:
+            section[REST] += rest
     config.nav = _expanded(config.nav)
     return config
 

@@ -1,4 +1,4 @@
-"""Links names of commands, functions, settings and articles of the guide to the pages that are made of them."""
+"""Links names of commands, functions, settings and articles of the guide to the pages made of them."""
 
 from __future__ import annotations
 

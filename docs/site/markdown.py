@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Returns a table; a ``|`` within a cell does not end it."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |" for cells in lines)
+    return "\n".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |" for cells in lines
+    )
 
 
 def slug(title: str) -> str:

@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ LINE, SHORT = 88, 40
 """The characters of a signature that stays on one line, and of a default that is written out."""
 INTRODUCTION = """# Python
 
-Made from signatures and docstrings. Names that begin with `_`, and modules that no page of this site names, may
-change at any time.
+Made from signatures and docstrings. Names that begin with `_`, and modules that no page of this site
+names, may change at any time.
 """
 OF_WORKSPACE = """# Workspace
 
-`recdash.open()` returns the workspace that the dashboard shows: `workspace.runs.all(experiment_id)`. Each attribute
-answers one kind of question. A person's role decides which methods may be called.
+`recdash.open()` returns the workspace that the dashboard shows: `workspace.runs.all(experiment_id)`. Each
+attribute answers one kind of question. A person's role decides which methods may be called.
 """
 
 
@@ -35,8 +35,14 @@ def python_pages() -> dict[str, str]:
     functions = {f"recdash.{name}": value for name, value in _public_names() if inspect.isfunction(value)}
     results = _results(functions)
     index = [INTRODUCTION, *(part for name, value in functions.items() for part in _entry(name, value, "##"))]
-    index += ["## recdash.Evaluation { #recdash.Evaluation }", "The result of `recdash.evaluate`: [Results](results.md)."]
-    index += ["## recdash.Workspace { #recdash.Workspace }", "The result of `recdash.open`: [Workspace](workspace.md)."]
+    index += [
+        "## recdash.Evaluation { #recdash.Evaluation }",
+        "The result of `recdash.evaluate`: [Results](results.md).",
+    ]
+    index += [
+        "## recdash.Workspace { #recdash.Workspace }",
+        "The result of `recdash.open`: [Workspace](workspace.md).",
+    ]
     index += [r"## recdash.\_\_version\_\_ { #recdash.version }", "The version of the package, a text."]
     shown = ["# Results", "What the functions of `recdash` return. Their `table()` is a pandas data frame."]
     shown += [part for name, kind in results.items() for part in _class(name, kind)]
@@ -54,8 +60,8 @@ def _public_names() -> list[tuple[str, Any]]:
 # ── results ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _results(functions: dict[str, Callable[..., Any]]) -> dict[str, type]:
-    """Returns the classes that functions return, and those with a table that their methods return, by name."""
+def _results(functions: Mapping[str, Callable[..., Any]]) -> dict[str, type]:
+    """Returns the classes that functions return, and those with a table that methods of these return."""
     kinds: dict[str, type] = {}
     queue = list(functions.values())
     while queue:
@@ -76,7 +82,9 @@ def _returned(function: Callable[..., Any]) -> type | None:
     modules = [sys.modules[function.__module__], *(sys.modules[module] for module in sorted(sys.modules)
                if module.startswith("recdash."))]  # fmt: skip
     kinds = (getattr(module, name, None) for module in modules if name.isidentifier())
-    return next((kind for kind in kinds if inspect.isclass(kind) and kind.__module__.startswith("recdash.")), None)
+    return next(
+        (kind for kind in kinds if inspect.isclass(kind) and kind.__module__.startswith("recdash.")), None
+    )
 
 
 # ── workspace ────────────────────────────────────────────────────────────────────────────────
@@ -98,7 +106,9 @@ def services() -> dict[str, type]:
         attributes = vars(Workspace(store))
         store.close()
     found = {name: type(value) for name, value in attributes.items() if not name.startswith("_")}
-    return {name: kind for name, kind in sorted(found.items()) if kind.__module__.startswith("recdash.service")}
+    return {
+        name: kind for name, kind in sorted(found.items()) if kind.__module__.startswith("recdash.service")
+    }
 
 
 # ── entries ──────────────────────────────────────────────────────────────────────────────────
@@ -115,14 +125,18 @@ def _class(name: str, kind: type) -> Iterator[str]:
 
 
 def _members(kind: type) -> list[tuple[str, Any]]:
-    """Returns the public methods and properties that the package defines for a class, in alphabetical order."""
+    """Returns the public methods and properties that the package defines for a class, by name."""
     return [
         (name, value)
         for name, value in inspect.getmembers(kind)
         if not name.startswith("_")
         and (isinstance(value, property) or inspect.isfunction(value))
-        and getattr(value.fget if isinstance(value, property) else value, "__module__", "").startswith("recdash")
+        and _module(value).startswith("recdash")
     ]
+
+
+def _module(value: Any) -> str:
+    return str(getattr(value.fget if isinstance(value, property) else value, "__module__", ""))
 
 
 def _methods(kind: type) -> list[tuple[str, Callable[..., Any]]]:
@@ -137,7 +151,7 @@ def _entry(name: str, value: Any, level: str) -> Iterator[str]:
 
 
 def _signature(name: str, value: Any) -> str:
-    """Returns a signature as it is written in code: on one line if it fits, otherwise a line per parameter."""
+    """Returns a signature as it is written in code: on one line if it fits, or a line per parameter."""
     if isinstance(value, property):
         return f"{name}: {inspect.signature(value.fget).return_annotation}" if value.fget else name
     signature = inspect.signature(value)
@@ -159,7 +173,8 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             starred = True
             yield "*"
-        marks = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        marks = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+        marks = "**" if parameter.kind is parameter.VAR_KEYWORD else marks
         yield f"{marks}{parameter.name}: {parameter.annotation}{_default(parameter.default)}"
 
 

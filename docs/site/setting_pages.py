@@ -10,9 +10,10 @@ from recdash.settings import DATA_FOLDER, PREFIX, Settings
 PAGE = "reference/settings.md"
 INTRODUCTION = """# Settings
 
-Environment variables. An empty variable means the default. The limits of a file (`RECDASH_MAX_…`) are the same on the
-page *Add data* and for `recdash add` and `recdash inspect`; `recdash limits` lists their values. `recdash evaluate` and
-Python read in their own process and use only `RECDASH_MAX_INFLATED_BYTES` and `RECDASH_MAX_COMPRESSION_RATIO`.
+Environment variables. An empty variable means the default. The limits of a file (`RECDASH_MAX_…`) are the
+same on the page *Add data* and for `recdash add` and `recdash inspect`; `recdash limits` lists their values.
+`recdash evaluate` and Python read in their own process and use only `RECDASH_MAX_INFLATED_BYTES` and
+`RECDASH_MAX_COMPRESSION_RATIO`, for gzip and zip files.
 """
 COMPUTED = {"database_url": f"`{DATA_FOLDER}/recdash.db` in the working folder"}
 """Defaults that depend on the machine."""
@@ -34,4 +35,8 @@ def _default(name: str, value: Any) -> str:
         return "–"
     if name.endswith("_bytes") or "_bytes_" in name:
         return f"{value / 2**30:g} GiB"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) and value > 9999 else f"`{value}`"
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool) and value > 9999
+        else f"`{value}`"
+    )

@@ -1,7 +1,7 @@
 """The examples of the documentation's task pages, run in the order of each page in one folder.
 
-A block with ``title="NAME"`` is a file, ``sh`` and ``python`` are run, and ``text`` right after one of them is what
-it prints.
+A block with ``title="NAME"`` is a file, ``sh`` and ``python`` are run, and ``text`` right after one of them
+is what it prints.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ ELSEWHERE = {
     "own-metrics": "tests/metrics/test_own_metrics.py",
     "mcp": "an installation of the extra, which tests/mcp has",
     "mutation-testing": "it takes hours",
+    "sources": "it needs a bucket, a web server or a database",
+    "trackers": "it needs a tracking server",
 }
 """Pages with examples that are run by other tests, or by none for the reason given."""
-BLOCK = re.compile(r"^```(?P<language>sh|bash|python|csv|text)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<body>.*?)^```$",
-                   re.MULTILINE | re.DOTALL)  # fmt: skip
+BLOCK = re.compile(
+    r"^```(?P<language>sh|bash|python|csv|text)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
     for program in programs.iterdir():
         program.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RECDASH_")}
-    return kept | {"PYTHONPATH": str(ROOT), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
+    return kept | {
+        "PYTHONPATH": str(ROOT),
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "200",
+    }
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -75,9 +83,10 @@ def test_the_examples_of_the_page_run(page: str, tmp_path: Path, environment: di
         elif block.language == "text":
             assert not block.is_adjacent or printed.strip() == block.body.strip()
         elif block.language == "python":
-            # A notebook's cells share their names: each runs after those before it, which print nothing again.
-            quiet = f"import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    exec({code!r})\n"
-            printed = _run([sys.executable, "-c", f"{quiet}{block.body}"], folder, environment)
+            # The cells of a notebook share their names: each runs after those before it, which stay quiet.
+            before = f"with contextlib.redirect_stdout(io.StringIO()):\n    exec({code!r})\n"
+            script = f"import contextlib, io\n{before}{block.body}"
+            printed = _run([sys.executable, "-c", script], folder, environment)
             code += block.body
         elif block.language in {"sh", "bash"}:
             printed = _run(["bash", "-eo", "pipefail", "-c", block.body], folder, environment)
