@@ -28,6 +28,11 @@ MIX_BELOW = 0.001
 check, because both tests are made for every A/B test.
 """
 LEVEL = 0.05
+CAUSE_BELOW = FADES_BELOW
+"""The level of a novelty effect and of a change in sessions: that at which Results warns of a novelty effect.
+
+With twelve checks of every test, a level of 5 % for each would find causes too often where there are none.
+"""
 FORMER_CONFIDENCE = 0.95
 """The confidence of the interval of a novelty effect in reports of wording 14 and older."""
 MATTERS = 0.02
@@ -50,7 +55,7 @@ def novelty(evidence: Evidence) -> CheckAnswer:
     whole lift. *Can't tell*: it contains both.
     """
     effect, lift = need(evidence.novelty), need(evidence.lift)
-    answer = _novelty_at(1 - FADES_BELOW, effect, lift)
+    answer = _novelty_at(1 - CAUSE_BELOW, effect, lift)
     former = _novelty_at(FORMER_CONFIDENCE, effect, lift)
     return answer if answer.verdict == former.verdict else replace(answer, former_answer=former)
 
@@ -94,12 +99,19 @@ def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
 def sessions(evidence: Evidence) -> CheckAnswer:
     """Checks whether users came more or less often, which makes a rate per session misleading.
 
-    *Supports*: the online metric is not per user; the 95 % interval of the lift in sessions per user excludes
-    0; and the change either is at least 2 % or, for a rate per session, reverses the lift per user. (For
-    other rates, such as those per list, sessions do not give the number per user.) *Rules out*: the metric is
-    per user, or the change is smaller, or the interval contains 0 but not the change that would cancel the
-    metric's lift. *Can't tell*: the interval contains both, or sessions are not counted.
+    *Supports*: the online metric is not per user; the lift in sessions per user has p < .01, and its interval
+    excludes 0; and the change either is at least 2 % or, for a rate per session, reverses the lift per user.
+    (For other rates, such as those per list, sessions do not give the number per user.) *Rules out*: the
+    metric is per user, or the change is smaller, or the interval contains 0 but not the change that would
+    cancel the metric's lift. *Can't tell*: the interval contains both, or p is larger although the interval
+    excludes 0, or sessions are not counted.
     """
+    answer, former = _sessions_below(CAUSE_BELOW, evidence), _sessions_below(1.0, evidence)
+    return answer if answer.verdict == former.verdict else replace(answer, former_answer=former)
+
+
+def _sessions_below(level: float, evidence: Evidence) -> CheckAnswer:
+    """Returns the answer of the check if a change with a larger p than ``level`` is no cause."""
     about = evidence.about
     if about.per is None:
         result = Result("sessions", f"{about.online} is counted per user")
@@ -116,7 +128,14 @@ def sessions(evidence: Evidence) -> CheckAnswer:
     result = Result("sessions", statistic, picture)
     per_user_change = (1 + visits.value) * (1 + lift.value) - 1 if about.per == "sessions" else lift.value
     turns = per_user_change * lift.value < 0
-    if visits.sign and (abs(visits.value) >= MATTERS or turns):
+    has_changed = visits.sign and (abs(visits.value) >= MATTERS or turns)
+    if has_changed and visits.p is not None and visits.p >= level:
+        chance = numbers.p_equals(visits.p)
+        return result.too_little(
+            f"The change in sessions per user may be chance ({chance}; a cause needs p < {level}).",
+            "more users",
+        )
+    if has_changed:
         per_user = f"; per user the change is {change(per_user_change)}" if about.per == "sessions" else ""
         title = small(about.online)
         return result.supports(

@@ -68,13 +68,12 @@ class Gain:
 
 @dataclass(frozen=True)
 class OnlineChange:
-    """An online change as a share of control's value, with its 95 % interval; None as ends if there is
-    none.
-    """
+    """An online change as a share of control's value, with its 95 % interval and p; None if there is none."""
 
     value: float
     low: float | None = None
     high: float | None = None
+    p: float | None = None
 
     @property
     def sign(self) -> int:

@@ -129,7 +129,9 @@ ROLES_WORDING = 13
 """The last wording in which metrics for information decide on an A/B test alone, as goals do."""
 
 NOVELTY_WORDING = 14
-"""The last wording in which a novelty effect is a cause if its 95 % interval excludes 0, not its 99 % one."""
+"""The last wording in which a novelty effect, or a change in sessions, is a cause if its 95 % interval
+excludes 0, not its 99 % one.
+"""
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────
 

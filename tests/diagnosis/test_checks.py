@@ -580,6 +580,16 @@ def test_a_settled_change_in_sessions_must_matter() -> None:
     assert ask("sessions", sessions=small, lift=OnlineChange(0.003, 0.001, 0.005)).strength == 2
 
 
+@pytest.mark.parametrize(("p", "verdict"), [(0.009, "supports"), (0.011, "can't tell")])
+def test_a_change_in_sessions_is_a_cause_below_1_percent_and_below_5_in_older_reports(
+    p: float, verdict: str
+) -> None:
+    change, lift = OnlineChange(-0.10, -0.19, -0.01, p), OnlineChange(0.05, 0.02, 0.08)
+    result = ask("sessions", lift=lift, sessions=change)
+    assert result.verdict == verdict
+    assert summary([result], former_answers=True).startswith("Most likely: sessions per user changed by −10")
+
+
 def test_sessions_are_ruled_out_where_all_users_have_as_many() -> None:
     assert ask("sessions", sessions=OnlineChange(0.0)).verdict == "rules out"
     assert ask("sessions", sessions=OnlineChange(0.1)).verdict == "can't tell"

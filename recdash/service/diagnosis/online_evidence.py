@@ -17,6 +17,7 @@ from recdash.diagnosis.evidence import (
     SegmentsEvidence,
     SplitEvidence,
 )
+from recdash.formatting.numbers import none_if_nan
 from recdash.online.metrics import OnlineMetric
 from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.case import Case
@@ -50,7 +51,8 @@ class OnlineEvidence:
         rows = [row for row in case.test.results if (row["variant"], row["metric"]) == (case.variant, metric)]
         if not rows or rows[0]["lift"] is None:
             return Missing(rows[0]["note"] if rows and rows[0]["note"] else f"{metric} of the variant")
-        lift = OnlineChange(rows[0]["lift"], *judged_by(rows[0]))
+        low, high = judged_by(rows[0])
+        lift = OnlineChange(rows[0]["lift"], low, high, none_if_nan(rows[0].get("p")))
         return evidence_math.negated(lift) if rows[0].get("direction") == "down" else lift
 
     def case_detectable(self, case: Case) -> float | Missing:
