@@ -28,7 +28,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.service import Explanation, Workspace
 
 TITLE = "Causes in Why"
-TRIES, CHUNK = 200, 25
+TRIES, CHUNK = 175, 25
 """Worlds of each row, and how many of them share a store."""
 LIMIT = 0.08
 """Largest share of worlds without a cause in which one may be named as the most likely."""
