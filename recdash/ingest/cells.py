@@ -1,8 +1,8 @@
 """Recognises what the cells of a text column contain: an item, a list of items, or pairs of item and score.
 
 A list may be written as JSON, Python or numpy write it, or with separators and without brackets. Pairs may be
-written as ``[(item, score), …]``, ``{item: score}``, ``[{"item": …, "score": …}]`` or ``[Row(itemId=…,
-rating=…)]``.
+written as ``[(item, score), …]``, ``{item: score}``, ``[{"item": …, "score": …}]``, ``[Row(itemId=…,
+rating=…)]`` or ``item:0.5,item:0.25``.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ TOKEN = {
 CLOSING = {"[": "]", "(": ")", "{": "}"}
 MARKS = {*CLOSING, *CLOSING.values(), ",", ":", "="}
 PAIRS_FIX = "Write [[item, score], …] or {item: score} in each cell, or one row per item."
+BARE_PAIR = r"[^\s,;|:{}()\[\]]{1,200}:[-+]?\d{0,20}\.\d{1,20}(?:e[-+]?\d{1,3})?"
+BARE_PAIRS = re.compile(rf"{BARE_PAIR}(?:\s?[,;|]\s?{BARE_PAIR})*")
+"""Pairs without brackets: a:0.5,b:0.25. Of whole numbers, as in film:7,film:9, the members may be ids."""
 ITEM_FIELDS = {*names_of(ITEM), "id"}
 SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 
@@ -232,6 +235,8 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
     ([('a', '0.5'), ('b', '0.25')], [('7', '1.0')], [('7', '4.5')])
     """
     inner = NUMPY_SCALAR.sub(r"\1", unwrapped(text.strip()))
+    if BARE_PAIRS.fullmatch(inner):
+        inner = f"{{{re.sub('[;|]', ',', inner)}}}"
     tokens = [token for token in tokens_in(inner) if token.strip()]
     if not tokens:
         return []
@@ -321,12 +326,19 @@ def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
     # some cells hold pairs, and all others are empty lists or similar
     nested = [c for c in raw.columns if any(map(is_nested, values[c]))]
     nested = [c for c in nested if all(is_nested(value) or is_bracketed(value) for value in values[c])]
+    nested += [column for column in raw.columns if _are_bare_pairs(values[column])]
     nested = [column for column in nested if _may_hold_pairs(raw, column)]
     sets = {column for column in nested if any(map(is_set, values[column]))}
     if sets and kind == "run":
         raise UploadError([_unordered(column) for column in nested if column in sets])
     scores = {column: f"{column}.score" for column in nested if column not in sets}
     return _split_pairs(raw, scores) if scores else raw
+
+
+def _are_bare_pairs(values: Sequence[str]) -> bool:
+    """Returns whether all cells are pairs without brackets, and one cell has several."""
+    several = any(separator_of([value]) for value in values)
+    return several and all(map(BARE_PAIRS.fullmatch, map(unwrapped, values)))
 
 
 def _may_hold_pairs(raw: RawTable, column: str) -> bool:

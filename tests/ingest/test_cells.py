@@ -191,6 +191,8 @@ PAIRS = [
     ("[{a, 0.5}, {b, 0.75}]", "[{c, 1.0}]"),
     ("[(np.str_('a'), np.float64(0.5)), ('b', np.float32(0.75))]", "[('c', 1.0)]"),
     ("array([['a', 0.5], ['b', 0.75]], dtype=object)", "array([['c', 1.0]])"),
+    ("a:0.5,b:0.75", "c:1.0"),
+    ("a:0.5 | b:.75", "c:1.0"),
 ]
 
 
@@ -202,6 +204,12 @@ def test_pairs_are_items_with_their_scores(cells: tuple[str, str], column: str) 
     rows = [tuple(row.values()) for batch in run.batches() for row in batch.to_pylist()]
     assert rows == [("1", "a", 0.5), ("1", "b", 0.75), ("2", "c", 1.0)]
     assert run.mapping == {"user_id": "user_id", "item_id": column, "score": f"{column}.score"}
+
+
+def test_ids_with_a_colon_are_no_pairs() -> None:
+    (run,) = read_recommendations(csv("user_id,recs", ("1", "film:7|film:9"), ("2", "film:9|film:7")))
+    items = [row["item_id"] for batch in run.batches() for row in batch.to_pylist()]
+    assert items == ["film:7", "film:9", "film:9", "film:7"]
 
 
 @pytest.mark.parametrize(("kind", "value"), [("truth", "relevance"), ("train", "rating")])
