@@ -145,12 +145,20 @@ def _spread(arrays: Mapping[str, pa.Array], row: pa.Array, block: ColumnBlock) -
     return ColumnBlock(arrays, lambda i: block.where(row[i].as_py()), lambda: block.numbers()[row.to_numpy()])
 
 
+def _in_words(kind: pa.DataType) -> str:
+    """Returns what values of a type are; of objects, with the names of their first fields."""
+    if not pa.types.is_struct(kind):
+        return f"{kind} values"
+    names = [field.name for field in kind]
+    return f"objects with the fields {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
+
+
 def _lists(block: ColumnBlock, columns: Columns, findings: Findings) -> ColumnBlock:
     where = block.where
     listed = {role: _as_list(array, role, where, columns, findings) for role, array in block.columns.items()}
     items = listed["item_id"]
     if not is_list(items.type):  # maps look like lists when shown as text, but have no order
-        finding = f"{items.type} values, where a list of items is expected"
+        finding = f"{_in_words(items.type)}, where a list of items is expected"
         fix = "Write a list of items, best first, with a list of scores beside it."
         raise UploadError(Problem("bad-type", f"column '{columns.mapping['item_id']}'", finding, fix))
     lengths = pc.fill_null(pc.list_value_length(items), 0)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from recdash.errors import Problem, UploadError
 from recdash.ingest.columns import is_known
+from recdash.ingest.formats.dialect import NUMBER
 from recdash.ingest.formats.raw_table import is_list
 from recdash.ingest.formats.surrogates import WHOLE_TEXT, has_surrogate, printable
 
@@ -124,8 +125,21 @@ def _are_scores_by_item(values: Sequence[Any]) -> bool:
     filled = [value for value in values if value is not None]
     if not filled or not all(isinstance(value, dict) for value in filled):
         return False
-    numbers = all(type(score) in (int, float) for value in filled for score in value.values())
-    return numbers and all(sum(map(is_known, value)) < 2 for value in filled)
+    scores = [score for value in filled for score in value.values()]
+    if all(type(score) in (int, float) for score in scores):
+        return all(sum(map(is_known, value)) < 2 for value in filled)
+    # a missing score, or one in quotes, is read or refused with its row
+    return all(map(_may_be_score, scores)) and not any(
+        map(is_known, (key for value in filled for key in value))
+    )
+
+
+def _may_be_score(value: Any) -> bool:
+    return (
+        value is None
+        or type(value) in (int, float)
+        or (isinstance(value, str) and bool(NUMBER.fullmatch(value)))
+    )
 
 
 ONE_FORM = "Use one form in each column: a list in every row, or a single value in every row."
