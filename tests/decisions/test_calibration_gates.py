@@ -16,6 +16,7 @@ from benchmarks.calibration_gates import (
     LARGEST,
     PASSED,
     POWER,
+    TITLE,
     Situation,
     judged,
     margin_of,
@@ -23,6 +24,7 @@ from benchmarks.calibration_gates import (
     rows_of,
     situations,
 )
+from benchmarks.calibration_page import PAGE, section
 from recdash.decisions.gate.result import RuleResult
 from recdash.decisions.gate.rules import read_rule
 
@@ -46,6 +48,13 @@ def check(rows: list[str]) -> None:
         if cells[1] == f"{LARGEST:,}":
             assert stated >= CAUGHT, line
             assert named >= CAUGHT, line
+
+
+def test_the_page_has_shares_within_their_limits() -> None:
+    lines = section(PAGE.read_text(encoding="utf-8"), TITLE).splitlines()
+    rows = [line for line in lines if line.startswith("| ")][2:]
+    check(rows)
+    assert {line.rsplit("|", 2)[1].strip() for line in rows} == {"1,000"}
 
 
 def test_a_gate_is_repeatable() -> None:
