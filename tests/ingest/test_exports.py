@@ -131,17 +131,23 @@ def test_lists_in_other_structures_of_json_are_read(name: str) -> None:
 
 
 def test_an_item_without_a_score_is_ranked_last() -> None:
-    (run,) = read_recommendations(lines([{"user": "ann", "recs": {"i1": None, "i2": 0.5}}]), name="als")
-    rows = [row for batch in run.batches() for row in batch.to_pylist()]
-    assert {row["item_id"]: row["score"] for row in rows if row["score"] == 0.5} == {"i2": 0.5}
+    (run,) = read_recommendations(
+        lines([{"user": "ann", "recs": {"i1": None, "i2": 0.5}}, BY_ITEM[1]]), name="als"
+    )
+    rows = [row for batch in run.batches() for row in batch.to_pylist() if row["user_id"] == "ann"]
+    assert [(row["item_id"], row["score"]) for row in rows if row["score"] == 0.5] == [("i2", 0.5)]
     assert "score-nan" in {notice.code for notice in run.notices}
 
 
 def test_objects_that_are_no_lists_are_refused_with_their_fields() -> None:
     with pytest.raises(
-        UploadError, match="objects with the fields i1, i2, where a list of items is expected"
+        UploadError, match="objects with the fields i1, i2, i3, where a list of items is expected"
     ):
-        list(read_recommendations(lines([{"user": "ann", "recs": {"i1": "x", "i2": 0.5}}]))[0].batches())
+        list(
+            read_recommendations(lines([{"user": "ann", "recs": {"i1": "x", "i2": 0.5}}, BY_ITEM[1]]))[
+                0
+            ].batches()
+        )
 
 
 def test_an_index_that_holds_users_is_a_column_to_choose() -> None:
