@@ -9,7 +9,7 @@ from recdash.formatting.wording import cut_inside
 from recdash.report.sections.online import axis_titles
 from recdash.ui.app import links, state, theme
 from recdash.ui.components import comparability_banner, offline_online, online_tests, widgets
-from recdash.ui.offline_online import agreement, interleaving, page
+from recdash.ui.offline_online import agreement, interleaving, kept_estimates, page
 from recdash.ui.shell import frame
 
 links.redirect("why", instead_of=("v",))  # the reasons of a variant were shown here once
@@ -18,6 +18,7 @@ tests = online_tests.tests(view)
 if not tests:
     offline_online.no_test(view, offline_online.SIDE_BY_SIDE)
     interleaving.show(view)
+    kept_estimates.show(view)
     state.stop()
 
 title = st.container()
@@ -30,6 +31,7 @@ with title:
 page.show_notices(view, test)
 if sides.rows.empty:
     page.without_links(view, sides)
+    kept_estimates.show(view)
     state.stop()
 
 colours = theme.palette()
@@ -79,5 +81,6 @@ with reading:
 st.html('<hr class="rd-rule">')
 agreement.sections(view, sides)
 interleaving.show(view)
+kept_estimates.show(view, test, online_metric)
 page.results_table(view, sides)
 widgets.table_behind(page.tidy(sides), "offline-online")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -12,9 +12,11 @@ from recdash.cli.terminal import say_json, say_lines
 from recdash.domain.defaults import DEFAULT_SPEC
 from recdash.formatting import numbers
 from recdash.formatting.text_table import text_table
+from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
     from recdash.online.agreement.agreement import Agreement, BestMetric
+    from recdash.online.agreement.kept_estimates import EstimateBesideTest
     from recdash.online.agreement.track_record import TrackRecord
 
 SHOWN_METRICS = 5
@@ -36,8 +38,20 @@ def agree(experiment: str, test: str | None, metric: str, online: str | None, fo
         say_json(answer.as_dict())
     else:
         record = "\n".join(_record_lines(answer.record))
-        parts = (answer.test, _agreement_text(answer.agreement), _best_text(answer.best), record)
+        parts = [answer.test, _agreement_text(answer.agreement), _best_text(answer.best), record]
+        if answer.estimates:
+            parts.append(_estimates_text(answer.estimates))
         say_lines("\n\n".join(parts))
+
+
+def _estimates_text(estimates: Sequence[EstimateBesideTest]) -> str:
+    """Returns a table of the kept off-policy estimates beside offline and online results."""
+    rows = [["target", "off-policy", "observed", "against the log", "offline", "online"]]
+    for beside in estimates:
+        facts = beside.estimate.facts
+        values = [numbers.three(facts[name]) for name in ("dr", "observed")]
+        rows.append([beside.name, *values, *map(shown, (beside.off_policy, beside.offline, beside.online))])
+    return text_table(rows)
 
 
 def _agreement_text(agreement: Agreement) -> str:

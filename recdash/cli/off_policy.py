@@ -12,7 +12,7 @@ import click
 from recdash.cli.fast_start import start_light
 from recdash.cli.input_file import InputFile, sheet_named
 from recdash.cli.options import columns_option, form_option, refuse_option, tell
-from recdash.cli.terminal import say_lines
+from recdash.cli.terminal import say, say_lines
 from recdash.formatting import numbers
 from recdash.formatting.text_table import text_table
 
@@ -56,6 +56,7 @@ TITLES = {
 @click.option(
     "--k", "k", type=int, help="First items of a list to draw from with --temperature (default: 10)."
 )
+@click.option("--keep", metavar="EXPERIMENT", help="Keep the estimates with this experiment; not the log.")
 @columns_option
 @refuse_option
 @click.option(
@@ -83,6 +84,7 @@ def ope(
     experiment: str | None,
     temperature: float | None,
     k: int | None,
+    keep: str | None,
     columns: Mapping[str, Any],
     items: int | None,
     clip: float | None,
@@ -110,8 +112,20 @@ def ope(
         from recdash.online.off_policy.ope import ope as estimate
 
         estimates = estimate(log, sheet_named(target) or target, n_items=items, **options)
+    if keep is not None:
+        _keep(estimates, keep, run if experiment is not None else None)
     tell(estimates.notices)
     say_lines(json.dumps(estimates.as_dict(), indent=2) if form == "json" else off_policy_text(estimates))
+
+
+def _keep(estimates: OffPolicy, experiment: str, run: str | None) -> None:
+    """Stores the estimates with the experiment, in which the target is the run, if it is one."""
+    from recdash.cli.options import open_experiment, run_ids, run_named
+
+    workspace, stored = open_experiment(experiment)
+    run_id = None if run is None else run_named(run_ids(workspace, stored.id, archived=True), run)
+    workspace.off_policy.keep(stored.id, estimates, run_id)
+    say(f"kept with '{stored.name}': see recdash agree, or Offline vs online", err=True)
 
 
 def _of_run(

@@ -1,4 +1,4 @@
-"""Stored records: experiments, runs and A/B tests."""
+"""Stored records: experiments, runs, A/B tests and off-policy estimates."""
 
 from __future__ import annotations
 
@@ -213,3 +213,21 @@ class OnlineTest:
         change.
         """
         return json.dumps([self.control, dict(self.rules), list(self.metrics)], default=str)
+
+
+@dataclass(frozen=True)
+class KeptEstimate:
+    """An off-policy estimate that is kept with an experiment.
+
+    ``title`` names the target policy. ``run`` is the id of the stored run whose lists it shows, which may
+    have been deleted since; None for another policy. ``facts`` are the numbers of the estimate
+    (``OffPolicy.facts``) as JSON-ready values.
+    """
+
+    id: str
+    experiment: str
+    created: datetime
+    author: str
+    title: str
+    run: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from recdash.service.plain_answers import ab_test_of, ids_of
 if TYPE_CHECKING:
     from recdash.domain.records import Experiment, OnlineTest
     from recdash.online.agreement.agreement import Agreement, BestMetric
+    from recdash.online.agreement.kept_estimates import EstimateBesideTest
     from recdash.online.agreement.track_record import TrackRecord
     from recdash.service import Explanation, Workspace
 
@@ -43,16 +44,25 @@ class MetricPair:
 
 @dataclass(frozen=True)
 class AgreementAnswer:
-    """Whether offline metrics and an A/B test rank the runs alike, and how often they have so far."""
+    """Whether offline metrics and an A/B test rank the runs alike, and how often they have so far.
+
+    ``estimates`` are the off-policy estimates that are kept with the experiment.
+    """
 
     test: str
     agreement: Agreement
     best: BestMetric
     record: TrackRecord
+    estimates: list[EstimateBesideTest]
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
-        further = {"best_metric": self.best.as_dict(), "track_record": self.record.as_dict()}
+        estimates = [estimate.as_dict() for estimate in self.estimates]
+        further = {
+            "best_metric": self.best.as_dict(),
+            "track_record": self.record.as_dict(),
+            "off_policy": estimates,
+        }
         return {"test": self.test, **self.agreement.as_dict(), **further}
 
 
@@ -64,6 +74,7 @@ def agreement_of(workspace: Workspace, experiment: Experiment, asked: MetricPair
         workspace.agreement.of(test.id, label, k, online),
         workspace.agreement.best_metric(test.id, online),
         workspace.track_records.of(label, k, online, test.id),
+        workspace.off_policy.beside_test(experiment.id, label, k, test.id, online),
     )
 
 

@@ -120,7 +120,7 @@ class Workspace:
         self.interleaving = Interleaving(context, self.online_tests, self.comparisons)
         self.online_analysis = OnlineAnalysis(context, self.online_tests)
         self.concurrent_tests = ConcurrentTests(context, self.online_tests)
-        self.off_policy = OffPolicyEstimates(context, self._data)
+        self.off_policy = OffPolicyEstimates(context, self._data, self.online_tests)
         self.agreement = OnlineAgreement(context, self.scores, self.comparisons, self.online_analysis)
         self.track_records = TrackRecords(context, self.comparisons, self.online_tests, self.agreement)
         self.gates = Gates(

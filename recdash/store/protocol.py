@@ -22,7 +22,7 @@ from recdash.domain.journal import (
     SavedView,
     ShareLink,
 )
-from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.records import Experiment, KeptEstimate, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Problem
 
@@ -295,6 +295,16 @@ class SavedViewStore(ValueStore[SavedView], Protocol):
         """Deletes a saved view."""
 
 
+class EstimateStore(ValueStore[KeptEstimate], Protocol):
+    """The off-policy estimates that are kept with experiments, the newest first."""
+
+    def add(self, estimate: KeptEstimate) -> KeptEstimate:
+        """Stores an estimate, and returns it as stored."""
+
+    def delete(self, key: str) -> None:
+        """Deletes an estimate for good."""
+
+
 class AuditStore(Protocol):
     """The audit log of a store, to which each write adds one event."""
 
@@ -428,6 +438,9 @@ class Store(Protocol):
 
     @property
     def saved_views(self) -> SavedViewStore: ...
+
+    @property
+    def estimates(self) -> EstimateStore: ...
 
     @property
     def audit(self) -> AuditStore: ...

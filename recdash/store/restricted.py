@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from recdash.domain.access import READ_ONLY_LINK, without_ids
 from recdash.domain.journal import Entry, Report, SavedView
-from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.records import Experiment, KeptEstimate, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import Forbidden, NotFound, Problem
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recdash.store.protocol import Store, ValueStore
 
-Value = TypeVar("Value", Run, OnlineTest, Entry, Report, SavedView)
+Value = TypeVar("Value", Run, OnlineTest, Entry, Report, SavedView, KeptEstimate)
 Noticed = TypeVar("Noticed", Run, OnlineTest)
 
 
@@ -77,6 +77,7 @@ class OneExperiment(Narrowed):
         self.journal = NarrowedValues(store, experiment_id, store.journal, "entry")
         self.reports = NarrowedValues(store, experiment_id, store.reports, "report")
         self.saved_views = NarrowedViews(store, experiment_id, store.saved_views, "saved view", viewed)
+        self.estimates = NarrowedValues(store, experiment_id, store.estimates, "off-policy estimate")
         self.artifacts = NarrowedArtifacts(store, experiment_id)
 
     @property

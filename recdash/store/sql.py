@@ -28,7 +28,7 @@ from recdash.domain.journal import (
     SavedView,
     ShareLink,
 )
-from recdash.domain.records import Experiment, OnlineTest
+from recdash.domain.records import Experiment, KeptEstimate, OnlineTest
 from recdash.errors import Problem
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
@@ -52,6 +52,7 @@ from recdash.store.sql_runs import SqlCurves, SqlRuns
 from recdash.store.tables import (
     API_TOKEN,
     ENTRY,
+    ESTIMATE,
     EXPERIMENT,
     KINDS,
     ONLINE_TEST,
@@ -62,6 +63,7 @@ from recdash.store.tables import (
     EndedSessionRow,
     EntryRow,
     ExperimentRow,
+    KeptEstimateRow,
     LibraryMetricRow,
     LinkUseRow,
     OnlineTestRow,
@@ -93,6 +95,7 @@ class SqlStore:
         self.api_tokens = SqlApiTokens(transactions)
         self.ended_sessions = SqlEndedSessions(transactions)
         self.saved_views = SqlSavedViews(transactions)
+        self.estimates = SqlEstimates(transactions)
         self.metric_library = SqlMetricLibrary(transactions)
         self.audit = SqlAudit(transactions)
         self.artifacts = SqlArtifacts(transactions)
@@ -355,6 +358,13 @@ class SqlSavedViews(DeletableRows[SavedView]):
 
     def named(self, name: str) -> SavedView | None:
         return next(iter(self._list(name=name)), None)
+
+
+class SqlEstimates(DeletableRows[KeptEstimate]):
+    """The :class:`recdash.store.protocol.EstimateStore` of an SQL database."""
+
+    kind = ESTIMATE
+    order = (KeptEstimateRow.created.desc(), KeptEstimateRow.id)
 
 
 class SqlAudit:

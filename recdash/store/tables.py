@@ -36,7 +36,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from recdash.domain.journal import ApiToken, AuditEvent, Entry, Report, SavedView, ShareLink
 from recdash.domain.kinds import Floats, Ints
-from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.records import Experiment, KeptEstimate, OnlineTest, Run
 from recdash.domain.results import Curve, Unavailable
 from recdash.errors import EvidenceDamaged, Problem
 from recdash.store.checksums import NAME, checksum, in_utc, key_checksum, seal
@@ -394,6 +394,21 @@ class SavedViewRow(OfExperiment, Base):
     params: Mapped[Any] = mapped_column(Json)
 
 
+class KeptEstimateRow(OfExperiment, Base):
+    """An off-policy estimate, which never changes.
+
+    ``run`` has no foreign key: the estimate stays when the run is deleted.
+    """
+
+    __tablename__ = "off_policy_estimate"
+    __table_args__ = (Index(None, "experiment"),)
+
+    author: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    run: Mapped[str | None] = mapped_column(Text)
+    facts: Mapped[Any] = mapped_column(Json)
+
+
 class AuditEventRow(Base):
     """An event of the audit log. It has no foreign keys, so that it stays when its target is deleted."""
 
@@ -516,7 +531,8 @@ REPORT = Kind("report", Report, ReportRow, ("document",), changes=frozenset({"ar
 SHARE_LINK = Kind("share link", ShareLink, ShareLinkRow, changes=frozenset({"revoked"}))
 SAVED_VIEW = Kind("saved view", SavedView, SavedViewRow, changes=frozenset())
 API_TOKEN = Kind("API token", ApiToken, ApiTokenRow, changes=frozenset({"revoked"}))
-KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW, API_TOKEN)
+ESTIMATE = Kind("off-policy estimate", KeptEstimate, KeptEstimateRow, changes=frozenset())
+KINDS = (EXPERIMENT, RUN, ONLINE_TEST, ENTRY, REPORT, SHARE_LINK, SAVED_VIEW, API_TOKEN, ESTIMATE)
 
 # These fields identify a stored record and never change.
 FIXED = frozenset({"id", "experiment", "created", "slot", "replicate_of", "author"})

@@ -167,6 +167,13 @@ def test_a_stored_run_is_the_target_at_the_top_or_by_its_scores(films: Recdash) 
     assert "rows whose item it never shows" in films("ope", *OF_RUN).stdout
 
 
+def test_an_estimate_of_a_run_is_kept_with_its_experiment(films: Recdash) -> None:
+    result = films("ope", *OF_RUN, "--keep", "films")
+    assert result.exit_code == 0
+    assert "kept with 'films'" in result.stderr
+    assert "nowhere" in films("ope", *OF_RUN, "--keep", "nowhere").stderr
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -55,7 +55,7 @@ READS = [
     "online_tests.offline_online", "online_tests.result_frame",
     "online_tests.rules", "online_tests.named", "online_tests.next_steps",
     "online_tests.next_steps_of", "online_tests.sample", "online_tests.preview", "online_tests.activations",
-    "off_policy.of_run",
+    "off_policy.beside_test", "off_policy.kept", "off_policy.of_run",
     "plans.all", "plans.get", "plans.of_test", "plans.check", "plans.baseline",
     "overlap.found_items", "overlap.headroom", "overlap.list_overlap",
     "overview.card", "overview.decided_run", "overview.standing", "overview.today",
@@ -85,6 +85,7 @@ CHANGES = [
     "runs.stage", "runs.stage_completed", "runs.store_each", "runs.store_files", "runs.store_staged",
     "interleaving.add", "interleaving.set_control", "interleaving.stage", "journal.comment",
     "plans.add", "plans.change",
+    "off_policy.delete", "off_policy.keep",
     "metric_library.add", "metric_library.all", "metric_library.remove",
     "online_analysis.set_own_metrics", "online_tests.add",
     "online_tests.archive", "online_tests.delete", "online_tests.link_variants",
@@ -223,7 +224,7 @@ GIVEN: dict[str, Any] = {
     "page": "overview", "prepared": (), "text": "because", "outcome": "ship", "title": "A report",
     "file": "no-folder/report.json", "files": (), "plan": None, "key": "k", "facts": (), "addition": None,
     "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None, "label": "nightly",
-    "token_id": "unknown",
+    "token_id": "unknown", "estimate_id": "unknown", "estimates": None,
     "target": "no-folder/backup", "log": BANDIT, "rule_texts": ["ndcg@2 >= -90%"],
 }  # fmt: skip
 

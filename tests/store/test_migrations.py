@@ -16,6 +16,7 @@ from sqlalchemy import Engine, create_engine
 from store_contract import NOON, a_curve, a_run, add_experiment
 
 from recdash.domain.journal import ShareLink
+from recdash.domain.records import KeptEstimate
 from recdash.errors import NameTaken, StoreError, StoreTooNew
 from recdash.store import open_store, schema
 from recdash.store.schema import HEAD, alembic_config
@@ -208,6 +209,24 @@ def test_links_of_before_stay_as_they_were_written_and_limited_ones_are_not_wide
     assert (link.numbers_only, store.damaged()) == (None, [])
     assert store.audit.altered() == ["share link limited (missing)"]
     assert store.share_links.uses(home) == {}
+    store.close()
+
+
+def test_a_database_without_off_policy_estimates_is_upgraded_and_keeps_its_rows(
+    filled: Path, engine: Engine
+) -> None:
+    with engine.begin() as connection:
+        command.downgrade(alembic_config(connection), "0011")
+    engine.dispose()
+    tables = "SELECT name FROM sqlite_master WHERE name = 'off_policy_estimate'"
+    assert execute(filled, tables) == []
+    store = open_store(f"sqlite:///{filled}")
+    (experiment,) = store.experiments.all()
+    assert [run.name for run in store.runs.of_experiment(experiment.id)] == ["als", "ease"]
+    assert store.estimates.of_experiment(experiment.id) == []
+    estimate = KeptEstimate("o", experiment.id, NOON, "ann", "uniform")
+    assert store.estimates.add(estimate) == estimate
+    assert (store.damaged(), store.audit.altered()) == ([], [])
     store.close()
 
 

@@ -19,6 +19,7 @@ from sqlalchemy import create_engine
 from store_contract import NOON, a_curve, a_run, a_test, add_experiment, put_table, with_older_log
 
 from recdash.domain.journal import AuditEvent, Entry, Mismatch, Report, SavedView, ShareLink
+from recdash.domain.records import KeptEstimate
 from recdash.errors import StoreError
 from recdash.store import Store, open_store, restore_store
 from recdash.store.audit import hash_of
@@ -51,6 +52,7 @@ def folder(tmp_path: Path) -> Path:
     store.share_links.add(ShareLink("l", home.id, NOON, "ann", NOON))
     store.share_links.update("l", revoked=NOON)
     store.saved_views.add(SavedView("v", home.id, "mine", NOON, "ann", "leaderboard"))
+    store.estimates.add(KeptEstimate("o", home.id, NOON, "ann", "als", None, {"dr": 0.1}))
     for numerator in ("orders", "revenue"):
         store.metric_library.put("price", {"name": "price", "numerator": numerator, "cap": 9.5})
     store.metric_library.put("left out", {"name": "left out"})
@@ -88,7 +90,11 @@ def audited(folder: Path) -> list[Mismatch]:
 
 def with_checksums(database: sqlite3.Connection) -> None:
     """Computes the checksums again, as somebody does who knows recdash."""
-    for table in ("experiment", "run", "online_test", "entry", "report", "share_link", "saved_view"):
+    tables = (
+        "experiment", "run", "online_test", "entry", "report", "share_link", "saved_view",
+        "off_policy_estimate",
+    )  # fmt: skip
+    for table in tables:
         for row in database.execute(f"SELECT * FROM {table}").fetchall():  # noqa: S608
             columns = {name: _typed(name, row[name]) for name in row.keys()}  # noqa: SIM118
             query = f"UPDATE {table} SET checksum = ? WHERE id = ?"  # noqa: S608
@@ -228,6 +234,14 @@ TAMPERINGS = {
     ),
     "rewrite a report": (
         statement("UPDATE report SET author = 'eve'"), "report", "report 'Spring' of 'Films'", "content",
+    ),
+    "change an off-policy estimate": (
+        statement("UPDATE off_policy_estimate SET facts = replace(facts, '0.1', '0.2')"),
+        "off_policy_estimate", "off-policy estimate 'als' of 'Films'", "content",
+    ),
+    "delete an off-policy estimate": (
+        statement("DELETE FROM off_policy_estimate"), "off_policy_estimate",
+        "off-policy estimate 'als' of 'Films'", "no row",
     ),
     "change a metric of the library": (
         statement("UPDATE library_metric SET facts = replace(facts, 'revenue', 'orders')"), "library_metric",

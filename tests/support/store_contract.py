@@ -16,7 +16,7 @@ from sqlalchemy import Engine, event, select, text
 from sqlalchemy.orm import Session
 
 from recdash.domain.journal import Entry, LinkUse, Report, SavedView, ShareLink
-from recdash.domain.records import Experiment, OnlineTest, Run
+from recdash.domain.records import Experiment, KeptEstimate, OnlineTest, Run
 from recdash.domain.results import Curve
 from recdash.errors import Forbidden, NameTaken, NotFound, Problem
 from recdash.store import Store, new_id
@@ -620,6 +620,8 @@ class StoreContract:
             lambda: viewer.ended_sessions.add("s", NOON, NOON),
             lambda: viewer.saved_views.add(SavedView("v", experiment.id, "main", NOON, "ann", "overview")),
             lambda: viewer.saved_views.delete("any"),
+            lambda: viewer.estimates.add(KeptEstimate("o", experiment.id, NOON, "ann", "uniform")),
+            lambda: viewer.estimates.delete("any"),
             lambda: viewer.artifacts.put(pa.table({"a": [1]})),
             lambda: viewer.artifacts.put_file(b"x"),
             viewer.artifacts.collect,
@@ -663,6 +665,22 @@ class StoreContract:
         assert again.reports.of_experiment(home, archived=True) == [report]
         assert (again.share_links.get(link.id), again.share_links.of_experiment(home)) == (link, [link])
         assert (again.saved_views.named("weekly"), again.saved_views.of_experiment(home)) == (view, [view])
+
+    def test_off_policy_estimates_are_kept_once_the_newest_first(
+        self, store: Store, open_again: Open
+    ) -> None:
+        home = add_experiment(store).id
+        older = KeptEstimate(
+            "o", home, NOON, "ann", "uniform", None, {"dr": 0.1, "intervals": {"dr": [0, 1]}}
+        )
+        newer = dataclasses.replace(
+            older, id="n", created=NOON + timedelta(hours=1), run="a run that was deleted"
+        )
+        for estimate in (older, newer, older):
+            assert store.estimates.add(estimate) == estimate
+        assert open_again().estimates.of_experiment(home) == [newer, older]
+        store.estimates.delete("o")
+        assert store.estimates.of_experiment(home) == [newer]
 
     def test_the_uses_of_a_link_are_counted_and_are_no_change_of_it(
         self, store: Store, open_again: Open
@@ -755,11 +773,14 @@ class StoreContract:
         store.reports.add(Report("r", home, NOON, "ann", "Spring"))
         store.share_links.add(ShareLink("l", home, NOON, "ann", NOON, report="r"))
         store.saved_views.add(SavedView("v", home, "main", NOON, "ann", "overview"))
+        store.estimates.add(KeptEstimate("o", home, NOON, "ann", "uniform"))
         store.experiments.delete(home)
+        assert store.audit.events()[-1].details["with_it"]["off-policy estimate"] == 1
         for missing in (
             lambda: store.journal.get("e"),
             lambda: store.reports.get("r"),
             lambda: store.share_links.get("l"),
+            lambda: store.estimates.get("o"),
         ):
             with pytest.raises(NotFound):
                 missing()

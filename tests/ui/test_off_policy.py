@@ -45,7 +45,7 @@ def given(app: AppTest, log: bytes | str, target: str | None = None, name: str =
 def test_before_a_log_is_there_the_page_says_what_it_is_for(shown: Open) -> None:
     app = shown()
     assert "What would another recommender have earned?" in said(app)
-    assert any("Nothing is stored" in caption.value for caption in app.caption)
+    assert any("No file is stored" in caption.value for caption in app.caption)
     assert not app.get("plotly_chart")
 
 
@@ -211,3 +211,23 @@ def test_plotly_accepts_both_charts(palette: object, draw: Callable[..., object]
         else weights((0.1, 1, 10), (3, 1), palette)
     )
     go.Figure(figure.to_dict())
+
+
+def test_an_estimate_is_kept_and_stands_beside_offline_and_online_results(
+    shown: Open, open_page: Open, workspace: Workspace
+) -> None:
+    ids = store(workspace, {"own": lists(1), "other": lists(3)})
+    app = given(shown(target="run", run=ids["own"]), USERS_LOG)
+    (button,) = [button for button in app.button if button.label == "Keep with experiment"]
+    passed(button.click().run())
+    (kept,) = workspace.off_policy.kept(workspace.experiments.all()[0].id)
+    assert kept.run == ids["own"]
+    beside = open_page("offline_online")
+    text = said(beside)
+    assert "Off-policy: estimated from logs" in text
+    assert re.search(
+        r"own \S+, \S+ Off-policy no verdict 100 %, 50 % observed Offline not tested Online", text
+    )
+    (delete,) = [button for button in beside.button if button.label == "Delete for good"]
+    passed(delete.click().run())
+    assert not workspace.off_policy.kept(kept.experiment)

@@ -352,6 +352,12 @@ class OffPolicy:
             "notices": [str(notice) for notice in self.notices],
         }
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Returns what is kept with an experiment: ``as_dict`` without notices, which may quote the log."""
+        values = {**self.as_dict(), "of_clicks": self.of_clicks}
+        return {name: value for name, value in values.items() if name != "notices"}
+
 
 def chance(propensity: float) -> str:
     """Returns a probability as text with at most three significant digits: ``0.000165``, ``0.0001``."""

@@ -11,7 +11,7 @@ import streamlit as st
 from recdash.charts.off_policy import estimates, weights
 from recdash.errors import Problem, RecdashError
 from recdash.formatting import numbers
-from recdash.formatting.html import Html, html, join
+from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import Cell, count, number_columns, single, text_columns
 from recdash.formatting.wording import capital
@@ -30,7 +30,7 @@ from recdash.online.off_policy.list_policy import DEFAULT_K
 from recdash.online.off_policy.ope import UNIFORM, ope
 from recdash.online.off_policy.reward_model import FOLDS, SHRINK_ROWS
 from recdash.ui.app import state, theme
-from recdash.ui.components import file_zone, widgets
+from recdash.ui.components import actions, file_zone, widgets
 from recdash.ui.components.templates import template_button
 from recdash.ui.components.widgets import table_html
 from recdash.web.received_files import ReceivedFile
@@ -59,9 +59,10 @@ GAIN = "Doubly robust − observed"
 
 @dataclass(frozen=True)
 class RunTarget:
-    """A stored run as the target: its id, and how its lists fill slots (``ListPolicy``)."""
+    """A stored run as the target: its id, its experiment's, and how its lists fill slots (``ListPolicy``)."""
 
     run_id: str
+    experiment_id: str
     k: int = DEFAULT_K
     temperature: float | None = None
 
@@ -96,7 +97,7 @@ def ask() -> OffPolicyRequest | None:
     with right:
         target = _target()
     clip, user_column = _details()
-    st.caption("Nothing is stored: the files are deleted when you remove them or close the dashboard.")
+    st.caption("No file is stored: files are deleted when you remove them or close the dashboard.")
     if log is None or target is None:
         return None
     return OffPolicyRequest(log, target, clip, user_column)
@@ -142,11 +143,11 @@ def _run_target(experiments: Sequence[Experiment]) -> RunTarget:
     )
     policy = widgets.choice("Policy", "policy", POLICIES, "top", POLICY_HELP)
     if policy == "top":
-        return RunTarget(run)
+        return RunTarget(run, experiment)
     left, right = st.columns(2)
     k = left.number_input("First items to draw from", min_value=1, value=DEFAULT_K, key="off-policy-k")
     temperature = right.number_input("Temperature", min_value=0.001, value=1.0, key="off-policy-temperature")
-    return RunTarget(run, int(k), float(temperature))
+    return RunTarget(run, experiment, int(k), float(temperature))
 
 
 def _file(kind: str, label: str) -> ReceivedFile | None:
@@ -229,6 +230,26 @@ def _estimated(
         user_column=user_column,
         limits=workspace.limits,
     )
+
+
+def keep(request: OffPolicyRequest, result: OffPolicy) -> None:
+    """Draws the button that keeps the numbers with an experiment; nothing for viewers and without one."""
+    workspace, target = state.workspace(), request.target
+    names = {experiment.id: experiment.name for experiment in workspace.experiments.all()}
+    if not names or not workspace.person.may("editor"):
+        return
+    st.space("small")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if isinstance(target, RunTarget):
+            chosen, run_id = target.experiment_id, target.run_id
+        else:
+            run_id = None
+            chosen = st.selectbox(
+                "Experiment", **widgets.titled(names), key="off-policy-keep-with", width=420
+            )
+        if st.button("Keep with experiment", key="off-policy-keep"):
+            done = f"Kept with {markdown(names[chosen])}: see Offline vs online."
+            actions.attempt(lambda: workspace.off_policy.keep(chosen, result, run_id), done)
 
 
 # ── results ──────────────────────────────────────────────────────────────────────────────────
