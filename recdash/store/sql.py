@@ -29,7 +29,7 @@ from recdash.domain.journal import (
     ShareLink,
 )
 from recdash.domain.records import Experiment, KeptEstimate, OnlineTest
-from recdash.errors import Problem
+from recdash.errors import Problem, StoreBusy
 from recdash.settings import FoundArtifacts
 from recdash.store import audit
 from recdash.store.artifacts import Artifacts
@@ -172,8 +172,12 @@ class SqlStore:
         transactions.refuse_if_read_only()
         with translating_errors(transactions.database.place):
             summary = write_backup(transactions.database, transactions.files, self._root, target)
-        with transactions.write() as session:
-            transactions.note(session, "back up", "store", files=summary.n_files, bytes=summary.n_bytes)
+        try:
+            with transactions.write() as session:
+                transactions.note(session, "back up", "store", files=summary.n_files, bytes=summary.n_bytes)
+        except StoreBusy as error:
+            finding = f"The backup {target} is whole, but the audit log has no line about it"
+            raise StoreBusy(f"{finding}: the store was locked by other writers for too long.") from error
         return summary
 
     def note_restore(self, summary: RestoreSummary) -> None:

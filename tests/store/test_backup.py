@@ -10,6 +10,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from alembic import command
 from sqlalchemy import create_engine
 from store_contract import a_curve, a_run, add_experiment
 
-from recdash.errors import StoreError
+from recdash.errors import StoreBusy, StoreError
 from recdash.store import Store, backup, connections, open_store, restore_store
 from recdash.store.connections import sqlite_driver
 from recdash.store.schema import alembic_config
@@ -177,6 +178,18 @@ def test_a_backup_has_no_files_of_what_was_deleted_meanwhile(
     monkeypatch.setattr(backup, "_copy_artifact", delete_after)
     assert store.back_up(tmp_path / "kept").problems == ()
     assert [path for path in (tmp_path / "kept" / "artifacts").rglob("*") if path.is_file()] == []
+
+
+def test_a_backup_that_the_log_could_not_be_told_of_is_whole(
+    store: Any, opened: Opened, tmp_path: Path
+) -> None:
+    before, lock = content(store), store._transactions.database.write_lock
+    lock.deadline = 0.05
+    said = pytest.raises(StoreBusy, match="is whole, but the audit log has no line about it")
+    with lock.hold(), ThreadPoolExecutor(1) as other, said:
+        other.submit(store.back_up, tmp_path / "kept").result()
+    restore_store(tmp_path / "kept", url(tmp_path / "elsewhere"))
+    assert content(opened(tmp_path / "elsewhere")) == before
 
 
 def test_what_the_store_has_lost_is_named_and_the_rest_is_backed_up(store: Store, tmp_path: Path) -> None:
