@@ -68,7 +68,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """
     listed = set(re.findall(r"[\w./-]+\.md", str(config.nav)))
     rest = sorted(path.name for path in (ROOT / "docs").glob("*.md") if path.name not in listed)
-    for section in config.nav:
+    for section in config.nav or ():
         if REST in section:
             section[REST] += rest
     config.nav = _expanded(config.nav)
