@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from recdash.charts.offline_online import bars, quadrants
+from recdash.charts.offline_online import FEW_TICKS, bars, quadrants
 from recdash.formatting.wording import cut_inside
 from recdash.report.sections.online import axis_titles
 from recdash.ui.app import links, state, theme
@@ -39,13 +39,13 @@ offline, online = st.columns([1.12, 1], gap="large")
 with offline:
     widgets.section(*page.offline_title(sides))
     if sides.has_differences:
-        chart = bars(sides.rows, sides.marks, colours, page.offline_side(sides))
+        chart = bars(sides.rows, sides.marks, colours, page.offline_side(sides), FEW_TICKS)
         widgets.chart(chart, "bars-offline", page.alt(sides, "offline"), narrowest=0)
     else:
         page.offline_values(sides)
 with online:
     widgets.section(*page.online_title(sides))
-    chart = bars(sides.rows, sides.marks, colours, page.online_side(sides))
+    chart = bars(sides.rows, sides.marks, colours, page.online_side(sides), FEW_TICKS)
     widgets.chart(chart, "bars-online", page.alt(sides, "online"), narrowest=0)
 st.html('<hr class="rd-rule">')
 

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PITCH, AXIS_ROOM = 58, 34
-N_TICKS = 3  # the bars have 110 px on a phone, where more labels would be turned by 90°
+USUAL_TICKS = 5
+FEW_TICKS = 3
+"""For pages: bars have 110 px on a phone, where more labels would be turned by 90°."""
 SCATTER_HEIGHT, SCATTER_MARGIN = 420, (62, 16, 8, 52)
 USUAL_WIDTH = 620  # px of the drawn area in a window of 1440
 NARROW_WIDTH = 280  # px of the drawn area on a phone
@@ -69,7 +71,9 @@ class Side:
     lower_is_better: bool = False
 
 
-def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.Figure:
+def bars(
+    frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side, n_ticks: int = USUAL_TICKS
+) -> go.Figure:
     """Returns a figure of horizontal bars from zero, with intervals: one per row of ``frame``, from top to
     bottom.
     """
@@ -90,7 +94,7 @@ def bars(frame: pd.DataFrame, marks: Marks, palette: Palette, side: Side) -> go.
         texts.append(note(1, y, text, xref="paper", xanchor="right", xshift=118, align="right"))
     traces.append(zero_line(palette, [0.0, 0.0], y_ends[::-1]))
     layout = {
-        "xaxis": value_axis(palette, span(bounds, zero=True), N_TICKS, sign=True),
+        "xaxis": value_axis(palette, span(bounds, zero=True), n_ticks, sign=True),
         "yaxis": row_axis(palette, names),
         "annotations": texts,
     }

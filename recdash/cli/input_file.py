@@ -69,11 +69,19 @@ def address_of(value: str) -> Address | None:
     None for the name of a file.
     """
     path = Path(value)
-    if exists(path) and not path.is_dir():
-        return None
+    if (":" not in value or exists(path)) and not is_folder(path):
+        return None  # without loading what reads files
     from recdash.ingest.sources.address import address_in
 
     return address_in(value)
+
+
+def is_folder(path: Path) -> bool:
+    """Returns whether a path is a folder; False if the text cannot be the name of one."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def exists(file: Path) -> bool:

@@ -231,7 +231,10 @@ def is_nested(text: str) -> bool:
     return first[0] in "[({" or (is_record and is_bracketed(inner)) or _are_scored(inner)
 
 
-SCORED = re.compile(r"\s*([^\s:'\"(){}\[\]]+)\s*:\s*([+-]?\d*\.?\d+([eE][+-]?\d+)?)\s*")
+SCORED = re.compile(
+    r"([^\s:'\"(){}\[\]]{1,500})\s?:\s?"  # item:
+    r"([+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?)"  # score
+)
 
 
 def _are_scored(cell: str) -> bool:
@@ -242,7 +245,7 @@ def _are_scored(cell: str) -> bool:
     """
     if cell[-1:] != "]" or ":" not in cell or "." not in cell:
         return False
-    members = cell[1:-1].split(",")
+    members = [member.strip() for member in cell[1:-1].split(",")]
     scored = [pair for pair in map(SCORED.fullmatch, members) if pair is not None]
     items = {pair[1] for pair in scored}
     return len(items) == len(members) and any("." in pair[2] for pair in scored)

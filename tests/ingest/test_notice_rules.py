@@ -48,12 +48,15 @@ OF_A_PLAN = {"columns-by-values", "ids-swapped"}
 """Codes of notices that several files together give: tests/service/test_intake.py."""
 FAMILIES = {code for code in NOTICE_RULES if code.startswith(("missing-", "without-"))}
 REFUSING = {
-    "ambiguous-rows", "ambiguous-wide", "bad-columns", "bad-encoding", "bad-json", "bad-number", "bad-pairs",
+    "ambiguous-rows", "ambiguous-wide", "bad-address", "bad-columns", "bad-encoding", "bad-json",
+    "bad-number", "bad-pairs",
     "bad-range", "bad-source", "bad-table", "bad-text", "bad-type", "binary", "changed-file",
     "descending-ranks", "duplicate-column", "empty-file", "header-or-data", "incomplete-rows", "list-cells",
     "list-or-item", "long-line", "long-value", "many-candidates", "missing-column", "mixed-types", "negative",
-    "no-attributes", "no-file", "no-rows", "nul", "packed-twice", "parquet-bomb", "parts-differ",
-    "ragged-row", "read-too-large", "read-too-long", "reader-died", "repeated-key", "score-is-rank",
+    "no-attributes", "no-file", "no-library", "no-rows", "no-variable", "not-fetched",
+    "nul", "packed-twice",
+    "parquet-bomb", "parts-differ", "query-failed", "ragged-row",
+    "read-too-large", "read-too-long", "reader-died", "repeated-key", "score-is-rank",
     "sparse-sheet", "too-large", "truncated-gzip", "two-delimiters",
     "two-similarities", "unclosed-quote", "unknown-column", "unknown-role", "unknown-sheet",
     "unknown-zone", "unordered", "unreadable", "unsupported-format", "zip-in-zip", "zip-members",
