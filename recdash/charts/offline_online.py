@@ -42,6 +42,9 @@ FEW_TICKS = 3
 SCATTER_HEIGHT, SCATTER_MARGIN = 420, (62, 16, 8, 52)
 USUAL_WIDTH = 620  # px of the drawn area in a window of 1440
 NARROW_WIDTH = 280  # px of the drawn area on a phone
+MOST_LABELS = 4
+"""The number of runs whose names have room on a narrow page, which shows no more."""
+NAMED_WIDTH = 510  # px of the drawn area on the narrowest page that shows the names of more runs
 BETWEEN_ENDS = 7
 CORNERS = (
     ("lost offline, won online", 0.02, 0.98, "left", "top"),
@@ -166,6 +169,7 @@ def quadrants(
     ]  # fmt: skip
     if narrow:
         corners = [corner | {"align": corner["xanchor"]} for corner in corners]
+    narrowest = NARROW_WIDTH if len(rows) <= MOST_LABELS else NAMED_WIDTH
     layout = {
         "xaxis": value_axis(palette, x, 5, sign=True, showgrid=False, title=escape(x_title)),
         "yaxis": value_axis(
@@ -174,7 +178,7 @@ def quadrants(
         "shapes": [rectangle((x[0], 0), (0, y[1]), shade), rectangle((0, x[1]), (y[0], 0), shade)],
         "annotations": [
             *corners,
-            *_names(rows, marks, palette, x, y, NARROW_WIDTH if narrow else USUAL_WIDTH),
+            *_names(rows, marks, palette, x, y, narrowest if narrow else USUAL_WIDTH),
         ],
     }
     return figure(palette, SCATTER_HEIGHT, SCATTER_MARGIN, traces, layout)

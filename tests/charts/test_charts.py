@@ -474,6 +474,33 @@ def test_a_disagreement_stands_in_its_named_corner() -> None:
     assert (corner.x > 0.5, corner.y > 0.5) == (True, False)
 
 
+@pytest.mark.parametrize("width", [510, 670])
+def test_names_of_many_runs_never_overlap_on_a_page_that_shows_them(width: int) -> None:
+    """Pages above 1,000 px show all eight names; the drawn area is 510 px there and 670 px at 1,280."""
+    names = [f"a candidate, version {n}" for n in range(8)]
+    lifts = [9.0, 5.0, 6.5, -2.0, 3.0, -6.0, 7.5, 1.0]
+    frame = pd.DataFrame(
+        {
+            "run_id": name, "online_lift": lift, "online_low": lift - 4, "online_high": lift + 4,
+            "offline_delta": 0.02 + 0.01 * n, "offline_low": 0.01 + 0.01 * n, "offline_high": 0.03 + 0.01 * n,
+        }
+        for n, (name, lift) in enumerate(zip(names, lifts, strict=True))
+    )  # fmt: skip
+    figure = quadrants(frame, looks(*names), LIGHT, "offline", "online", narrow=True)
+    (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    height = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    boxes = []
+    for label in figure.layout.annotations[4:]:  # the first four name the corners
+        start = (label.x - left) / (right - left) * width + label.ax
+        wide = 7 * len(label.text) + 6
+        start -= wide if label.xanchor == "right" else 0
+        boxes.append((start, start + wide, (top - label.y) / (top - bottom) * height + label.ay))
+    assert len(boxes) == 8
+    assert all(start >= 0 and end <= width for start, end, _ in boxes)
+    for (start, end, y), (other_start, other_end, other_y) in combinations(boxes, 2):
+        assert end <= other_start or other_end <= start or abs(y - other_y) >= LABEL_PITCH
+
+
 @pytest.mark.parametrize("narrow", [False, True])
 def test_of_a_metric_of_which_less_is_better_the_axis_runs_downwards(narrow: bool) -> None:
     """Unsubscribes rose by 64 % and fell by 12 %: up is better, and the numbers are those measured."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from recdash.charts.offline_online import Side
+from recdash.charts.offline_online import MOST_LABELS, Side
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, markdown
@@ -50,8 +50,6 @@ OFFLINE = Side("offline_delta", "offline_low", "offline_high")
 MOST_UNTESTED = 3
 LONGEST_BASE = 16
 """The number of characters of the control's name for which the axis has room on a phone."""
-MOST_LABELS = 4
-"""The number of runs whose names have room in the scatter chart on a narrow page; more are named below it."""
 SCATTER = f"95 % CIs, {CORRECTIONS['holm']}-corrected offline and over goals. Hollow: inconclusive."
 ONLINE = Side("lift_percent", "lift_percent_low", "lift_percent_high", unit=" %", own_decimals=True)
 
