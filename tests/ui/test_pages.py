@@ -439,6 +439,19 @@ def test_a_broken_split_stands_above_everything_and_nothing_is_judged(
     assert notes.index("the planned split gives this") < notes.index("saw several variants")
 
 
+def test_how_columns_were_read_is_no_finding_about_offline_and_online(
+    workspace: Workspace, own_films: dict[str, str], open_page: Open
+) -> None:
+    links = {"control": own_films["poor"], "new": own_films["best"]}
+    rows = [(variant, "session_watch_time", 500, 10.0, 1.0) for variant in links]
+    table = pd.DataFrame(rows, columns=["arm", "metric", "n", "mean", "variance"])
+    test = workspace.online_tests.add(own_films["films"], "autumn", {"aggregates": table}, links=links)
+    assert [notice.code for notice in test.notices] == ["columns-guessed"]
+    text = said(open_page("offline_online"))
+    assert "Read as" not in text
+    assert "Run by run" in text
+
+
 def test_without_the_controls_run_it_is_the_control_that_is_named(
     workspace: Workspace, own_films: dict[str, str], open_page: Open
 ) -> None:

@@ -62,9 +62,12 @@ def show_broken_split(test: OnlineTest) -> None:
 
 
 def show_notices(view: View, test: OnlineTest) -> None:
-    """Shows the test's other notice, or how many it has, with a link to the page that lists them."""
+    """Shows the test's other notice, or how many it has, with a link to the page that lists them.
+
+    That columns were read by their names says nothing about the result, so alone it is not shown.
+    """
     others = [notice for notice in test.notices if notice.code != SPLIT_BROKEN]
-    if not others:
+    if all(notice.code == "columns-guessed" for notice in others):
         return
     page = links.link(view, "Results", "ab-results", {"t": test.id})
     text = others[0].found if len(others) == 1 else f"this test has {many(len(others), 'notice')}"
