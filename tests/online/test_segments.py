@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control
 
+import recdash
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import UnknownName
 from recdash.online import METRICS
@@ -233,3 +235,16 @@ def test_chance_is_no_contradiction() -> None:
 def test_a_single_segment_or_no_lift_contradicts_nothing() -> None:
     assert simpson([row("tv", -0.2, 0.5), row("web", None)], overall(0.05)) == ()
     assert simpson([row("tv", -0.2, 0.001)], overall(None)) == ()
+
+
+def test_users_without_a_segment_come_after_the_segments() -> None:
+    """Every third user has no country; variants and segments are listed by name."""
+    n = 900
+    table = pd.DataFrame({
+        "user_id": range(n), "variant": [("a", "b", "c")[user % 3] for user in range(n)],
+        "country": [("it", "fr", "")[user // 3 % 3] for user in range(n)],
+        "bought": [user % 7 % 2 for user in range(n)],
+    })  # fmt: skip
+    found = recdash.ab_test(sessions=table.to_csv(index=False).encode(), control="a").segments("country")
+    expected = [(variant, segment) for variant in "bc" for segment in ("fr", "it", None)]
+    assert [(row["variant"], row["segment"]) for row in found.rows] == expected

@@ -133,7 +133,8 @@ class AnalysedTest(OnlineResults):
                 segments.by_segment(
                     users, chosen, self.control, name, delta_method=self.source.rules.delta_method
                 ),
-                key=lambda row: (row.variant, row.segment),  # the order of the file must not matter
+                # the order of the file must not matter; users without a segment come last
+                key=lambda row: (row.variant, row.segment is None, row.segment),
             )
         )
         columns = ("metric", "attribute", *_names(segments.SegmentLift))
