@@ -110,3 +110,20 @@ def test_the_notice_can_refuse_the_test() -> None:
 
 def test_tests_that_were_stored_before_have_no_new_notice() -> None:
     assert notices(with_session(sessions(), 1, 30), rules=OnlineRules(delta_method=True)) == []
+
+
+def test_watch_times_of_all_magnitudes_are_no_reason() -> None:
+    """From 1e-300 seconds to a quarter of an hour: no watch time is far above a spread of 300 digits."""
+    exponent = np.random.default_rng(2).uniform(-300, 3, N)
+    assert notices(sessions().assign(watch_s=10**exponent)) == []
+
+
+def test_a_lift_that_no_users_are_left_for_is_not_stated() -> None:
+    """All users of the variant have more than a day, and no user of the control clicks."""
+    table = sessions()
+    of_new = table.variant == "new"
+    table["watch_s"] = table.watch_s.where(~of_new, 30 * 3600)
+    table["clicks"] = of_new.astype(int)
+    (notice,) = notices(table)
+    assert "'Engagement rate'" not in notice.found
+    assert notice.found.endswith("; without these users, there is none")

@@ -90,8 +90,10 @@ def _far_beyond_others(users: OnlineUsers) -> Mask:
         return np.zeros(len(users), dtype=np.bool_)
     places = [len(some) // 4, len(some) // 2, 3 * len(some) // 4]
     first, median, third = np.partition(some, places)[places].tolist()
-    spread = max(math.log(third / first) / QUARTILES_APART, LEAST_SPREAD)
-    return watched > median * math.exp(FAR * spread)
+    spread = max((math.log(third) - math.log(first)) / QUARTILES_APART, LEAST_SPREAD)
+    # Logarithms are compared, since so many standard deviations may be more than a float can hold.
+    least = np.log(median) + FAR * spread
+    return np.log(watched, out=np.full(len(watched), -np.inf), where=watched > 0) > least
 
 
 def _counted(users: OnlineUsers, outliers: Mask) -> str:
@@ -121,19 +123,25 @@ def _longest_day(users: OnlineUsers, user: int) -> str:
 
 
 def _effect(users: OnlineUsers, metric: OnlineMetric, control: str, outliers: Mask) -> Iterator[str]:
-    """Yields the lift with and without the outliers, of the variant that has most of them."""
+    """Yields the lift with and without the outliers, of the variant that has most of them; nothing for a
+    metric without a lift.
+    """
     others = [name for name in users.variants if name != control]
     if not others:
         return
     n = np.bincount(users.variant[outliers], minlength=len(users.variants))
     variant = max(others, key=lambda name: n[users.variants.index(name)])
     everyone = np.ones(len(users), dtype=np.bool_)
-    lifts = [_lift(users, metric, (control, variant), kept) for kept in (everyone, ~outliers)]
-    (lift, interval), (without, of_without) = map(in_words, lifts)
-    yield (
-        f"The lift of '{variant}' in '{metric.title}' is {lift} ({interval}); without these users, it is "
-        f"{without} ({of_without})"
-    )
+    lift, without = (_lift(users, metric, (control, variant), kept) for kept in (everyone, ~outliers))
+    if lift.value is None:
+        return
+    of_others = "there is none" if without.value is None else f"it is {_stated(without)}"
+    yield f"The lift of '{variant}' in '{metric.title}' is {_stated(lift)}; without these users, {of_others}"
+
+
+def _stated(lift: Estimate) -> str:
+    amount, interval = in_words(lift)
+    return f"{amount} ({interval})"
 
 
 def _lift(users: OnlineUsers, metric: OnlineMetric, names: tuple[str, str], kept: Mask) -> Estimate:
