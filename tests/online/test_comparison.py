@@ -314,3 +314,11 @@ def test_tests_stored_before_keep_their_method() -> None:
     assert OnlineRules.of_stored({"bot_clicks": 5}) == before
     stored = OnlineRules(bot_clicks=5).as_dict()
     assert OnlineRules.of_stored(stored) == OnlineRules(bot_clicks=5)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e110])
+def test_skewness_does_not_depend_on_the_unit_of_values(unit: float) -> None:
+    values, side = np.array([0.0, 1.0, 2.0, 9.0] * 3), np.arange(12) % 2 == 0
+    pair = PairValues(values * unit, np.ones(12), side)
+    expected = stats.skew(values)  # both variants together
+    assert comparison.skewness(pair) == pytest.approx(expected)

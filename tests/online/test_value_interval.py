@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -187,3 +188,28 @@ def test_a_mean_of_sums_of_many_users_has_students_interval() -> None:
     half = stats.t.ppf(0.975, 4_999) * math.sqrt(9 / 5_000)
     found = sums(5_000, -10.0, 9.0)
     assert (found.ci_low, found.ci_high) == pytest.approx((-10 - half, -10 + half))
+
+
+# ── values at the ends of what floats and bounds allow ───────────────────────────────────────
+
+
+def test_a_bound_that_the_value_itself_breaks_cuts_no_interval() -> None:
+    """A metric of Python is at least 0 unless told otherwise; a loss per user of 5 ± 8 is not."""
+    loss = np.random.default_rng(4).normal(-5.0, 8.0, 800)
+    table = shop(800).assign(spend=loss)
+    found = row(recdash.ab_test(sessions=csv(table), metrics=[SPEND]), "spend")
+    own = loss[1::2]
+    expected = stats.ttest_1samp(own, 0).confidence_interval(0.95)
+    assert found.value == pytest.approx(own.mean())
+    assert (found.ci_low, found.ci_high) == pytest.approx(tuple(expected), rel=0.01)
+
+
+@pytest.mark.parametrize("unit", [1e-120, 1e110])
+def test_the_skewness_of_values_does_not_depend_on_their_unit(unit: float) -> None:
+    table = shop(800)
+    known = distribution(SPEND, users(table))
+    scaled = users(table)
+    totals = {**scaled.totals, "spend": scaled.totals["spend"] * unit}
+    found = distribution(SPEND, dataclasses.replace(scaled, totals=totals))
+    assert found.skewness == pytest.approx(known.skewness)
+    assert found.skewness_of_mean == pytest.approx(known.skewness_of_mean)

@@ -329,6 +329,8 @@ def _with_p(low: float, high: float, p: float, level: float) -> tuple[float, flo
 def skewness(pair: PairValues) -> float:
     """Returns the skewness of the users' residuals in control and variant together; 0 if all are equal."""
     rest = pair.residuals(pair.numerator)
+    # Skewness has no unit; without one, no power of a value is too large or too small for a float.
+    rest = rest / (float(np.abs(rest).max(initial=0.0)) or 1.0)
     squares = rest * rest
     second = float(squares.mean())
     return float((squares * rest).mean()) / second**1.5 if second > 0 else 0.0

@@ -71,6 +71,8 @@ def distribution(metric: OnlineMetric, users: OnlineUsers) -> Distribution:
     n_variants = len(users.variants)
     denominator = None if metric.denominator is None else users.totals[metric.denominator]
     squares, cubes = np.zeros(n_variants), np.zeros(n_variants)
+    # Skewness has no unit; without one, no power of a value is too large or too small for a float.
+    unit = max(float(numerator.max(initial=0.0)), -float(numerator.min(initial=0.0))) or 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         below = np.bincount(code, denominator, minlength=n_variants)
         ratio = np.nan_to_num(np.bincount(code, numerator, minlength=n_variants) / below)
@@ -80,6 +82,7 @@ def distribution(metric: OnlineMetric, users: OnlineUsers) -> Distribution:
         if denominator is not None:
             above *= denominator[block]
         np.subtract(numerator[block], above, out=above)
+        above /= unit
         power = above * above
         squares += np.bincount(code[block], power, minlength=n_variants)
         power *= above
@@ -148,11 +151,11 @@ def of_mean(metric: OnlineMetric, arm: Any, skewness_of_mean: float = 0.0) -> Es
     ratio, error = _ratio(metric, arm), math.sqrt(_squared_error(metric, arm))
     half = float(stdtrit(arm.count() - 1, (1 + CONFIDENCE) / 2))
     low, high = (ratio - error * with_skewness(end, skewness_of_mean) for end in (half, -half))
-    return Estimate(
-        ratio,
-        max(low, -math.inf if metric.low is None else metric.low),
-        min(high, math.inf if metric.high is None else metric.high),
-    )
+    if metric.low is not None and metric.low <= ratio:  # else the value shows that it is no bound
+        low = max(low, metric.low)
+    if metric.high is not None and metric.high >= ratio:
+        high = min(high, metric.high)
+    return Estimate(ratio, low, high)
 
 
 def _of_rate(metric: OnlineMetric, arm: Any) -> Estimate:
