@@ -5,17 +5,15 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 import numpy as np
 
-from benchmarks.calibration_page import PAGE, write_section
+from benchmarks.calibration_page import options, write_section
 from recdash.comparison.source import Source
 from recdash.decisions.gate.offline import GatePair, OfflineRule
 from recdash.decisions.gate.online import judge_online
@@ -228,12 +226,7 @@ def rows_of(tries: int, largest: int = LARGEST, processes: int = 2) -> list[str]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_gates", description=__doc__)
-    parser.add_argument("--tries", type=int, default=1_000, help="tries of each situation (1,000)")
-    parser.add_argument("--largest", type=int, default=LARGEST, help="the most users of a situation")
-    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
-    asked = parser.parse_args()
+    asked = options("calibration_gates", __doc__, 1_000, LARGEST).parse_args()
     rows = rows_of(asked.tries, asked.largest, asked.processes)
     write_section(TITLE, TEXT.format(table="\n".join([HEAD, *rows])), asked.output)
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
 SECTION = re.compile(r"^## ", re.MULTILINE)
+
+
+def options(module: str, description: str | None, tries: int, largest: int) -> argparse.ArgumentParser:
+    """Returns the parser of a command that counts situations; its usual tries, and the most users of one."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=description)
+    parser.add_argument("--tries", type=int, default=tries, help=f"tries of each situation ({tries:,})")
+    parser.add_argument("--largest", type=int, default=largest, help="the most users of a situation")
+    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
+    parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
+    return parser
+
+
+def table(columns: Sequence[str], rows: Sequence[str], texts: Collection[str]) -> str:
+    """Returns a table in Markdown, whose columns are numbers but for ``texts``."""
+    dashes = ["---" if name in texts else "---:" for name in columns]
+    return "\n".join([f"| {' | '.join(columns)} |", f"| {' | '.join(dashes)} |", *rows])
 
 
 def sections_of(text: str) -> str:

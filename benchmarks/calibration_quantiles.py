@@ -5,16 +5,14 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.calibration_page import PAGE, write_section
+from benchmarks.calibration_page import options, write_section
 from recdash.online.analysis.quantiles import QuantileComparison, QuantileSide
 
 TITLE = "Quantiles"
@@ -100,12 +98,7 @@ def row(tries: int, situation: Situation) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_quantiles", description=__doc__)
-    parser.add_argument("--tries", type=int, default=1_000, help="tries of each situation (1,000)")
-    parser.add_argument("--largest", type=int, default=USERS[-1], help="the most users of a test")
-    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
-    asked = parser.parse_args()
+    asked = options("calibration_quantiles", __doc__, 1_000, USERS[-1]).parse_args()
     with ProcessPoolExecutor(asked.processes) as pool:
         rows = list(pool.map(partial(row, asked.tries), situations(asked.largest)))
     write_section(TITLE, TEXT.format(table="\n".join([HEAD, *rows])), asked.output)

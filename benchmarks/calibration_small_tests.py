@@ -5,9 +5,8 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.calibration_page import PAGE, write_section
+from benchmarks.calibration_page import options, table, write_section
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.online.analysis import grouped_lifts, power, sequential
 from recdash.online.analysis import lift as delta
@@ -256,13 +255,26 @@ def users_of_days(situation: Situation, rng: np.random.Generator) -> OnlineUsers
     watched = level[unit] * rng.lognormal(0, 0.8, len(unit))
     totals = {METRIC.numerator: np.bincount(unit, watched, minlength=n).astype(np.float64)}
     days = Days(unit, day, {METRIC.numerator: watched})
+    variants = tuple(str(arm) for arm in range(situation.arms))
+    return users_with(variants, assigned(situation, rng), totals, exposed, days)
+
+
+def users_with(
+    variants: tuple[str, ...],
+    variant: Ints,
+    totals: Mapping[str, Floats],
+    exposed: Ints | None = None,
+    days: Days | None = None,
+) -> OnlineUsers:
+    """Returns users with these totals, and nothing known before the test; without days if none are given."""
+    nothing = np.zeros(0, dtype=np.int64)
     return OnlineUsers(
-        variants=tuple(str(arm) for arm in range(situation.arms)),
-        unit=range(n),
-        variant=assigned(situation, rng),
+        variants=variants,
+        unit=range(len(variant)),
+        variant=variant,
         totals=totals,
-        exposed=exposed,
-        days=days,
+        exposed=np.zeros(len(variant), dtype=np.int64) if exposed is None else exposed,
+        days=Days(nothing, nothing, {}) if days is None else days,
         before={},
         segments={},
         assigned={},
@@ -313,11 +325,6 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def table(rows: Sequence[str]) -> str:
-    dashes = ["---" if name in {"split", "CUPED"} else "---:" for name in COLUMNS]
-    return "\n".join([f"| {' | '.join(COLUMNS)} |", f"| {' | '.join(dashes)} |", *rows])
-
-
 def page_row(situation: Situation, counts: Counts, alarms: float) -> str:
     """Returns the row of the table; a situation without an answer has the reason."""
     made = counts.compared - counts.withheld
@@ -363,18 +370,14 @@ def _plain(counts: Counts) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_small_tests", description=__doc__)
-    parser.add_argument("--tries", type=int, default=TRIES, help=f"tries of each situation ({TRIES:,})")
-    parser.add_argument("--largest", type=int, default=SIZES[2][-1], help="the most users of a test")
-    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
+    parser = options("calibration_small_tests", __doc__, TRIES, SIZES[2][-1])
     parser.add_argument("--cache", type=Path, help="a folder that keeps what was counted")
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
     asked = parser.parse_args()
     if asked.cache:
         asked.cache.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(asked.processes) as pool:
         rows = list(pool.map(partial(_row, asked.tries, asked.cache), situations(asked.largest)))
-    write_section(TITLE, TEXT.format(table=table(rows)), asked.output)
+    write_section(TITLE, TEXT.format(table=table(COLUMNS, rows, {"split", "CUPED"})), asked.output)
 
 
 if __name__ == "__main__":

@@ -5,24 +5,22 @@ Writes a section of docs/calibration.md. Everything is seeded: the same command 
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.calibration_page import PAGE, write_section
-from benchmarks.calibration_small_tests import draw
+from benchmarks.calibration_page import options, table, write_section
+from benchmarks.calibration_small_tests import draw, users_with
 from recdash.online.analysis import value_interval
 from recdash.online.analysis.lift import Estimate
 from recdash.online.analysis.results import arms_of
 from recdash.online.metrics import OnlineMetric
-from recdash.online.users import Days, OnlineUsers
+from recdash.online.users import OnlineUsers
 
 TITLE = "Values of one variant"
 USERS, TRIES = (10, 30, 100, 200, 1_000, 2_000, 10_000), 1_000
@@ -144,21 +142,8 @@ def users_of(situation: Situation, rng: np.random.Generator) -> OnlineUsers:
     totals |= {
         rate.numerator: (rng.random(n) < TRUE[name]).astype(np.float64) for name, rate in RATES.items()
     }
-    nothing = np.zeros(0, dtype=np.int64)
-    return OnlineUsers(
-        variants=("control", "variant"),
-        unit=range(n),
-        variant=(np.arange(n) >= situation.n_control).astype(np.int64),
-        totals=totals,
-        exposed=np.zeros(n, dtype=np.int64),
-        days=Days(nothing, nothing, {}),
-        before={},
-        segments={},
-        assigned={},
-        crossed=0,
-        removed=(),
-        notices=(),
-    )
+    variant = (np.arange(n) >= situation.n_control).astype(np.int64)
+    return users_with(("control", "variant"), variant, totals)
 
 
 def lines(tries: int, situation: Situation) -> list[str]:
@@ -172,21 +157,12 @@ def lines(tries: int, situation: Situation) -> list[str]:
     return rows
 
 
-def table(rows: Sequence[str]) -> str:
-    dashes = ["---" if name in {"split", "metric"} else "---:" for name in COLUMNS]
-    return "\n".join([f"| {' | '.join(COLUMNS)} |", f"| {' | '.join(dashes)} |", *rows])
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration_values", description=__doc__)
-    parser.add_argument("--tries", type=int, default=TRIES, help=f"tries of each situation ({TRIES:,})")
-    parser.add_argument("--largest", type=int, default=USERS[-1], help="the most users of a test")
-    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page that gets the section")
-    asked = parser.parse_args()
+    asked = options("calibration_values", __doc__, TRIES, USERS[-1]).parse_args()
     with ProcessPoolExecutor(asked.processes) as pool:
         parts = list(pool.map(partial(lines, asked.tries), situations(asked.largest)))
-    write_section(TITLE, TEXT.format(table=table([line for part in parts for line in part])), asked.output)
+    rows = [line for part in parts for line in part]
+    write_section(TITLE, TEXT.format(table=table(COLUMNS, rows, {"split", "metric"})), asked.output)
 
 
 if __name__ == "__main__":

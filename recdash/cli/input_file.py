@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -47,7 +48,7 @@ def readable(value: str, context: click.Context | None) -> Path | Sheet:
     path = Path(value)
     if (sheet := sheet_named(value)) is not None:
         return sheet
-    if not _is_pipe(path):
+    if not _is(path.is_fifo):
         return path
     with path.open("rb") as pipe:
         return _copied(pipe, path.name, context)
@@ -69,33 +70,23 @@ def address_of(value: str) -> Address | None:
     None for the name of a file.
     """
     path = Path(value)
-    if (":" not in value or exists(path)) and not is_folder(path):
+    if (":" not in value or exists(path)) and not _is(path.is_dir):
         return None  # without loading what reads files
     from recdash.ingest.sources.address import address_in
 
     return address_in(value)
 
 
-def is_folder(path: Path) -> bool:
-    """Returns whether a path is a folder; False if the text cannot be the name of one."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
 def exists(file: Path) -> bool:
     """Returns whether the file exists; False if the text cannot be the name of a file."""
+    return _is(file.exists)
+
+
+def _is(asked: Callable[[], bool]) -> bool:
+    """Returns the answer of the disk about a path; False if the text cannot be the name of a file."""
     try:
-        return file.exists()
+        return asked()
     except (OSError, ValueError):
-        return False
-
-
-def _is_pipe(path: Path) -> bool:
-    try:
-        return path.is_fifo()
-    except (OSError, ValueError):  # a name that no file can have
         return False
 
 

@@ -11,36 +11,21 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import free_port
 from postgresql_server import PROGRAMS, running_server
 from pyarrow.fs import S3FileSystem
+from source_lists import LISTS, MRR, ROWS, by_user, mrr
 
 import recdash
 from recdash.errors import UploadError
 from recdash.ingest import read_upload
 
-ROWS = [("001", "a", 0.9), ("001", "b", 0.8), ("2", "c", 0.7), ("2", "a", 0.1)]
-TRUTH = {"001": ["b"], "2": ["a"]}
-# b is second for 001, a is second for 2: the mean of 1/2 and 1/2.
-MRR = 0.5
 MOTO = "moto[server,s3]==5.2.5"
 SECONDS = 120
 
 pytestmark = pytest.mark.long
-
-
-def mrr(source: str) -> float:
-    (value,) = recdash.evaluate({"als": source}, TRUTH, metrics=["mrr@2"]).table()["value"]
-    return float(value)
-
-
-@pytest.fixture(scope="module")
-def lists() -> pa.Table:
-    users, items, scores = map(list, zip(*ROWS, strict=True))
-    return pa.table({"user_id": users, "item_id": items, "score": scores})
 
 
 @pytest.fixture(scope="module")
@@ -75,19 +60,16 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> S3FileSystem:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_an_object_is_scored_like_a_file(bucket: S3FileSystem, endpoint: str, lists: pa.Table) -> None:
+def test_an_object_is_scored_like_a_file(bucket: S3FileSystem, endpoint: str) -> None:
     where = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"
-    pq.write_table(lists, "films/runs/als.parquet", filesystem=bucket)
+    pq.write_table(LISTS, "films/runs/als.parquet", filesystem=bucket)
     assert mrr(f"s3://films/runs/als.parquet{where}") == pytest.approx(MRR, abs=1e-12)
     with pytest.raises(UploadError, match=r"s3://films/runs/nosuch\.csv: cannot be read"):
         mrr(f"s3://films/runs/nosuch.csv{where}")
 
 
-def test_a_partitioned_folder_of_objects_is_one_table(
-    bucket: S3FileSystem, endpoint: str, lists: pa.Table
-) -> None:
-    for user in TRUTH:
-        rows = lists.filter(pa.compute.equal(lists["user_id"], user)).drop_columns("user_id")
+def test_a_partitioned_folder_of_objects_is_one_table(bucket: S3FileSystem, endpoint: str) -> None:
+    for user, rows in by_user():
         bucket.create_dir(f"films/parted/user_id={user}")
         pq.write_table(rows, f"films/parted/user_id={user}/part-0.parquet", filesystem=bucket)
     where = f"?endpoint_override={endpoint}&scheme=http&region=us-east-1"

@@ -16,39 +16,22 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from source_lists import LISTS, MRR, ROWS, TRUTH, by_user, mrr
 from terminal import Recdash
 
-import recdash
 from recdash.errors import UploadError
 from recdash.ingest import read_upload
 from recdash.ingest.sources import query
 from recdash.ingest.sources.address import FOLDER, SCHEMES, address_in
 from recdash.ingest.sources.fetch import FETCH, fetched
 
-ROWS = [("001", "a", 0.9), ("001", "b", 0.8), ("2", "c", 0.7), ("2", "a", 0.1)]
-TRUTH = {"001": ["b"], "2": ["a"]}
-# b is second for 001, a is second for 2: the mean of 1/2 and 1/2.
-MRR = 0.5
 FILES = {"truth.json": json.dumps(TRUTH)}
-
-
-def mrr(source: Any) -> float:
-    """The mean reciprocal rank at 2 of the lists in a source."""
-    (value,) = recdash.evaluate({"als": source}, TRUTH, metrics=["mrr@2"]).table()["value"]
-    return float(value)
 
 
 def sql(url: object, statement: str) -> str:
     return f"sql:{url} {statement}"
-
-
-@pytest.fixture
-def lists() -> pa.Table:
-    users, items, scores = map(list, zip(*ROWS, strict=True))
-    return pa.table({"user_id": users, "item_id": items, "score": scores})
 
 
 @pytest.fixture
@@ -91,20 +74,20 @@ def test_each_scheme_is_fetched() -> None:
 # ── databases ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_query_is_scored_like_a_file(shop: Path, lists: pa.Table) -> None:
-    assert mrr(lists) == pytest.approx(MRR, abs=1e-12)
+def test_a_query_is_scored_like_a_file(shop: Path) -> None:
+    assert mrr(LISTS) == pytest.approx(MRR, abs=1e-12)
     assert mrr(sql(f"sqlite:///{shop}", "SELECT * FROM lists WHERE score > 0")) == pytest.approx(
         MRR, abs=1e-12
     )
 
 
-def test_a_query_of_duckdb_is_scored_like_a_file(tmp_path: Path, lists: pa.Table) -> None:
+def test_a_query_of_duckdb_is_scored_like_a_file(tmp_path: Path) -> None:
     import duckdb
 
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
-        connection.register("given", lists)
+        connection.register("given", LISTS)
         connection.execute("CREATE TABLE lists AS SELECT * FROM given")
-    pq.write_table(lists, tmp_path / "lists.parquet")
+    pq.write_table(LISTS, tmp_path / "lists.parquet")
 
     assert mrr(sql(f"duckdb:///{tmp_path}/shop.duckdb", "SELECT * FROM lists")) == pytest.approx(
         MRR, abs=1e-12
@@ -175,19 +158,19 @@ def test_no_message_shows_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 # ── the web ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_file_of_the_web_is_scored_like_a_file(tmp_path: Path, website: str, lists: pa.Table) -> None:
-    pq.write_table(lists, tmp_path / "lists.parquet")
+def test_a_file_of_the_web_is_scored_like_a_file(tmp_path: Path, website: str) -> None:
+    pq.write_table(LISTS, tmp_path / "lists.parquet")
     assert mrr(f"{website}/lists.parquet") == pytest.approx(MRR, abs=1e-12)
     assert "404" in refusal(f"{website}/nothing.parquet")
 
 
 def test_a_file_of_hugging_face_is_scored_like_a_file(
-    tmp_path: Path, website: str, lists: pa.Table, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, website: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", website)
     folder = tmp_path / "datasets" / "owner" / "films" / "resolve" / "v2" / "runs"
     folder.mkdir(parents=True)
-    pq.write_table(lists, folder / "als.parquet")
+    pq.write_table(LISTS, folder / "als.parquet")
     assert mrr("hf://datasets/owner/films@v2/runs/als.parquet") == pytest.approx(MRR, abs=1e-12)
 
 
@@ -203,32 +186,31 @@ def test_more_than_the_limit_of_an_upload_is_not_fetched(tmp_path: Path, website
 # ── lakes and partitioned folders ────────────────────────────────────────────────────────────
 
 
-def test_a_partitioned_folder_is_one_table(tmp_path: Path, lists: pa.Table) -> None:
+def test_a_partitioned_folder_is_one_table(tmp_path: Path) -> None:
     """The user 001 is in a folder's name, and keeps its zeros."""
     folder = tmp_path / "lists"
-    for user in TRUTH:
-        rows = lists.filter(pa.compute.equal(lists["user_id"], user)).drop_columns("user_id")
+    for user, rows in by_user():
         (folder / f"user_id={user}").mkdir(parents=True)
         pq.write_table(rows, folder / f"user_id={user}" / "part-0.parquet")
     assert mrr(folder) == pytest.approx(MRR, abs=1e-12)
     assert mrr(str(folder)) == pytest.approx(MRR, abs=1e-12)
 
 
-def test_a_delta_table_is_scored_like_a_file(tmp_path: Path, lists: pa.Table) -> None:
+def test_a_delta_table_is_scored_like_a_file(tmp_path: Path) -> None:
     from deltalake import write_deltalake
 
-    write_deltalake(str(tmp_path / "lists"), lists)
+    write_deltalake(str(tmp_path / "lists"), LISTS)
     assert mrr(f"delta:{tmp_path}/lists") == pytest.approx(MRR, abs=1e-12)
 
 
-def test_an_iceberg_table_is_scored_like_a_file(tmp_path: Path, lists: pa.Table) -> None:
+def test_an_iceberg_table_is_scored_like_a_file(tmp_path: Path) -> None:
     """In a process of its own, because PyIceberg reads its configuration when it is imported."""
     from pyiceberg.catalog import load_catalog
 
     settings = {"uri": f"sqlite:///{tmp_path}/catalogue.db", "warehouse": f"file://{tmp_path}"}
     catalogue = load_catalog("shop", **settings)
     catalogue.create_namespace("films")
-    catalogue.create_table("films.lists", schema=lists.schema).append(lists)
+    catalogue.create_table("films.lists", schema=LISTS.schema).append(LISTS)
     (tmp_path / "truth.json").write_text(json.dumps(TRUTH))
 
     names = {f"PYICEBERG_CATALOG__SHOP__{name.upper()}": value for name, value in settings.items()}

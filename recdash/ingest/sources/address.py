@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from recdash.errors import Problem, UploadError
+from recdash.ingest.library_errors import reason
 
 SCHEMES = ("sql", "https", "http", "s3", "gs", "az", "hf", "delta", "iceberg")
 FOLDER = "folder"
@@ -70,6 +71,13 @@ class Address:
             return self.text.rpartition(".")[2]
         path = self.text.partition("?")[0].partition("#")[0].rstrip("/")
         return PurePosixPath(path).name or self.scheme
+
+
+def not_fetched(address: Address, error: Exception | str) -> UploadError:
+    """Returns the error for a table that its place does not give, with the words of a library."""
+    words = error if isinstance(error, str) else reason(error)
+    fix = "Check the address, and that the credentials in the environment may read it."
+    return UploadError(Problem("not-fetched", address.place, f"cannot be read ({words})", fix))
 
 
 def address_in(source: object) -> Address | None:

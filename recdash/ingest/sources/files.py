@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from recdash.errors import Problem, UploadError
-from recdash.ingest.library_errors import reason
-from recdash.ingest.sources.address import Address
+from recdash.ingest.sources.address import Address, not_fetched
 from recdash.ingest.sources.written import Written
 
 if TYPE_CHECKING:
@@ -22,12 +21,6 @@ SECONDS = 60
 """How long a server may be silent."""
 HUGGING_FACE = "https://huggingface.co"
 HUGGING_FACE_FIX = "Write hf://datasets/OWNER/NAME/FILE, or hf://datasets/OWNER/NAME@REVISION/FILE."
-
-
-def _failed(address: Address, error: Exception | str) -> UploadError:
-    words = error if isinstance(error, str) else reason(error)
-    fix = "Check the address, and that the credentials in the environment may read it."
-    return UploadError(Problem("not-fetched", address.place, f"cannot be read ({words})", fix))
 
 
 # ── the web ──────────────────────────────────────────────────────────────────────────────────
@@ -67,11 +60,11 @@ def _download(address: Address, url: str, headers: dict[str, str], written: Writ
                 add(chunk)
     except urllib.error.HTTPError as refusal:  # an answer, which holds its connection
         with refusal:
-            raise _failed(address, refusal) from None
+            raise not_fetched(address, refusal) from None
     except (OSError, HTTPException, ValueError) as error:
-        raise _failed(address, error) from None
+        raise not_fetched(address, error) from None
     if expected is not None and received != int(expected):
-        raise _failed(address, f"{received:,} of {int(expected):,} bytes arrived")
+        raise not_fetched(address, f"{received:,} of {int(expected):,} bytes arrived")
 
 
 # ── object stores ────────────────────────────────────────────────────────────────────────────
@@ -91,7 +84,7 @@ def fetch_object(address: Address, written: Written) -> None:
             while chunk := file.read(CHUNK):
                 add(chunk)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise _failed(address, error) from None
+        raise not_fetched(address, error) from None
 
 
 def _store(address: Address) -> tuple[FileSystem, str]:
@@ -126,7 +119,7 @@ def fetch_folder(address: Address, written: Written) -> None:
     try:
         write_data_set(_data_set(LocalFileSystem(), address.text), written)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise _failed(address, error) from None
+        raise not_fetched(address, error) from None
 
 
 def _data_set(store: FileSystem, folder: str) -> Any:

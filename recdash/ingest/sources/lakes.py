@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from recdash.errors import Problem, UploadError
-from recdash.ingest.library_errors import reason
-from recdash.ingest.sources.address import Address
+from recdash.ingest.sources.address import Address, not_fetched
 from recdash.ingest.sources.files import write_data_set
 from recdash.ingest.sources.written import Written
 
@@ -12,11 +11,6 @@ from recdash.ingest.sources.written import Written
 def _not_installed(address: Address, library: str, extra: str) -> UploadError:
     fix = f"Install it: pip install 'recdash[{extra}]'."
     return UploadError(Problem("no-library", address.place, f"{library} is not installed", fix))
-
-
-def _failed(address: Address, error: Exception) -> UploadError:
-    fix = "Check the address, and that the credentials in the environment may read it."
-    return UploadError(Problem("not-fetched", address.place, f"cannot be read ({reason(error)})", fix))
 
 
 def fetch_delta(address: Address, written: Written) -> None:
@@ -29,7 +23,7 @@ def fetch_delta(address: Address, written: Written) -> None:
     try:
         write_data_set(DeltaTable(address.resolved).to_pyarrow_dataset(), written)
     except (DeltaError, OSError, ValueError) as error:
-        raise _failed(address, error) from None
+        raise not_fetched(address, error) from None
 
 
 def fetch_iceberg(address: Address, written: Written) -> None:
@@ -52,4 +46,4 @@ def fetch_iceberg(address: Address, written: Written) -> None:
             for batch in reader:
                 add(batch)
     except (NoSuchTableError, ValidationError, OSError, ValueError) as error:
-        raise _failed(address, error) from None
+        raise not_fetched(address, error) from None

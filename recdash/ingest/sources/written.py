@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import pyarrow as pa
 
@@ -48,13 +47,9 @@ class Written:
 
             def add(batch: pa.RecordBatch) -> None:
                 writer.write_batch(_cast(batch, schema))
-                self.keep_within(_size(file))
+                self.keep_within(file.tell())
 
             yield add
-
-
-def _size(file: IO[bytes]) -> int:
-    return file.tell()
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -19,7 +19,7 @@ from recdash.formatting import numbers, tables
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.names import shortened
 from recdash.formatting.spreadsheet import safe_cell
-from recdash.formatting.tables import Cell, Column, Table
+from recdash.formatting.tables import Cell, Column, Table, Word
 from recdash.ui.app import state
 from recdash.ui.app.state import LONGEST_NAME
 
@@ -135,6 +135,12 @@ def two_lines(text: object, small: object) -> Html:
     """Returns a cell with two lines: ``text``, and below it ``small`` in grey."""
     lines = html('{text}<br><small class="rd-muted">{small}</small>', text=text, small=small)
     return unbroken_html(lines)
+
+
+def finding_cell(word: Word, text: str) -> Html:
+    """Returns a cell with a finding in its colour, and the numbers behind it."""
+    template = '<div><b class="rd-{tone}">{word}</b> {text}</div>'
+    return html(template, tone=word.tone, word=word.shown, text=text)
 
 
 def badge(text: object, tone: str = "") -> Html:

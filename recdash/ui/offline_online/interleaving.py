@@ -55,18 +55,18 @@ def _offline(view: View, pair: InterleavedPair) -> Html:
     if low is not None and high is not None:
         word = tables.finding(by_interval(low, high, lower_is_better=lower_is_better))
     interval = numbers.interval(low, high, digits)
-    return _cell(word, f"{numbers.signed(mean, digits)} ({interval})")
+    return widgets.finding_cell(word, f"{numbers.signed(mean, digits)} ({interval})")
 
 
 def _interleaved(pair: InterleavedPair) -> Html:
     results = pair.results
     row = results.preference
     if results.reason:
-        return _cell(Word("", "no verdict", "muted"), results.reason)
+        return widgets.finding_cell(Word("", "no verdict", "muted"), results.reason)
     values = [None if value is None else 100 * value for value in (row.share, row.low, row.high)]
     digits = numbers.places(values)
     share, low, high = (numbers.fixed(value, digits) for value in values)
-    return _cell(tables.finding(results.finding), f"{share} % ({low} to {high} %)")
+    return widgets.finding_cell(tables.finding(results.finding), f"{share} % ({low} to {high} %)")
 
 
 def _lifts(lifts: Sequence[LiftOfPair]) -> Html:
@@ -81,10 +81,5 @@ def _lifts(lifts: Sequence[LiftOfPair]) -> Html:
         lift, low, high = (None if value is None else 100 * value for value in values)
         amount, interval = numbers.estimate(lift, low, high, " %")
         text = f"{row['title']} {amount} ({interval})"
-        cells.append(_cell(tables.finding(str(row.get("word") or "not settled")), text))
+        cells.append(widgets.finding_cell(tables.finding(str(row.get("word") or "not settled")), text))
     return join(cells)
-
-
-def _cell(word: Word, text: str) -> Html:
-    template = '<div><b class="rd-{tone}">{word}</b> {text}</div>'
-    return html(template, tone=word.tone, word=word.shown, text=text)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
-from recdash.formatting.html import Html, html, markdown
+from recdash.formatting.html import Html, markdown
 from recdash.formatting.tables import Cell, Word, text_columns
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.kept_estimates import (
@@ -92,5 +92,4 @@ def _online(beside: EstimateBesideTest) -> Html:
 def _cell(finding: str, text: str) -> Html:
     is_open = finding in (NO_VERDICT, NOT_COMPARED, NOT_JUDGED, NOT_TESTED)
     word = Word("", finding, "muted") if is_open else tables.finding(finding)
-    template = '<div><b class="rd-{tone}">{word}</b> {text}</div>'
-    return html(template, tone=word.tone, word=word.shown, text=text)
+    return widgets.finding_cell(word, text)
