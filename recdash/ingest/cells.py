@@ -32,6 +32,7 @@ from recdash.ingest.formats.raw_table import RawTable, is_list
 from recdash.ingest.layouts import (
     NUMPY_SCALAR,
     PLURALS,
+    are_scored,
     is_bracketed,
     is_nested,
     is_set,
@@ -62,9 +63,7 @@ TOKEN = {
 CLOSING = {"[": "]", "(": ")", "{": "}"}
 MARKS = {*CLOSING, *CLOSING.values(), ",", ":", "="}
 PAIRS_FIX = "Write [[item, score], …] or {item: score} in each cell, or one row per item."
-BARE_PAIR = r"[^\s,;|:{}()\[\]]{1,200}:[-+]?\d{0,20}\.\d{1,20}(?:e[-+]?\d{1,3})?"
-BARE_PAIRS = re.compile(rf"{BARE_PAIR}(?:\s?[,;|]\s?{BARE_PAIR})*")
-"""Pairs without brackets: a:0.5,b:0.25. Of whole numbers, as in film:7,film:9, the members may be ids."""
+SEPARATORS = re.compile(r"[,;|]")
 ITEM_FIELDS = {*names_of(ITEM), "id"}
 SCORE_FIELDS = {*names_of(SCORE), *names_of(RELEVANCE)}
 
@@ -235,8 +234,8 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
     ([('a', '0.5'), ('b', '0.25')], [('7', '1.0')], [('7', '4.5')])
     """
     inner = NUMPY_SCALAR.sub(r"\1", unwrapped(text.strip()))
-    if BARE_PAIRS.fullmatch(inner):
-        inner = f"{{{re.sub('[;|]', ',', inner)}}}"
+    if inner[:1] not in CLOSING and _is_bare(inner):
+        inner = f"{{{SEPARATORS.sub(',', inner)}}}"
     tokens = [token for token in tokens_in(inner) if token.strip()]
     if not tokens:
         return []
@@ -338,7 +337,12 @@ def with_pairs(raw: RawTable, kind: TableKind) -> RawTable:
 def _are_bare_pairs(values: Sequence[str]) -> bool:
     """Returns whether all cells are pairs without brackets, and one cell has several."""
     several = any(separator_of([value]) for value in values)
-    return several and all(map(BARE_PAIRS.fullmatch, map(unwrapped, values)))
+    return several and all(_is_bare(unwrapped(value)) for value in values)
+
+
+def _is_bare(cell: str) -> bool:
+    """Returns whether a cell holds pairs without brackets, ``a:0.5,b:0.25``."""
+    return ":" in cell and "." in cell and are_scored(SEPARATORS.split(cell))
 
 
 def _may_hold_pairs(raw: RawTable, column: str) -> bool:

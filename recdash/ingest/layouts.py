@@ -228,7 +228,7 @@ def is_nested(text: str) -> bool:
         return False
     word, opened, _ = first.partition("(")
     is_record = bool(opened) and word.replace("_", "").isalnum() and "=" in first
-    return first[0] in "[({" or (is_record and is_bracketed(inner)) or _are_scored(inner)
+    return first[0] in "[({" or (is_record and is_bracketed(inner)) or _is_scored_list(inner)
 
 
 SCORED = re.compile(
@@ -237,16 +237,17 @@ SCORED = re.compile(
 )
 
 
-def _are_scored(cell: str) -> bool:
-    """Returns True for ``[12:0.5,7:0.25]``, as MyMediaLite writes items with their scores.
+def _is_scored_list(cell: str) -> bool:
+    return cell[-1:] == "]" and ":" in cell and "." in cell and are_scored(cell[1:-1].split(","))
+
+
+def are_scored(members: Sequence[str]) -> bool:
+    """Returns True for items with their scores, ``12:0.5`` and ``7:0.25``, as MyMediaLite writes them.
 
     Ids may have a colon and a number, too, such as movie:12; scores differ from these by a decimal point, and
     each item occurs once.
     """
-    if cell[-1:] != "]" or ":" not in cell or "." not in cell:
-        return False
-    members = [member.strip() for member in cell[1:-1].split(",")]
-    scored = [pair for pair in map(SCORED.fullmatch, members) if pair is not None]
+    scored = [pair for pair in map(SCORED.fullmatch, map(str.strip, members)) if pair is not None]
     items = {pair[1] for pair in scored}
     return len(items) == len(members) and any("." in pair[2] for pair in scored)
 

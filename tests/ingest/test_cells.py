@@ -206,6 +206,12 @@ def test_pairs_are_items_with_their_scores(cells: tuple[str, str], column: str) 
     assert run.mapping == {"user_id": "user_id", "item_id": column, "score": f"{column}.score"}
 
 
+def test_one_score_with_a_decimal_point_tells_pairs_from_ids() -> None:
+    (run,) = read_recommendations(csv("user_id,recs", ("1", "a:1|b:0.5"), ("2", "c:0.25|a:0.125")))
+    rows = [(row["item_id"], row["score"]) for batch in run.batches() for row in batch.to_pylist()]
+    assert rows == [("a", 1.0), ("b", 0.5), ("c", 0.25), ("a", 0.125)]
+
+
 def test_ids_with_a_colon_are_no_pairs() -> None:
     (run,) = read_recommendations(csv("user_id,recs", ("1", "film:7|film:9"), ("2", "film:9|film:7")))
     items = [row["item_id"] for batch in run.batches() for row in batch.to_pylist()]
