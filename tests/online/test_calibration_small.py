@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 
-from benchmarks.calibration_page import PAGE, section
+from page_tables import rows_of
+
 from benchmarks.calibration_small_tests import COLUMNS, SRM_TRIES, TITLE, TRIES, Situation, simulate
 
 
 def rows() -> list[dict[str, str]]:
-    text = section(PAGE.read_text(encoding="utf-8"), TITLE)
-    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
-    return [
-        dict(zip(COLUMNS, (cell.strip() for cell in line.strip("|").split("|")), strict=True))
-        for line in lines
-    ]
+    return rows_of(TITLE, COLUMNS)
 
 
 def test_no_row_of_the_page_is_outside_its_limits() -> None:

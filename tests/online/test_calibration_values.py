@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 
-from benchmarks.calibration_page import PAGE, section
+from page_tables import rows_of
+
 from benchmarks.calibration_values import COLUMNS, TITLE, TRUE, Situation, simulate, situations
 
 
 def rows() -> list[dict[str, str]]:
-    text = section(PAGE.read_text(encoding="utf-8"), TITLE)
-    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
-    return [
-        dict(zip(COLUMNS, (cell.strip() for cell in line.strip("|").split("|")), strict=True))
-        for line in lines
-    ]
+    return rows_of(TITLE, COLUMNS)
 
 
 def number(row: dict[str, str], name: str) -> int:
