@@ -313,8 +313,9 @@ def restore_backup(path: Path, url: DatabaseUrl, root: Path, *, replace: bool = 
             )
         try:
             make_private(url.file.parent)
-            with write_lock_of(str(url.file.resolve()), url.file.with_name(url.file.name + ".lock")).hold():
-                return _restore(backup, url.file, root, replace=replace)
+            file = url.file.resolve()  # of a link, SQLite's logs lie beside the file, and the link stays
+            with write_lock_of(str(file), url.file.with_name(url.file.name + ".lock")).hold():
+                return _restore(backup, file, root, replace=replace)
         except OSError as error:
             raise StoreError(f"The backup cannot be restored: {error}. The store is as it was.") from error
 

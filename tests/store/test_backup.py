@@ -242,6 +242,17 @@ def test_a_store_that_holds_data_is_replaced_only_if_that_is_asked_for_and_kept_
     assert opened(aside).check() == opened(data).check() == []
 
 
+def test_a_linked_database_is_replaced_where_it_lies(store: Store, opened: Opened, tmp_path: Path) -> None:
+    store.back_up(tmp_path / "kept")
+    real, data = tmp_path / "disk", tmp_path / "linked"
+    opened(real).close()
+    data.mkdir()
+    (data / "recdash.db").symlink_to(real / "recdash.db")
+    restore_store(tmp_path / "kept", url(data), data / "artifacts", replace=True)
+    assert (data / "recdash.db").is_symlink()
+    assert content(opened(data)) == content(store)
+
+
 def test_another_store_is_replaced_and_kept_aside_with_its_files(
     store: Store, opened: Opened, tmp_path: Path
 ) -> None:
