@@ -777,12 +777,15 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
 
     The third or fourth column of a run is its rank if its values count 1, 2, 3 … in each list. The third
     column of a test set or training data has the times if its values are times, and the fourth's are not.
+    Columns of times have no predictions, unless all columns look like times: they may be large ratings.
     """
     names = POSITIONS.get(kind, ())
     if names[3:] == ("timestamp",) and len(columns) >= 3:
         third, *fourth = (are_times([row[column] for row in rows]) for column in columns[2:4])
         if third and not any(fourth):
             names = (*names[:2], names[3], names[2])
+    if kind == "predictions":
+        columns = [*columns[:2], *_without_times(columns[2:], rows)]
     mapping = dict(zip(names, columns, strict=False))
     if kind == "run" and len(columns) >= 3:
         extra = columns[2:4]
@@ -792,6 +795,12 @@ def by_position(kind: TableKind, columns: Sequence[str], rows: Sequence[Mapping[
         mapping |= {"rank": rank} if rank else {}
         mapping |= {"score": score} if score else {}
     return mapping
+
+
+def _without_times(columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Returns the columns whose values are not times, or all columns if there are none."""
+    others = [column for column in columns if not are_times([row[column] for row in rows])]
+    return others or [*columns]
 
 
 def are_times(values: Iterable[str]) -> bool:

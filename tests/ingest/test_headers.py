@@ -153,6 +153,21 @@ def test_times_in_rows_without_a_header_are_no_ratings(
     assert columns.get(value) == (None if order == ORDERS[2] else [5.0, 3.0, 4.0])
 
 
+@pytest.mark.parametrize("row", ["u,i{0},4.5,17041536{0:02}", "u,i{0},17041536{0:02},4.5"])
+def test_times_in_rows_without_a_header_are_no_predictions(row: str) -> None:
+    rows = "\n".join(row.format(number) for number in range(3))
+    with pytest.raises(UploadError, match="no prediction column"):
+        read_upload("predictions", rows.encode())
+    between = "u,i1,4,1704153600,3.5\nu,i2,5,1704153601,4.5"
+    columns = read_upload("predictions", between.encode()).table.to_pydict()
+    assert (columns["rating"], columns["prediction"]) == ([4.0, 5.0], [3.5, 4.5])
+
+
+def test_large_ratings_beside_large_predictions_are_no_times() -> None:
+    columns = read_upload("predictions", b"u,i,1704153600,1704153500\n").table.to_pydict()
+    assert (columns["rating"], columns["prediction"]) == ([1704153600.0], [1704153500.0])
+
+
 @pytest.mark.parametrize(
     "cells",
     [
