@@ -71,6 +71,8 @@ class Recorded:
 
 Records = dict[str, Recorded]
 """{``word id``: what the log says} of all rows that should exist."""
+Held = defaultdict[Any, set[str]]
+"""{id: ``word id`` of each row that is deleted with the row of this id}."""
 
 
 def log_state(session: Session) -> LogState:
@@ -114,20 +116,21 @@ def replay(session: Session, log: Sequence[AuditEvent], key: AuditKey | None) ->
 def _recorded(log: Sequence[AuditEvent]) -> Records:
     words = {kind.word for kind in KINDS}
     records: Records = {}
+    held: Held = defaultdict(set)
     for line in log:
         verb, _, word = line.action.replace("replace damaged", "replace").partition(" ")
         if word in words:
-            _follow(records, line, verb, word)
+            _follow(records, held, line, verb, word)
         elif line.action == audit.SCORE_AGAIN:
-            _forget_held(records, line.target)
-            _follow(records, line, "change", RUN.word)
+            _forget_held(records, held, line.target)
+            _follow(records, held, line, "change", RUN.word)
         seals = line.details.get(audit.SEALS)
         for name, sealed in seals.items() if isinstance(seals, Mapping) else ():
             _take_seal(records, line, name, sealed)
     return records
 
 
-def _follow(records: Records, line: AuditEvent, verb: str, word: str) -> None:
+def _follow(records: Records, held: Held, line: AuditEvent, verb: str, word: str) -> None:
     """Changes the records as the line says that the rows were changed."""
     name, details = f"{word} {line.target}", {**line.details}
     details.pop(audit.SEALS, None)
@@ -135,6 +138,8 @@ def _follow(records: Records, line: AuditEvent, verb: str, word: str) -> None:
         called = str(details.get("kind", word)) if word == "entry" else word
         held_by = tuple(details.get(holder) for holder in ("experiment", "report", "replicate_of"))
         records[name] = Recorded(called, line, held_by, details.get("sha256"), fields=details)
+        for holder in held_by:
+            held[holder].add(name)
     elif verb == "change" and name in records:
         record = records[name]
         record.line = line
@@ -144,14 +149,14 @@ def _follow(records: Records, line: AuditEvent, verb: str, word: str) -> None:
             record.fields[changed] = (known | value) if merges else value
     elif verb in ("delete", "replace"):
         records.pop(name, None)
-        _forget_held(records, line.target)
+        _forget_held(records, held, line.target)
 
 
-def _forget_held(records: Records, holder: str) -> None:
+def _forget_held(records: Records, held: Held, holder: str) -> None:
     """Removes the records that were deleted with the experiment, report or run that held them."""
-    held = [key for key, record in records.items() if holder in record.held_by]
-    for key in held:
-        del records[key]
+    for name in held.pop(holder, ()):
+        if name in records and holder in records[name].held_by:
+            del records[name]
 
 
 def _take_seal(records: Records, line: AuditEvent, name: str, sealed: Any) -> None:
