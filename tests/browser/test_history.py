@@ -27,6 +27,7 @@ def entries(page: Page) -> int:
     return int(page.evaluate("history.length"))
 
 
+@pytest.mark.long
 def test_back_and_forward_restore_every_choice_and_a_link_loads_nothing_anew(
     demo_server: Any, page: Page, console_errors: list[str]
 ) -> None:

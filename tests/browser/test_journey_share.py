@@ -247,6 +247,7 @@ def test_what_the_story_wrote_is_signed_and_in_the_log(tmp_path: Any) -> None:
     assert space.audit.breaks() == []
 
 
+@pytest.mark.long
 def test_the_address_of_the_view_is_copied_with_one_click(server: Start, browser: Browser) -> None:
     """Without a clipboard, as over http from another computer, the address is shown."""
     running = server()

@@ -164,6 +164,7 @@ def test_a_server_that_starts_anew_gets_the_files_again(server: Any, page: Page)
     expect(page.get_by_text("Evaluated 1 candidate in films")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_server_that_starts_anew_in_the_middle_gets_the_file_from_its_beginning(
     server: Any, page: Page, lists: Path
 ) -> None:

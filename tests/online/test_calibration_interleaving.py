@@ -23,6 +23,7 @@ from benchmarks.calibration_page import PAGE, section, sections_of, write_sectio
 MIXED = WORLDS[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.title)
 def test_tests_without_a_preference_are_seldom_called_one(world: object) -> None:
     """5 % of 300 tries and four standard errors: 0.05 + 4 · 0.0126 = 0.10."""
@@ -49,6 +50,7 @@ def test_errors_by_request_would_be_too_small() -> None:
     assert called[1] / 200 > 0.2
 
 
+@pytest.mark.long
 def test_a_planted_preference_is_found_with_the_stated_power() -> None:
     """80 % of 150 tries and three standard errors: 0.8 ± 3 · 0.033."""
     result = power(*LEANS[0], tries=150)

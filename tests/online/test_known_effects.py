@@ -161,6 +161,7 @@ def test_who_takes_sessions_for_independent_finds_effects_that_are_not_there(ali
     assert naive.mean() > 0.09
 
 
+@pytest.mark.long
 def test_peeked_at_on_14_days_an_interval_finds_effects_that_are_not_there_and_the_sequence_does_not() -> (
     None
 ):

@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("start", "choose", "verdict", "numbers", "ab-tests", "off-policy", "notebook", "scale", "extend")
+PAGES = ("start", "numbers", "off-policy", "notebook", "scale", "extend")
+LONG_PAGES = ("choose", "verdict", "ab-tests")
+"""Pages whose commands take 20 to 30 s together."""
 ELSEWHERE = {
     "deployment": "it needs a server, a proxy or Docker",
     "gate": "tests/setup/test_gate_page.py",
@@ -72,7 +74,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [*PAGES, *(pytest.param(page, marks=pytest.mark.long) for page in LONG_PAGES)]
+)
 def test_the_examples_of_the_page_run(page: str, tmp_path: Path, environment: dict[str, str]) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
@@ -104,5 +108,5 @@ def test_every_page_with_an_example_is_run_or_says_why_not() -> None:
         for path in (ROOT / "docs").glob("*.md")
         if any(block.language in {"sh", "bash", "python"} for block in blocks(path.stem))
     }
-    assert with_examples <= {*PAGES, *ELSEWHERE}
-    assert set(PAGES) <= {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert with_examples <= {*PAGES, *LONG_PAGES, *ELSEWHERE}
+    assert {*PAGES, *LONG_PAGES} <= {path.stem for path in (ROOT / "docs").glob("*.md")}

@@ -64,6 +64,7 @@ def run(root: Path, folder: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_commands_of_the_page_import_and_export(root: Path, folder: Path, stub: MlflowStub) -> None:
     script = "\n".join(blocks(root, "sh")).replace(ADDRESS, stub.url)
     said = run(root, folder, "bash", "-eo", "pipefail", "-c", f"{script}\nrecdash list --format json")
