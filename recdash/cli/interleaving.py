@@ -12,6 +12,7 @@ import click
 
 from recdash.cli.fast_start import start_light
 from recdash.cli.input_file import InputFile
+from recdash.cli.online_questions import ALL, IN_SHARES, lines_of_table
 from recdash.cli.options import (
     columns_option,
     form_option,
@@ -30,11 +31,25 @@ from recdash.formatting.wording import shown
 
 if TYPE_CHECKING:
     from recdash.domain.records import OnlineTest
+    from recdash.formatting.result_table import ResultTable
     from recdash.ingest import Sheet
+    from recdash.online.interleaving.grouped_preferences import TimeScale
     from recdash.online.interleaving.results import InterleavingResults
     from recdash.service import Workspace
     from recdash.service.online.interleaving import LiftOfPair
 
+TIME_SCALES = ("cumulative", "daily")
+SHOWN: Mapping[str, tuple[str, ...]] = {
+    "segments": (
+        "attribute", "segment", "n_users", "n_requests", "preference", "corrected_low", "corrected_high",
+        "p_bh", "note",
+    ),
+    "days": ("date", "n_users", "n_requests", "preference", "low", "high", "p", "note"),
+}  # fmt: skip
+"""The columns of each table as text; JSON has all."""
+LEFT = {"segments": 2, "days": 1}
+"""The number of columns of text in each table."""
+NOTHING = "None: no column of text is the same in all rows of each request."
 HEADER = ("measure", "preference", "95 % interval", "p", "finding", "users")
 
 
@@ -46,6 +61,19 @@ HEADER = ("measure", "preference", "95 % interval", "p", "finding", "users")
 @click.option("--experiment", help="Store the test in this experiment; without FILE, show a stored one.")
 @click.option("--test", "name", help="Name under which the test is stored, or of the stored one to show.")
 @click.option("--link", "links", multiple=True, help="Which run a ranking is, as RANKING=RUN.")
+@click.option(
+    "--segments",
+    is_flag=False,
+    flag_value=ALL,
+    help="Add the preference by segment of requests: of one attribute, such as country, or of all.",
+)
+@click.option(
+    "--days",
+    is_flag=False,
+    flag_value="cumulative",
+    type=click.Choice(TIME_SCALES),
+    help="Add the preference by day: cumulative, or daily.",
+)
 @form_option
 def interleave(
     file: Path | Sheet | None,
@@ -56,12 +84,15 @@ def interleave(
     experiment: str | None,
     name: str | None,
     links: Sequence[str],
+    segments: str | None,
+    days: TimeScale | None,
     form: str,
 ) -> None:
     """Analyse an interleaving test: which of two rankings users prefer, and whether its teams are even.
 
     FILE has one row per served slot (request_id, user_id, rank, item_id, clicked, and team, or rank_a and
-    rank_b), or credits (request_id, user_id, and credit_a and credit_b, or team and credit).
+    rank_b), or credits (request_id, user_id, and credit_a and credit_b, or team and credit). --days needs a
+    timestamp, and --segments a column of text with one value in all rows of a request.
     """
     start_light()
     how: dict[str, Any] = {"control": control, "columns": columns, "refuse": refuse}
@@ -79,12 +110,34 @@ def interleave(
         from recdash.online.interleaving.interleaving import interleaving
 
         results = interleaving(file, **how)
+    added = _added(results, segments, days)
     tell(results.notices)
     if form == "json":
-        facts = {**results.as_dict(), "ab_tests": compared}
+        tables = {name: table.records() for name, table in added.items()}
+        facts = {**results.as_dict(), "ab_tests": compared, **tables}
         say_lines(json.dumps(facts, ensure_ascii=False))
     else:
-        say_lines("\n".join([*_lines(results), *_compared_lines(compared)]))
+        say_lines("\n".join([*_lines(results), *_compared_lines(compared), *_added_lines(added)]))
+
+
+def _added(
+    results: InterleavingResults, segments: str | None, days: TimeScale | None
+) -> dict[str, ResultTable]:
+    """Returns {name: table} of what is asked for besides the results."""
+    tables: dict[str, ResultTable] = {}
+    if segments is not None:
+        tables["segments"] = results.segments(None if segments in (ALL, "all") else segments)
+    if days is not None:
+        tables["days"] = results.days(days)
+    return tables
+
+
+def _added_lines(added: Mapping[str, ResultTable]) -> Iterator[str]:
+    for name, table in added.items():
+        yield ""
+        yield visible(f"{table.title}.")
+        yield lines_of_table(table, SHOWN[name], LEFT[name]) if len(table) else NOTHING
+        yield table.note.replace(IN_SHARES, "in %")
 
 
 def _stored(

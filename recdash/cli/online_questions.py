@@ -49,7 +49,7 @@ SHARES = frozenset(
     {
         "lift", "low", "high", "corrected_low", "corrected_high", "sequence_low", "sequence_high", "chance",
         "loss", "loss_of_control", "effect", "detectable", "top_user", "capped", "capped_low", "capped_high",
-        "trimmed", "trimmed_low", "trimmed_high",
+        "trimmed", "trimmed_low", "trimmed_high", "preference",
     }
 )  # fmt: skip
 """The columns that text shows in %."""
@@ -164,11 +164,18 @@ def lines_of(questions: FurtherQuestions, results: AnalysedTest) -> Iterator[str
     if (chances := questions.chances(results)) is not None:
         tables = {"chance_to_win": chances.results(), **tables}
     for name, table in tables.items():
-        columns = [column for column in SHOWN.get(name, table.columns) if _has_values(table, column)]
         yield ""
         yield f"{table.title}."
-        yield text_table(_in_percent(table, columns), LEFT.get(name, 2)) if len(table) else NOTHING
+        shown = SHOWN.get(name, table.columns)
+        yield lines_of_table(table, shown, LEFT.get(name, 2)) if len(table) else NOTHING
         yield table.note.replace(IN_SHARES, "in %")
+
+
+def lines_of_table(table: ResultTable, shown: Sequence[str], texts: int) -> str:
+    """Returns the ``shown`` columns that have values as a text table with shares in %, of which the first
+    ``texts`` are text.
+    """
+    return text_table(_in_percent(table, [name for name in shown if _has_values(table, name)]), texts)
 
 
 def _in_percent(table: ResultTable, columns: Sequence[str]) -> list[tuple[str, ...]]:

@@ -163,6 +163,21 @@ def further_columns(
     return table
 
 
+def with_labels_alone(table: pa.Table, kind: TableKind) -> pa.Table:
+    """Returns the table with its columns without a role as labels, dictionary-encoded.
+
+    Columns of numbers, of more than ``MOST_LABELS`` distinct labels and of none are removed without a notice,
+    because a log of requests has many columns that say nothing about the whole request.
+    """
+    roles = {role.name for role in ROLES[kind]}
+    for name in [name for name in table.column_names if name not in roles]:
+        index, column = table.column_names.index(name), numbers_if_all(table[name])
+        labels = _labels(column) if is_text(column.type) else column
+        is_useless = _why_useless(labels, numbers=False, most=MOST_LABELS) or labels.null_count == len(labels)
+        table = table.remove_column(index) if is_useless else table.set_column(index, name, labels)
+    return table
+
+
 def without_row_numbers(table: pa.Table) -> pa.Table:
     """Returns the table without columns that number its rows, as an index of pandas does, in any order: they
     have no name of their own, and another whole number in each row.

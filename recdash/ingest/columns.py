@@ -338,7 +338,7 @@ ROLES: Mapping[TableKind, tuple[Role, ...]] = {
     ),
     "interleaving": (
         *(REQUEST, LOG_UNIT, INTERLEAVED_RANK, replace(THING, required=False), TEAM, CLICKED),
-        *(RANK_A, RANK_B, CREDIT, CREDIT_A, CREDIT_B),
+        *(RANK_A, RANK_B, CREDIT, CREDIT_A, CREDIT_B, LOGGED_AT),
     ),
     "bandit": (replace(THING, filled=ALWAYS), POSITION, CLICK, LOGGED_PROPENSITY, LOGGED_AT),
     "policy": (replace(THING, filled=ALWAYS), POSITION, PROBABILITY),
@@ -373,7 +373,9 @@ POSITIONS: Mapping[TableKind, tuple[str, ...]] = {
     "predictions": ("user_id", "item_id", "rating", "prediction"),
 }
 
-WITH_ATTRIBUTES = frozenset({"catalogue", "users", "sessions", "exposures", "bandit", "policy", "aggregates"})
+WITH_ATTRIBUTES = frozenset(
+    {"catalogue", "users", "sessions", "exposures", "interleaving", "bandit", "policy", "aggregates"}
+)
 """Kinds of tables in which every column without a role is an attribute."""
 ROW_BY_ROW = frozenset({"vectors", "exposures", "events", "served", "interleaving", "bandit", "policy"})
 """Kinds of tables that have no lists of items."""

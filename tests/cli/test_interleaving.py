@@ -9,7 +9,12 @@ from terminal import Recdash, as_json
 import recdash
 
 THREE = "r1,u1,1,a,x,0\nr1,u1,2,b,y,1\nr1,u1,3,c,z,0\n"
+LABELLED = team_draft(lean=0.8).assign(
+    device=lambda rows: rows["request_id"].str[-1].isin(list("02468")).map({True: "phone", False: "tv"}),
+    timestamp=lambda rows: "2026-03-0" + rows["request_id"].str[-2].replace("0", "1") + "T09:00:00Z",
+)
 FILES = {
+    "labelled.csv": LABELLED.to_csv(index=False),
     "test.csv": team_draft(lean=0.8).to_csv(index=False),
     "few.csv": team_draft(n_users=3).to_csv(index=False),
     "sessions.csv": "user_id,variant,orders\n"
@@ -102,3 +107,39 @@ def test_both_kinds_of_test_are_recognised_together(run: Recdash) -> None:
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert lines[-2:] == ["sessions: added, control 'control'", "test: added, control 'popular'"]
+
+
+def test_segments_and_days_are_those_of_python(run: Recdash) -> None:
+    options = ("interleave", "labelled.csv", "--control", "popular", "--segments", "--days", "daily")
+    output = as_json(run, *options)
+    expected = recdash.interleaving(LABELLED, control="popular")
+    assert output["segments"] == expected.segments().records()
+    assert output["days"] == expected.days("daily").records()
+    lines = run(*options).stdout.splitlines()
+    place = lines.index("Preference for als by segment.")
+    assert lines[place + 1].split()[:4] == ["attribute", "segment", "n_users", "n_requests"]
+    assert [line.split()[:2] for line in lines[place + 2 : place + 4]] == [
+        ["device", "phone"],
+        ["device", "tv"],
+    ]
+    assert "Preference for als by day (daily)." in lines
+
+
+def test_a_stored_test_has_its_segments_and_days(run: Recdash) -> None:
+    assert run("add", "--experiment", "films", "--interleaving", "May=labelled.csv").exit_code == 0
+    stored = as_json(run, "interleave", "--experiment", "films", "--segments", "device", "--days")
+    given = as_json(run, "interleave", "labelled.csv", "--segments", "device", "--days", "cumulative")
+    assert (stored["segments"], stored["days"]) == (given["segments"], given["days"])
+
+
+def test_segments_that_a_table_lacks_are_said_to_be_missing(run: Recdash) -> None:
+    assert (
+        "None: no column of text is the same in all rows"
+        in run("interleave", "test.csv", "--segments").stdout
+    )
+    unknown = run("interleave", "labelled.csv", "--segments", "country")
+    assert (unknown.exit_code, "No segment is called 'country'. Known: device." in unknown.stderr) == (
+        2,
+        True,
+    )
+    assert "no column of times" in run("interleave", "test.csv", "--days").stderr

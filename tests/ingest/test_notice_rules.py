@@ -99,7 +99,12 @@ def test_each_code_of_an_ab_test_is_a_problem_or_has_a_rule() -> None:
 
 def test_each_code_of_an_interleaving_test_is_a_problem_or_has_a_rule() -> None:
     codes = codes_in_source(Path(recdash.online.__file__).parent / "interleaving")
-    assert codes - set(NOTICE_RULES) == {"missing-credit", "not-two-teams", "repeated-request"}
+    assert codes - set(NOTICE_RULES) == {
+        "missing-credit",
+        "mixed-segment",
+        "not-two-teams",
+        "repeated-request",
+    }
     assert codes >= OF_AN_INTERLEAVING_TEST
 
 

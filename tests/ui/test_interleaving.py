@@ -48,6 +48,16 @@ def add_ab_test(workspace: Workspace, runs: dict[str, str]) -> None:
     workspace.online_tests.add(runs["films"], "June", {"sessions": table}, control="control", links=links)
 
 
+def test_a_test_with_attributes_and_times_has_tables_by_segment_and_day(
+    workspace: Workspace, runs: dict[str, str], shown: Open
+) -> None:
+    frame = team_draft(lean=0.5, device="tv", timestamp="2026-03-01T09:00:00Z")
+    add_interleaving(workspace, runs, frame)
+    titles = [expander.label for expander in passed(shown()).expander]
+    assert "Preference for als by segment" in titles
+    assert "Preference for als by day (daily)" in titles
+
+
 def test_an_interleaving_test_alone_is_the_page(
     workspace: Workspace, runs: dict[str, str], shown: Open
 ) -> None:

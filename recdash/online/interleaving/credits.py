@@ -6,16 +6,39 @@ Letters in shapes: ``R`` requests.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import Problem
+from recdash.online.users import Segment
 
 Method = Literal["team draft", "balanced", "credits"]
 """How credits were assigned: by the team of each clicked item, by both rankings, or before the upload."""
+
+
+@dataclass(frozen=True)
+class RequestLabels:
+    """When each request was made, and its attributes, such as its country.
+
+    ``day`` [R] counts from 1970 (UTC), −1 if unknown; None without times. ``segments`` have the requests'
+    values of each attribute. ``mixed`` is {column: number of requests with several values}: such a column is
+    no attribute of requests.
+    """
+
+    day: Ints | None = None
+    segments: Mapping[str, Segment] = field(default_factory=dict)
+    mixed: Mapping[str, int] = field(default_factory=dict)
+
+    def part(self, chosen: Mask) -> RequestLabels:
+        """Returns the labels of the ``chosen`` [R] requests."""
+        segments = {name: Segment(own.labels, own.label[chosen]) for name, own in self.segments.items()}
+        return RequestLabels(None if self.day is None else self.day[chosen], segments, self.mixed)
+
+
+NO_LABELS = RequestLabels()
 
 
 @dataclass(frozen=True)
@@ -37,6 +60,7 @@ class RequestCredits:
     first: Ints | None = None
     surplus: Ints | None = None
     notices: tuple[Problem, ...] = ()
+    labels: RequestLabels = NO_LABELS
 
     def __len__(self) -> int:
         return len(self.user)
@@ -52,12 +76,27 @@ class RequestCredits:
 
     def reversed(self) -> RequestCredits:
         """Returns the same requests with the two rankings exchanged."""
-        return RequestCredits(
-            self.b, self.a, self.method, self.user, self.credit_b, self.credit_a,
-            None if self.first is None else -self.first,
-            None if self.surplus is None else -self.surplus,
-            self.notices,
-        )  # fmt: skip
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            credit_a=self.credit_b,
+            credit_b=self.credit_a,
+            first=None if self.first is None else -self.first,
+            surplus=None if self.surplus is None else -self.surplus,
+        )
+
+    def part(self, chosen: Mask) -> RequestCredits:
+        """Returns the ``chosen`` [R] requests."""
+        return replace(
+            self,
+            user=self.user[chosen],
+            credit_a=self.credit_a[chosen],
+            credit_b=self.credit_b[chosen],
+            first=None if self.first is None else self.first[chosen],
+            surplus=None if self.surplus is None else self.surplus[chosen],
+            labels=self.labels.part(chosen),
+        )
 
     def wins(self) -> Mapping[str, int]:
         """Returns the number of requests by outcome: ``a``, ``b``, ``tie``, and ``none`` without credit."""

@@ -69,8 +69,8 @@ class UserSums:
 class Preference:
     """The share of ``measure`` that b has won, from 0 to 1; 0.5 is no preference.
 
-    ``low`` and ``high`` are the ends of the 95 % interval, ``p`` the two-sided p-value of no preference. They
-    are None if ``note`` says why; ``share`` is None if nothing was credited.
+    ``low`` and ``high`` are the ends of the interval (95 % by default), ``p`` the two-sided p-value of no
+    preference. They are None if ``note`` says why; ``share`` is None if nothing was credited.
     """
 
     measure: Measure
@@ -101,8 +101,8 @@ def user_sums(requests: RequestCredits, measure: Measure = "requests") -> UserSu
     )
 
 
-def preference(sums: UserSums, measure: Measure = "requests") -> Preference:
-    """Returns the preference for b with its interval and p-value."""
+def preference(sums: UserSums, measure: Measure = "requests", level: float = LEVEL) -> Preference:
+    """Returns the preference for b with its p-value, and its interval of this confidence level."""
     n_users, effective = len(sums.total), sums.effective
     if not n_users:
         return Preference(measure, None, note="no request has a credited item")
@@ -113,12 +113,12 @@ def preference(sums: UserSums, measure: Measure = "requests") -> Preference:
     if effective < LEAST_EFFECTIVE:
         worth = f"{n_users:,} users are worth only {effective:,.0f}, since a few have most {measure}"
         return replace(plain, note=f"{worth}; at least {LEAST_EFFECTIVE} are needed")
-    ends = ratio_interval(sums.difference, sums.total, LEVEL) if sums.difference.any() else None
+    ends = ratio_interval(sums.difference, sums.total, level) if sums.difference.any() else None
     if ends is None:
         all_alike = bool(sums.difference.all())
         note = "all users have the same share" if all_alike else "too few users prefer either ranking"
         return replace(plain, note=note)
     (low, high), p = ends, p_value(sums.difference)
-    if (p < 1 - LEVEL) != (low > 0 or high < 0):
+    if (p < 1 - level) != (low > 0 or high < 0):
         return replace(plain, note=f"{NEARLY_ALIKE} of {measure} won, too near 50 % for a reliable interval")
     return replace(plain, low=0.5 + low / 2, high=0.5 + high / 2, p=p)

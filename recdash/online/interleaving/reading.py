@@ -17,8 +17,11 @@ import numpy as np
 from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.errors import InputError, Problem
 from recdash.formatting import numbers
+from recdash.ingest.columns import ROLES
 from recdash.online.analysis.health import GUESSED_CONTROL, control_among
-from recdash.online.interleaving.credits import RequestCredits, balanced_credits
+from recdash.online.interleaving.credits import RequestCredits, RequestLabels, balanced_credits
+from recdash.online.times import DAY
+from recdash.online.users import Segment
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,6 +31,10 @@ A, B = "A", "B"
 NO_TEAM = ("", "none", "both", "shared", "-", "0/0", "tie")
 """Teams, in lower case, of an item that both rankings show at the same place."""
 UNRANKED = float("inf")
+MICROSECONDS = 1_000_000
+"""Microseconds per second."""
+NEVER = np.iinfo(np.int64).max
+"""The time of a row without one, later than any other."""
 
 
 def requests_of(table: pa.Table, control: str | None = None) -> RequestCredits:
@@ -97,9 +104,10 @@ class _Slots:
 
     def __init__(self, table: pa.Table) -> None:
         self.notices: list[Problem] = []
-        table = _one_user_each(table, self.notices)
-        table = self._once(table)
+        complete = _one_user_each(table, self.notices)
+        table = self._once(complete)
         self.table = table
+        self.labels = _labels_of(complete, table)
         self.request, self.n_requests = _codes(table["request_id"])
         self.user = _first_by(self.request, _codes(table["unit_id"])[0], self.n_requests)
         self.rank = _numbers(table, "rank")
@@ -233,6 +241,7 @@ def _of_teams(table: pa.Table) -> RequestCredits:
         first=slots.first(side) if "rank" in table.column_names else np.zeros(slots.n_requests, np.int64),
         surplus=np.sign(difference).astype(np.int64),
         notices=tuple(slots.notices),
+        labels=slots.labels,
     )
 
 
@@ -283,6 +292,7 @@ def _of_both_rankings(table: pa.Table) -> RequestCredits:
         credit_b,
         first=slots.first(side.astype(np.int64)),
         notices=tuple(slots.notices),
+        labels=slots.labels,
     )
 
 
@@ -310,9 +320,9 @@ def _of_given_credits(table: pa.Table) -> RequestCredits:
     repeated = np.bincount(request, minlength=n_requests)[request] > 1
     _refuse_repeated(table, repeated, "one row per request")
     user, _ = _codes(table["unit_id"])
-    credits_ = [_numbers(table, name) for name in ("credit_a", "credit_b")]
-    order = np.argsort(request)
-    return RequestCredits(A, B, "credits", user[order], credits_[0][order], credits_[1][order])
+    a, b = (_numbers(table, name) for name in ("credit_a", "credit_b"))
+    order, labels = np.argsort(request), _labels_of(table, table)
+    return RequestCredits(A, B, "credits", user[order], a[order], b[order], labels=labels)
 
 
 def _of_team_credits(table: pa.Table) -> RequestCredits:
@@ -331,7 +341,8 @@ def _of_team_credits(table: pa.Table) -> RequestCredits:
         notices.append(_without_team(table, lost, "credit"))
     a, b = (np.bincount(request, credit * (side == of), n_requests).astype(np.float64) for of in (-1, 1))
     user = _first_by(request, _codes(table["unit_id"])[0], n_requests)
-    return RequestCredits(teams[0], teams[1], "credits", user, a, b, notices=tuple(notices))
+    labels = _labels_of(table, table)
+    return RequestCredits(teams[0], teams[1], "credits", user, a, b, notices=tuple(notices), labels=labels)
 
 
 def _refuse_empty(table: pa.Table, names: Sequence[str]) -> None:
@@ -353,6 +364,47 @@ def _refuse_repeated(table: pa.Table, repeated: Mask, expected: str) -> None:
         count, example = int(repeated.sum()), _example(table, repeated)
         finding = f"{numbers.counted(count, 'row')} repeat a request, such as '{example}'"
         raise InputError(Problem("repeated-request", "column 'request_id'", finding, f"Give {expected}."))
+
+
+# ── days and attributes ──────────────────────────────────────────────────────────────────────
+
+
+def _labels_of(complete: pa.Table, table: pa.Table) -> RequestLabels:
+    """Returns the labels of the requests of ``table``, from all their rows, which ``complete`` has.
+
+    Rows that repeat a slot count, so that the labels do not depend on which of them is kept. A request is of
+    the day of its earliest row.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    request, n_requests = _codes(complete["request_id"])
+    day, segments, mixed = None, dict[str, Segment](), dict[str, int]()
+    if "timestamp" in complete.column_names:
+        seconds = complete["timestamp"].cast(pa.int64()).fill_null(NEVER).to_numpy() // MICROSECONDS
+        earliest = np.full(n_requests, NEVER)
+        np.minimum.at(earliest, request, seconds)
+        day = np.where(earliest < NEVER // MICROSECONDS, earliest // DAY, -1)
+    roles = {role.name for role in ROLES["interleaving"]}
+    for name in sorted(set(complete.column_names) - roles):
+        label, several = _one_label(request, _codes(complete[name])[0], n_requests)
+        if several:
+            mixed[name] = several
+        else:
+            segments[name] = Segment(tuple(sorted(complete[name].drop_null().unique().to_pylist())), label)
+    labels = RequestLabels(day, segments, mixed)
+    kept = pc.is_in(complete["request_id"].unique().sort(), value_set=table["request_id"].unique())
+    return labels.part(kept.to_numpy(zero_copy_only=False))
+
+
+def _one_label(request: Ints, code: Ints, n_requests: int) -> tuple[Ints, int]:
+    """Returns [R] the label of each request, −1 if no row has one, and how many requests have several."""
+    known = code >= 0
+    lowest = np.full(n_requests, np.iinfo(np.int64).max)
+    highest = np.full(n_requests, -1)
+    np.minimum.at(lowest, request[known], code[known])
+    np.maximum.at(highest, request[known], code[known])
+    return highest, int(((highest >= 0) & (lowest < highest)).sum())
 
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────

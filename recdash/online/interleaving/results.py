@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from recdash.errors import Problem
 from recdash.formatting import numbers
 from recdash.formatting.display import Display
+from recdash.formatting.result_table import ResultTable, of_values
 from recdash.formatting.wording import shown
 from recdash.online.interleaving import power
 from recdash.online.interleaving.credits import Method, RequestCredits
+from recdash.online.interleaving.grouped_preferences import (
+    DayPreference,
+    SegmentPreference,
+    TimeScale,
+    by_day,
+    by_segment,
+)
 from recdash.online.interleaving.preference import Measure, Preference, preference, user_sums
 from recdash.online.interleaving.team_split import TeamSplit, split_warnings, team_split
 
@@ -26,6 +34,15 @@ MEASURES: Mapping[Measure, str] = {
 }
 """Measure → its title; the first decides."""
 SIGNIFICANCE_LEVEL = 0.05
+SEGMENT_NOTE = (
+    "Preferences are shares (0.05 = 5 %); p_bh and corrected_* are corrected over all segments of one "
+    "attribute (Benjamini–Hochberg)."
+)
+DAY_NOTE = (
+    "Preferences are shares (0.05 = 5 %). Intervals are for one look: who stops the test on the first day "
+    "whose interval excludes 50 % is wrong more often."
+)
+UNEVEN = " The teams are uneven: no preference is judged."
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +51,7 @@ class InterleavingResults:
 
     ``rows`` has a preference for b per measure, the deciding one first. ``wins`` are requests by outcome: a,
     b, tie, none (without credit). ``spread`` is that of the deciding measure (``UserSums``), None without it.
-    ``warnings`` say what makes the results doubtful.
+    ``requests`` are those of which the results are. ``warnings`` say what makes the results doubtful.
     """
 
     a: str
@@ -46,6 +63,7 @@ class InterleavingResults:
     wins: Mapping[str, int]
     split: TeamSplit
     spread: float | None
+    requests: RequestCredits = field(repr=False, compare=False)
     warnings: tuple[Problem, ...] = ()
     notices: tuple[Problem, ...] = field(default=())
 
@@ -167,6 +185,30 @@ class InterleavingResults:
         ]
         return pd.DataFrame(rows)
 
+    def segments(self, attribute: str | None = None) -> ResultTable:
+        """Returns the preference for b in each segment of requests, such as those of a country; by default by
+        all attributes.
+
+        An attribute is a column of text without a role that has one value in each request, and at most 50
+        values. Raises UnknownName for an unknown one, InputError for one that differs within a request.
+        """
+        rows = by_segment(self.requests, attribute)
+        return of_values(
+            f"Preference for {self.b} by segment", SegmentPreference, rows, self._noted(SEGMENT_NOTE)
+        )
+
+    def days(self, scale: TimeScale = "cumulative") -> ResultTable:
+        """Returns the preference for b by day (UTC): *cumulative* up to each day, or *daily* on each day.
+
+        Raises NotFound for a table without times.
+        """
+        rows = by_day(self.requests, scale)
+        title = f"Preference for {self.b} by day ({scale})"
+        return of_values(title, DayPreference, rows, self._noted(DAY_NOTE))
+
+    def _noted(self, note: str) -> str:
+        return note + UNEVEN if self.split.blocked else note
+
     def as_dict(self) -> dict[str, Any]:
         """Returns the results as JSON-ready values."""
         return {
@@ -246,6 +288,7 @@ def results_of(requests: RequestCredits) -> InterleavingResults:
         wins=requests.wins(),
         split=split,
         spread=None if rows[0].p is None else sums.spread,
+        requests=requests,
         warnings=split_warnings(split, requests.a, requests.b),
         notices=requests.notices,
     )

@@ -64,7 +64,7 @@ class Interleaving:
 
     def __init__(self, context: ServiceContext, online_tests: OnlineTests, comparisons: Comparisons) -> None:
         self._context, self._online_tests, self._comparisons = context, online_tests, comparisons
-        self._results = context.cached(self._read_results, most=64)
+        self._results = context.sized_cache(self._read_results, least=4)
 
     def all(self, experiment_id: str, archived: bool = False) -> list[OnlineTest]:
         """Returns the experiment's interleaving tests, the newest first; archived ones only if

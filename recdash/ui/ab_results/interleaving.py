@@ -11,6 +11,7 @@ from recdash.charts.marks import Marks
 from recdash.domain.records import OnlineTest
 from recdash.formatting import numbers, tables
 from recdash.formatting.html import markdown
+from recdash.formatting.result_table import ResultTable
 from recdash.formatting.tables import Cell, Number, number_columns, text_columns
 from recdash.formatting.wording import many
 from recdash.online.interleaving import wording
@@ -97,6 +98,17 @@ def _show(test: InterleavingTest, number: int) -> None:
             widgets.notices(test.test.notices)
     _change(test)
     widgets.table_behind(test.results.table(), f"interleaving-{number}", "Table of the interleaving test")
+    for name, table in parts(test.results).items():
+        widgets.table_behind(table.table(), f"interleaving-{name}-{number}", table.title)
+
+
+def parts(results: InterleavingResults) -> dict[str, ResultTable]:
+    """Returns {name: table} of the preference by segment and by day, where the table has attributes and
+    times.
+    """
+    labels = results.requests.labels
+    tables = {"segments": results.segments()} if labels.segments else {}
+    return tables if labels.day is None else {**tables, "days": results.days("daily")}
 
 
 def _change(test: InterleavingTest) -> None:
