@@ -13,7 +13,7 @@ import click
 from recdash.cli.input_file import NAME, STDIN, address_of, exists, readable, sheet_named
 from recdash.cli.terminal import say
 from recdash.errors import InputError, Problem
-from recdash.formatting.wording import many
+from recdash.formatting.wording import listed, many
 from recdash.stats import CORRECTIONS
 
 if TYPE_CHECKING:
@@ -45,17 +45,46 @@ class NamedFile(click.ParamType["tuple[str, Path | Sheet]"]):
             return Stem(NAME), readable(value, context)
         if (address := address_of(value)) is not None:
             return Stem(address.name.split(".")[0]), readable(value, context)
-        name, equals, file = value.partition("=")
         sheet = sheet_named(value)
-        if sheet is not None and (not equals or exists(sheet.file)):
+        if sheet is not None and ("=" not in value or exists(sheet.file)):
             return Stem(sheet.name), sheet
-        if not equals or exists(Path(value)):
+        if "=" not in value or exists(Path(value)):
             return Stem(Path(value).name.split(".")[0]), readable(value, context)
-        if not name.strip() or not file:
-            raise InputError(
-                Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
-            )
-        return name.strip(), readable(file, context)
+        name, file = _name_and_file(value)
+        return name, readable(file, context)
+
+
+def _name_and_file(value: str) -> tuple[str, str]:
+    """Returns the two parts of NAME=FILE, either of which may have = itself: the longest name that leaves an
+    address, a file or standard input, in this order.
+
+    Raises InputError if a part is missing, or if none of several divisions leaves one of them.
+    """
+    ends = [place for place, character in enumerate(value) if character == "="]
+    divisions = [(value[:end].strip(), value[end + 1 :]) for end in reversed(ends)]
+    divisions = [(name, file) for name, file in divisions if name and file]
+    if not divisions:
+        raise InputError(
+            Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
+        )
+    if len(divisions) == 1:
+        return divisions[0]
+    for is_source in (_is_address, _is_file, STDIN.__eq__):
+        for name, file in divisions:
+            if is_source(file):
+                return name, file
+    tried = listed([f"'{file}'" for _, file in divisions])
+    finding = f"no file was found, with the name up to each =: tried {tried}"
+    raise InputError(Problem("bad-name", f"'{value}'", finding, "Write NAME=FILE with the path of a file."))
+
+
+def _is_address(text: str) -> bool:
+    return address_of(text) is not None
+
+
+def _is_file(text: str) -> bool:
+    sheet = sheet_named(text)
+    return exists(Path(text) if sheet is None else sheet.file)
 
 
 experiment_option = click.option("--experiment", required=True, help="Name of the experiment.")
