@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
+FIRST_PAGE = "overview"
+"""The file in pages/ of the page that opens without a name in the address."""
 
 
 def dashboard_folder() -> Path:

@@ -22,6 +22,7 @@ from recdash.web.api.access import PREFIX as API
 from recdash.web.api.problems import refusal_answer
 from recdash.web.api.routes import ApiRoutes
 from recdash.web.auth import KEY, SHARE, AuthConfig, cookie, secrets_match
+from recdash.web.dashboard_files import FIRST_PAGE
 from recdash.web.headers import report_policy, security_headers
 from recdash.web.hosts import address_of
 from recdash.web.middleware import closed_link, end_session
@@ -53,8 +54,14 @@ def routes(config: AuthConfig, workspace: Callable[[], Workspace]) -> list[Route
         Route("/reports/{name}", ReportRoute(config, workspace, turns).open),
         *UploadRoutes(config.rules, quota, received_files).routes(),
         *ApiRoutes(config, workspace).routes(),
+        Route(f"/{FIRST_PAGE}", first_page),
         *(Route(f"/{name}/{{rest:path}}", not_found) for name in ("s", "key", "reports", "uploads")),
     ]
+
+
+def first_page(request: Request) -> Response:
+    """Redirects the first page's own name, which Streamlit does not know, to its address."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./", 303)
 
 
 def not_found(_request: Request) -> Response:

@@ -60,6 +60,7 @@ ROUTES: dict[tuple[str, str], tuple[str, tuple[int, ...]]] = {
     ("/key/sign-out", "POST"): ("/key/sign-out", ALL_303),
     ("/key/{key}", "GET"): ("/key/anything", CLOSED),
     ("/key/{rest:path}", "GET"): ("/key/a/b", ALL_404),
+    ("/overview", "GET"): ("/overview", (403, 303, 303, 303, 303)),
     ("/reports/{name}", "GET"): ("/reports/{report}", IN),
     ("/reports/{rest:path}", "GET"): ("/reports/a/b", MISSING),
     ("/_stcore/health", "GET"): ("/_stcore/health", ALL_200),

@@ -39,6 +39,15 @@ def test_a_link_leads_to_its_experiment_and_counts_from_then_on(
     assert browser.get("/").text == f"guest of {workspace.person.name} reads {films['films']}"
 
 
+@pytest.mark.parametrize(("query", "address"), [("e=x&k=5&m=recall", "./?e=x&k=5&m=recall"), ("", "./")])
+def test_the_first_page_opens_by_its_name_with_the_view_of_its_link(
+    workspace: Workspace, films: dict[str, str], browser: Browser, query: str, address: str
+) -> None:
+    browser.get(f"/s/{workspace.sharing.share(films['films']).token}")
+    opened = browser.get("/overview", query=query)
+    assert (opened.status, opened.headers["location"]) == (303, address)
+
+
 @pytest.mark.parametrize(
     ("asked", "page"),
     [

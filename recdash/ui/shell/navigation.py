@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from recdash.domain.access import AccessRole, Person
-from recdash.web.dashboard_files import dashboard_folder
+from recdash.web.dashboard_files import FIRST_PAGE, dashboard_folder
 
 PAGES = dashboard_folder() / "pages"
 PLACES: Mapping[str, Mapping[str, str]] = {
@@ -66,7 +66,7 @@ HELP: Mapping[str, str] = {
     "tokens": "api-tokens",
 }
 """Page → the guide's entry that *Help* opens from there; pages of *Help* have none."""
-FIRST = "overview"
+FIRST = FIRST_PAGE
 NEEDS: dict[str, AccessRole] = {
     "off_policy": "editor", "upload": "editor", "runs": "editor", "metric_library": "editor",
     "tokens": "admin",
