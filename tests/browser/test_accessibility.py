@@ -44,8 +44,9 @@ ONE_QUICK = quick("overview")
 UNLIKE_EACH_OTHER = quick("overview", "leaderboard", "users", "ab-results", "upload")
 """A verdict with tiles, a wide table, lists side by side, many small charts, a form."""
 OF_EACH_KIND = quick(
-    "overview", "leaderboard", "segments", "ab-results", "offline-online", "experiments", "reports", "upload"
-)
+    "overview", "leaderboard", "segments", "ab-results", "offline-online", "experiments", "reports", "upload",
+    "tokens",
+)  # fmt: skip
 """Of each place one page, and of charts each kind."""
 DRAWN = """() => [...document.querySelectorAll('.stPlotlyChart')].every(chart => {
   const drawn = chart.querySelector('svg');

@@ -27,6 +27,9 @@
   for (const box of [document.documentElement, main]) {
     if (box.scrollWidth > box.clientWidth + 1) cut.push(`page wider than its window: ${box.scrollWidth} px`);
   }
+  for (const tabs of document.querySelectorAll(".st-key-tabs")) {
+    if (tabs.scrollWidth > tabs.clientWidth + 1) note("wider than its window", tabs);
+  }
   for (const element of document.querySelectorAll("[data-testid=stMain] *")) {
     if (inside(element, "svg, .katex-mathml, [data-testid=stDataFrame], [title]")) continue;
     if (/^st-key-chart-0-(curve|precision)/.test(key(element))) continue; // the key below has what is cut
