@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
@@ -306,6 +306,25 @@ class DrawnArea:
         return place_labels(points, texts, obstacles, (self.width, self.height))
 
 
+@dataclass(frozen=True)
+class LabelArea:
+    """A drawing of one size (width, height), in which labels are placed: the points that they name, what they
+    should not cover, and the labels placed so far, all in px from the top left.
+    """
+
+    points: Sequence[tuple[float, float]]
+    obstacles: Sequence[tuple[float, float]]
+    size: tuple[float, float]
+    taken: list[Box] = field(default_factory=list)
+
+    def box(self, index: int, offset: tuple[float, float], width: float) -> Box:
+        (x, y), (across, down) = self.points[index], offset
+        return _box(x + across, y + down, width, across > 0)
+
+    def crowding(self, box: Box) -> float:
+        return _crowding(box, self.taken, self.obstacles, self.size)
+
+
 def place_labels(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
@@ -315,42 +334,44 @@ def place_labels(
     """Returns the offset (px) of each label from its point, such that labels avoid each other and the
     obstacles inside an area of ``size`` (width, height).
 
-    ``points`` and ``obstacles`` are px from the top left. Each label takes the place of least cost among some
-    places left and right of its point: covering other labels costs most, then covering obstacles, then
-    distance. If all these places would cover a label or a marker, places further away count too.
+    ``points`` and ``obstacles`` are px from the top left.
     """
-    taken: list[Box] = []
+    return place_labels_at_sizes([LabelArea(points, obstacles, size)], texts)
+
+
+def place_labels_at_sizes(areas: Sequence[LabelArea], texts: Sequence[str]) -> list[tuple[float, float]]:
+    """Returns the offset (px) of each label from its point, which is the same for all sizes of a drawing.
+
+    Each label takes the place of least cost among some places left and right of its point: covering other
+    labels in any of the sizes costs most, then covering obstacles, then distance. If all these places would
+    cover a label or a marker, places further away count too.
+    """
     placed: dict[int, tuple[float, float]] = {}
     near = [(side * 24.0, float(shift)) for shift in LABEL_SHIFTS for side in (1, -1)]
     far = [(across, shift) for shift in FAR_SHIFTS for across in FAR_SIDES]
-    for index in sorted(range(len(points)), key=lambda index: -points[index][0]):
-        point, width = points[index], 7.0 * len(texts[index]) + 6
-        cost, offset, box = _cheapest(point, width, near, taken, obstacles, size)
+    for index in sorted(range(len(texts)), key=lambda index: -areas[0].points[index][0]):
+        width = 7.0 * len(texts[index]) + 6
+        cost, offset = _cheapest(areas, index, width, near)
         if cost >= MARK:
-            further = _cheapest(point, width, far, taken, obstacles, size)
-            _, offset, box = min((cost, offset, box), further)
-        taken.append(box)
+            _, offset = min((cost, offset), _cheapest(areas, index, width, far))
+        for area in areas:
+            area.taken.append(area.box(index, offset, width))
         placed[index] = offset
-    return [placed[index] for index in range(len(points))]
+    return [placed[index] for index in range(len(texts))]
 
 
 def _cheapest(
-    point: tuple[float, float],
-    width: float,
-    options: Sequence[tuple[float, float]],
-    taken: Sequence[Box],
-    obstacles: Sequence[tuple[float, float]],
-    size: tuple[float, float],
-) -> tuple[float, tuple[float, float], Box]:
-    """Returns the cost, the offset and the box of the best place for a label ``width`` px wide."""
-    x, y = point
-    boxes = [_box(x + across, y + down, width, across > 0) for across, down in options]
+    areas: Sequence[LabelArea], index: int, width: float, options: Sequence[tuple[float, float]]
+) -> tuple[float, tuple[float, float]]:
+    """Returns the cost and the offset of the best place for a label ``width`` px wide."""
     costs = [
-        _crowding(box, taken, obstacles, size) + (abs(down) + abs(across) - 24) / 60 + (across < 0) * 0.3
-        for box, (across, down) in zip(boxes, options, strict=True)
+        sum(area.crowding(area.box(index, (across, down), width)) for area in areas)
+        + (abs(down) + abs(across) - 24) / 60
+        + (across < 0) * 0.3
+        for across, down in options
     ]
     best = costs.index(min(costs))
-    return costs[best], options[best], boxes[best]
+    return costs[best], options[best]
 
 
 def _box(x: float, y: float, width: float, rightwards: bool) -> Box:

@@ -12,9 +12,11 @@ import plotly.graph_objects as go
 from recdash.charts.layout import (
     INTERVAL,
     DrawnArea,
+    LabelArea,
     escape,
     figure,
     marker,
+    place_labels_at_sizes,
     rgba,
     short_labels,
     span,
@@ -27,8 +29,8 @@ from recdash.stats import NORMAL_95
 
 HEIGHT, MARGIN = 400, (62, 16, 8, 52)
 STEPS = 40
-NARROW = 280
-"""Width of the drawn area on a phone in px. Labels that fit there fit everywhere."""
+WIDTHS = (280, 510, 1080)
+"""Widths of the drawn area in px: on a phone, beside the table of metrics, and alone in a wide window."""
 Titles = tuple[str, str]
 
 
@@ -146,22 +148,27 @@ def _names(
     """Yields the names of the current test's runs, such that they avoid each other, all points and the lines
     at zero.
     """
-    drawn_area = DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], NARROW)
-    pixels = [drawn_area.pixel(point.offline, point.online) for point in points]
+    drawings = [DrawnArea(x, y, HEIGHT - MARGIN[2] - MARGIN[3], width) for width in WIDTHS]
     named = [point for point in points if point.test_id == test_id and point.run_id in marks]
-    starts = [drawn_area.pixel(point.offline, point.online) for point in named]
     short = short_labels(marks, 22)
     texts = [short[point.run_id] for point in named]
-    ends = [(x_end, point.online) for point in points for x_end in _ends(point.offline, point.offline_error)]
-    ends += [(point.offline, y_end) for point in points for y_end in _ends(point.online, point.online_error)]
-    obstacles = [*pixels, *(drawn_area.pixel(*end) for end in ends), *drawn_area.along_zero()]
-    offsets = drawn_area.place_labels(starts, texts, obstacles)
+    offsets = place_labels_at_sizes([_label_area(drawing, named, points) for drawing in drawings], texts)
     for point, text, (across, down) in zip(named, texts, offsets, strict=True):
-        is_above = drawn_area.down(point.online) < drawn_area.down(0)
+        is_above = drawings[0].down(point.online) < drawings[0].down(0)
         offset = across, down or (-16.0 if is_above else 16.0)
         colour = marks[point.run_id].colour
         where = (point.offline, point.online)
         yield end_label(palette, text, where, offset, colour, bgcolor=CLEAR, standoff=8)
+
+
+def _label_area(drawing: DrawnArea, named: Sequence[Point], points: Sequence[Point]) -> LabelArea:
+    """Returns where names can be in one drawing: beside all points, the ends of their intervals, and zero."""
+    ends = [(x_end, point.online) for point in points for x_end in _ends(point.offline, point.offline_error)]
+    ends += [(point.offline, y_end) for point in points for y_end in _ends(point.online, point.online_error)]
+    marked = [*((point.offline, point.online) for point in points), *ends]
+    obstacles = [*(drawing.pixel(*place) for place in marked), *drawing.along_zero()]
+    starts = [drawing.pixel(point.offline, point.online) for point in named]
+    return LabelArea(starts, obstacles, (drawing.width, drawing.height))
 
 
 def _band(calibration: Calibration, x: tuple[float, float], error: float, palette: Palette) -> list[Trace]:

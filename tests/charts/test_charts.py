@@ -17,7 +17,14 @@ from hypothesis import strategies as st
 from recdash.charts import layout as layout_of_charts
 from recdash.charts.curves import metric_curve, with_interval
 from recdash.charts.forest import BESIDE_TABLE, ForestLayout, forest, shows_margin
-from recdash.charts.layout import LABEL_PITCH, escape, place_labels, spread
+from recdash.charts.layout import (
+    LABEL_PITCH,
+    LabelArea,
+    escape,
+    place_labels,
+    place_labels_at_sizes,
+    spread,
+)
 from recdash.charts.leaders_by_k import Stretch, leader_strip, stretches
 from recdash.charts.marks import CONTEXT_GREY, DARK, LIGHT, Marks, Palette, marks, shape
 from recdash.charts.offline_online import Side, bars, quadrants
@@ -191,6 +198,30 @@ def test_labels_of_many_points_at_one_place_never_overlap() -> None:
         boxes.append((left, 480 + down))
     for (left, y), (other, other_y) in combinations(boxes, 2):
         assert abs(left - other) >= width or abs(y - other_y) >= LABEL_PITCH
+
+
+def test_labels_of_one_size_may_cover_a_point_at_another_unless_all_sizes_count() -> None:
+    """7 % of 280 px are 20 px, so that the right point lies before a label that begins 24 px right of the
+    left one; of 510 px they are 36 px, below the 48 px of the label.
+    """
+    texts, widths = ["ALS v3", "Two-tower 26"], (280, 510, 1080)
+
+    def area(width: int) -> LabelArea:
+        points = [(0.40 * width, 100.0), (0.47 * width, 100.0)]
+        return LabelArea(points, points, (width, 300))
+
+    def covered(offsets: list[tuple[float, float]]) -> list[int]:
+        """The widths at which a label covers a point."""
+        return [
+            width
+            for width in widths
+            for index, (text, offset) in enumerate(zip(texts, offsets, strict=True))
+            for left, top, right, bottom in [area(width).box(index, offset, 7.0 * len(text) + 6)]
+            if any(left <= x <= right and top <= y <= bottom for x, y in area(width).points)
+        ]
+
+    assert covered([(24.0, 0.0), (24.0, 0.0)]) == [510]
+    assert covered(place_labels_at_sizes([area(width) for width in widths], texts)) == []
 
 
 def test_two_points_at_one_place_get_different_label_places() -> None:
