@@ -334,7 +334,7 @@ def test_a_test_that_has_no_point_says_why(workspace: Workspace, films: dict[str
     )
     reasons = dict(workspace.track_records.of("ndcg", 5, WATCH).left_out)
     assert reasons["Spring"].startswith("its variants are not linked to runs")
-    assert reasons["Other"] == "No online metric is called 'session_watch_time'"
+    assert reasons["Other"] == "without this online metric"
     assert workspace.track_records.of("ndcg", 50, WATCH).points == ()
 
 

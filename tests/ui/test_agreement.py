@@ -115,6 +115,23 @@ def test_a_broken_split_is_not_judged(workspace: Workspace, films: dict[str, str
     assert f"Row is not shown: {broken}" in text
 
 
+def test_tests_without_a_point_are_named_together_if_the_reason_is_the_same() -> None:
+    lacking = "without this online metric"
+    left_out = [("checkout", lacking), ("Spring", "its variants are unknown"), ("front", lacking)]
+    assert record_notes(track_record("nDCG@5", WATCH, [], left_out))[1:] == [
+        "checkout and front are not shown: without this online metric.",
+        "Spring is not shown: its variants are unknown.",
+    ]
+
+
+def test_of_many_reasons_and_tests_the_rest_is_counted() -> None:
+    """Five reasons for 3 + 1 + 1 + 1 + 2 tests, of which four reasons are shown."""
+    counts = (3, 1, 1, 1, 2)
+    left_out = [(f"t{n}{i}", f"reason {n}") for n, count in enumerate(counts) for i in range(count)]
+    notes = record_notes(track_record("nDCG@5", WATCH, [], left_out))
+    assert (len(notes), notes[-1]) == (6, "2 more tests not shown.")
+
+
 def test_under_ten_tests_the_record_has_points_and_the_reason(
     workspace: Workspace, films: dict[str, str], open_page: Open
 ) -> None:

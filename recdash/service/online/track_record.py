@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recdash.comparison import ComparisonQuery, compare
 from recdash.comparison.relative import is_from_zero
 from recdash.domain.records import OnlineTest
-from recdash.errors import InputError, StoreError
+from recdash.errors import InputError, StoreError, UnknownName
 from recdash.formatting.numbers import none_if_nan
 from recdash.metrics import check_k, define, naming
 from recdash.online.agreement.agreement import UNDECIDED, DifferenceInterval, quadrant
@@ -23,6 +23,8 @@ from recdash.stats import NORMAL_95
 
 if TYPE_CHECKING:
     from recdash.comparison.pairs import Pair
+
+NOT_MEASURED = "without this online metric"
 
 
 @dataclass(eq=False)
@@ -87,6 +89,8 @@ class TrackRecords:
             if sides.broken:
                 return [], sides.broken
             pairs = self._against_control(sides, metric, k)
+        except UnknownName:  # raised for the online metric alone: the offline one has been looked up
+            return [], NOT_MEASURED
         except InputError as error:
             return [], error.problems[0].found
         except StoreError as error:  # damage in one experiment must not hide the tests of the others

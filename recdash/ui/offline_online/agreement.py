@@ -10,7 +10,7 @@ from recdash.charts.track_record import track_record
 from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join
 from recdash.formatting.tables import number_columns, text_columns
-from recdash.formatting.wording import CORRECTIONS, capital, many
+from recdash.formatting.wording import CORRECTIONS, capital, listed, many
 from recdash.metrics.naming import metric_at
 from recdash.online.agreement.agreement import LEAST_RUNS
 from recdash.report.sections.online import DIRECTION
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SHOWN_METRICS = 8
 MOST_LEFT_OUT = 4
+MOST_NAMED = 4
 
 Answer = TypeVar("Answer")
 
@@ -187,9 +188,21 @@ def record_notes(record: TrackRecord) -> list[str]:
             f"Residual τ = {numbers.three(line.tau)} % (95 % CI {line.tau_text}).",
             "Both the offline and the online errors count (York regression); the CI is clustered by test.",
         ]
-    without_point = [f"{test} is not shown: {reason}." for test, reason in record.left_out[:MOST_LEFT_OUT]]
-    more = len(record.left_out) - len(without_point)
-    return [*lines, *without_point, *([f"{many(more, 'more test')} not shown."] if more else [])]
+    return [*lines, *_left_out(record)]
+
+
+def _left_out(record: TrackRecord) -> list[str]:
+    """Returns a sentence for each reason why tests have no point, with the tests' names."""
+    by_reason: dict[str, list[str]] = {}
+    for test, reason in record.left_out:
+        by_reason.setdefault(reason, []).append(test)
+    shown = list(by_reason.items())[:MOST_LEFT_OUT]
+    sentences = [
+        f"{listed(tests, MOST_NAMED)} {'is' if len(tests) == 1 else 'are'} not shown: {reason}."
+        for reason, tests in shown
+    ]
+    more = len(record.left_out) - sum(len(tests) for _, tests in shown)
+    return [*sentences, *([f"{many(more, 'more test')} not shown."] if more else [])]
 
 
 def record_alt(record: TrackRecord) -> str:
