@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,11 +16,13 @@ from recdash.comparison.pairs import Pair
 from recdash.comparison.query import Terms
 from recdash.comparison.recommendation import recommend
 from recdash.comparison.wording import user_split
+from recdash.errors import Problem
 from recdash.formatting.wording import finding, listed
 from recdash.metrics import METRICS
 from recdash.metrics.naming import BEYOND, CORE, metric_at, metric_title
 from recdash.stats import Paired, judge, paired_difference
 from recdash.ui.components.metric_sets import metrics_of_set
+from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.tiles import Tile, of_pair, of_rail, strip_range
 from recdash.ui.leaderboard.table import RankRange, in_percent, places_by_value, places_of
 from recdash.ui.overview.page import telling_part, tiles
@@ -285,6 +289,28 @@ def test_metrics_carry_their_cutoff_and_their_definition() -> None:
 
 def test_names_are_listed_as_in_a_sentence() -> None:
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("notice", "found", "fix"),
+    [
+        (
+            Problem("columns-guessed", "columns", "read as unit_id = 'customer'", "Change it if wrong."),
+            "read 'customer' as user",
+            "If this is wrong, add the file again and choose other columns.",
+        ),
+        (Problem("no-header", "file", "the first row holds values", ""), "the first row holds values", ""),
+        (
+            Problem("crossovers", "file", "9 users saw several variants", "This is negligible."),
+            "9 users saw several variants",
+            "This is negligible.",
+        ),
+    ],
+)
+def test_notices_of_what_is_stored_name_no_roles_and_a_way_that_is_left(
+    notice: Problem, found: str, fix: str
+) -> None:
+    assert of_stored([notice]) == [replace(notice, found=found, fix=fix)]
 
 
 def test_places_of_notices_are_names_on_pages_and_only_the_first_of_many() -> None:

@@ -23,6 +23,7 @@ from recdash.ui.ab_results.page import AbTest
 from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
+from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.online_rules import RULE_TITLES
 
 State = Literal["good", "bad", "open", "unknown"]
@@ -58,7 +59,7 @@ def show(view: View, ab_test: AbTest) -> None:
         widgets.notices(others)
     left_out = [notice for notice in ab_test.test.notices if notice.code == "column-left-out"]
     if left_out:
-        widgets.notices(left_out)
+        widgets.notices(of_stored(left_out))
     if shared := state.workspace().concurrent_tests.of(ab_test.test.id):
         widgets.notices([users.notice() for users in shared])
     with st.expander("Excluded data and counting rules"):
@@ -68,7 +69,7 @@ def show(view: View, ab_test: AbTest) -> None:
         rest += ab_test.results.value_notices
         if rest:
             widgets.section("Other notices")
-            widgets.notices(rest)
+            widgets.notices(of_stored(rest))
 
 
 def checks_html(results: Sequence[HealthCheck], marks: Mapping[str, Html]) -> Html:

@@ -24,6 +24,7 @@ from recdash.ui.app import links, state
 from recdash.ui.app.state import View
 from recdash.ui.components import widgets
 from recdash.ui.components.actions import attempt
+from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.variant_links import link_form
 
 GUIDE = ("interleaving", "interleaving tests")
@@ -95,7 +96,7 @@ def _show(test: InterleavingTest, number: int) -> None:
         st.html(widgets.stacked_table_html(columns, sensitivity_rows(test), label=label))
     if test.test.notices:
         with st.expander(f"Notices of this interleaving test ({len(test.test.notices)})"):
-            widgets.notices(test.test.notices)
+            widgets.notices(of_stored(test.test.notices))
     _change(test)
     widgets.table_behind(test.results.table(), f"interleaving-{number}", "Table of the interleaving test")
     for name, table in parts(test.results).items():

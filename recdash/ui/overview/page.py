@@ -37,6 +37,7 @@ from recdash.ui.components import (
     widgets,
 )
 from recdash.ui.components import tiles as cards
+from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.tiles import Tile
 from recdash.ui.components.widgets import empty, notices_html
 from recdash.ui.overview import forest
@@ -395,11 +396,11 @@ def notes(view: View) -> Html:
         *broken,
         *online_tests.disagreements(view),
         *without_formats(others),
-        *notices_of(view.experiment.settings),
+        *without_formats(notices_of(view.experiment.settings)),
         *replicate_spread.notices(view),
         *headlines.merge_problems(of_runs, partial(headlines.named_places, of=len(ids))),
     ]
-    list_html = notices_html(notices[:MOST_NOTES], nothing=_nothing(view))
+    list_html = notices_html(of_stored(notices[:MOST_NOTES]), nothing=_nothing(view))
     more = len(notices) - MOST_NOTES
     rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)
     return join([list_html, rest]) if more > 0 else list_html

@@ -17,6 +17,7 @@ from recdash.service import Workspace
 from recdash.ui.app import state
 from recdash.ui.components import widgets
 from recdash.ui.components.actions import attempt, delete_form, offer_undo
+from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.parameters import params_as_text, params_from
 from recdash.ui.components.variant_links import link_form
 from recdash.ui.runs.table import experiment_rows, ledger_names, ledger_row, ledger_title, provenance_rows
@@ -30,7 +31,7 @@ def run_panel(workspace: Workspace, experiment: Experiment, run: Run, known_tags
     with edit:
         _edit_run(workspace, experiment, run, known_tags)
     with notices:
-        widgets.notices(run.notices, nothing="No problem was found in this upload.")
+        widgets.notices(of_stored(run.notices), nothing="No problem was found in this upload.")
     with provenance:
         widgets.table(text_columns("Property", "Value"), provenance_rows(run))
         _replicates(workspace, run)
@@ -150,6 +151,6 @@ def online_panel(workspace: Workspace, experiment: Experiment) -> None:
 def _online_test(workspace: Workspace, test: OnlineTest, runs: Sequence[Run]) -> None:
     link_form(workspace, test, runs)
     if test.notices:
-        widgets.notices(test.notices)
+        widgets.notices(of_stored(test.notices))
     delete = partial(workspace.online_tests.delete, test.id)
     delete_form("interleaving test" if test.is_interleaved else "A/B test", test.name, test.id, delete)

@@ -19,6 +19,7 @@ from recdash.formatting.wording import capital
 from recdash.service.catalog.intake import KINDS, LISTS, FileChoice, PlannedFile
 from recdash.ui.app.state import workspace
 from recdash.ui.components import widgets
+from recdash.ui.components.notice_words import role_name
 from recdash.ui.components.parameters import params_from
 from recdash.ui.components.templates import TEMPLATES
 from recdash.ui.upload import words
@@ -169,7 +170,7 @@ def _column_of(file: PlannedFile, role: str, now: str, change: Callable[[Any], N
     if now not in options:  # a range of columns, such as rec_1 … rec_9
         options.append(now)
     nothing = "choose a column" if required else "not used"
-    name = capital(words.role_name(role))
+    name = capital(role_name(role))
     st.selectbox(
         f"{name} (required)" if required else name,
         options,
@@ -203,7 +204,7 @@ def read_as(file: PlannedFile) -> dict[str, str]:
     further = words.FURTHER.get(preview.kind, "")
     read = {column: further for column in preview.columns if further and f"column '{column}'" not in left_out}
     for role, column in file.mapping.items():
-        read[words.column_read(column, preview.reversible)] = words.role_name(role)
+        read[words.column_read(column, preview.reversible)] = role_name(role)
     return read
 
 

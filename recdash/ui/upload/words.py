@@ -30,36 +30,9 @@ from recdash.service.catalog.intake import (
     RelevancePlan,
     TestPlan,
 )
+from recdash.ui.components.notice_words import in_page_words, role_name
 
 NOT_USED, UNKNOWN = "", "?"
-ROLES: Mapping[str, str] = {
-    "user_id": "user",
-    "item_id": "item",
-    "unit_id": "user",
-    "session_id": "session",
-    "request_id": "list",
-    "team": "ranking of the item",
-    "rank_a": "rank in the first ranking",
-    "rank_b": "rank in the second ranking",
-    "credit_a": "credit of the first ranking",
-    "credit_b": "credit of the second ranking",
-    "event_id": "event id",
-    "experiment_id": "test",
-    "rank": "position",
-    "run": "candidate",
-    "replicate": "fold or seed",
-    "item_a": "first item",
-    "item_b": "second item",
-    "timestamp": "time",
-    "ts": "time",
-    "start_ts": "start",
-    "end_ts": "end",
-    "watch_s": "seconds watched",
-    "n": "users",
-}
-"""Role → its name for people; other roles have their own name."""
-CODES = [role for role in ROLES if "_" in role or role == "ts"]
-"""Roles whose own name is no word."""
 FURTHER: Mapping[TableKind, str] = {
     "catalogue": "attribute",
     "users": "attribute",
@@ -74,10 +47,6 @@ FROM_ZERO = "ranks-from-zero"
 GZIP = b"\x1f\x8b"
 BLOCK = 1 << 20
 LONGEST_COLUMN, MOST_COLUMNS = 24, 4
-ROLE_COLUMN = re.compile(rf"column '({'|'.join(CODES)})'|\b({'|'.join(CODES)}) column\b")
-ROLE_ALONE = re.compile(rf"\b({'|'.join(CODES)})\b(?!=)")
-READ_AS = re.compile(r"\b(\w+) = ('[^']*')")
-QUOTED = re.compile(r"((?<!\w)'[^']*'|\([^)]*\)?)")
 CHOOSE_HERE, OTHER_COLUMNS = " under Details", "Choose other columns under Details, or “not used”."
 OTHERWISE_HERE = re.compile(r"(.+?): --.*, or ([A-Z][\w ]*) on the page Add data\.")
 """A way to choose otherwise that the page offers too: what to choose, and where."""
@@ -106,10 +75,6 @@ def state_of(file: PlannedFile) -> State:
     if file.kind is None:
         return "open"
     return "bad" if file.problems else "good"
-
-
-def role_name(role: str) -> str:
-    return ROLES.get(role, role.replace("_", " "))
 
 
 def columns_in_words(file: PlannedFile) -> str:
@@ -190,10 +155,10 @@ def for_page(problem: Problem) -> Problem:
     files and the command line.
     """
     finding, separator, columns = problem.found.partition("; found: ")  # columns are named as in the file
-    fix = _in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE).replace(CHOOSE, CHOOSE_HERE))
+    fix = in_page_words(problem.fix.replace(ACCEPT, ACCEPT_HERE).replace(CHOOSE, CHOOSE_HERE))
     if problem.code == "missing-column":
         fix = "Choose the column under Details, or choose what else the file is."
-    place, finding = _in_page_words(problem.place), _in_page_words(finding)
+    place, finding = in_page_words(problem.place), in_page_words(finding)
     return replace(problem, place=place, found=f"{finding}{separator}{columns}", fix=fix)
 
 
@@ -217,21 +182,6 @@ def _way_here(choose: str) -> str:
     if offered := OTHERWISE_HERE.fullmatch(choose):
         return f"{offered[1]} under {offered[2]}."
     return "" if "--" in choose else choose
-
-
-def _in_page_words(text: str) -> str:
-    """Returns the text with ``user_id`` as "the user column" and ``truth`` as "test set"; what is quoted or
-    in brackets stays.
-    """
-    if text.startswith("read as "):
-        return READ_AS.sub(lambda match: f"{match[2]} as {role_name(match[1])}", f"read {text[8:]}")
-    text = ROLE_COLUMN.sub(lambda match: f"{role_name(match[1] or match[2])} column", text)
-    parts = QUOTED.split(text)
-    for number in range(0, len(parts), 2):  # the others are quoted
-        part = ROLE_ALONE.sub(lambda match: f"the {role_name(match[0])} column", parts[number])
-        part = re.sub(r"\btrain\b(?! rows)", "training data", part)
-        parts[number] = re.sub(r"\btruth\b", "test set", part)
-    return "".join(parts)
 
 
 def needs_lines(file: PlannedFile) -> bool:
