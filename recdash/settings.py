@@ -1,9 +1,9 @@
 """Settings from environment variables, whose names start with ``RECDASH_``.
 
 ``RECDASH_DATABASE_URL`` and ``RECDASH_ARTIFACTS`` set where data is stored; ``RECDASH_METRICS`` the files of
-own metrics; ``RECDASH_HOST`` and ``RECDASH_PORT`` where the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its
-other host names; ``RECDASH_AUTH`` and the settings below it who may read and change data; and
-``RECDASH_MAX_*`` the limits of uploads in the browser.
+own metrics; ``RECDASH_SOURCES`` the tables that pages may fetch; ``RECDASH_HOST`` and ``RECDASH_PORT`` where
+the dashboard listens; ``RECDASH_ALLOWED_HOSTS`` its other host names; ``RECDASH_AUTH`` and the settings below
+it who may read and change data; and ``RECDASH_MAX_*`` the limits of uploads in the browser.
 """
 
 from __future__ import annotations
@@ -57,6 +57,10 @@ class Settings(BaseSettings):
         default="",
         description="Python files with own metrics, comma-separated; their code runs with the rights of "
         "recdash.",
+    )
+    sources: Path | None = Field(
+        default=None,
+        description="TOML file that names the tables elsewhere which pages and the HTTP API may fetch.",
     )
     host: str = Field(default="127.0.0.1", description="Address the dashboard listens on.")
     port: int = Field(default=8501, ge=1, le=65535, description="Port the dashboard listens on.")

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("experiment")
-@click.argument("files", nargs=-1, required=True, type=NamedFile(), metavar="FILE...")
+@click.argument("files", nargs=-1, type=NamedFile(), metavar="FILE...")
+@click.option(
+    "--source",
+    "sources",
+    multiple=True,
+    help="A table that the server fetches, by the name an admin gave it; RUN=NAME names a run.",
+)
 @click.option("--server", envvar="RECDASH_SERVER", required=True, help="Address; or set RECDASH_SERVER.")
 @click.option("--token", envvar="RECDASH_TOKEN", required=True, help="API token; or set RECDASH_TOKEN.")
 @click.option("--tag", "tags", multiple=True, help="A tag for the runs; repeatable.")
@@ -33,6 +39,7 @@ def push(
     server: str,
     token: str,
     *,
+    sources: Sequence[str],
     links: Sequence[str],
     tags: Sequence[str],
     refuse: Sequence[str],
@@ -45,16 +52,21 @@ def push(
     stored, or none. After a lost connection, and with the same command again, sending continues.
     """
     from recdash.client.connection import Server
-    from recdash.client.pushing import FileToPush
+    from recdash.client.pushing import FileToPush, SourceToFetch
     from recdash.client.pushing import push as send
 
-    sent = []
+    if not files and not sources:
+        raise click.UsageError("Name at least one FILE or --source.")
+    sent: list[FileToPush | SourceToFetch] = []
     for name, file in files:
         if not isinstance(file, Path):
             fix = "Export the sheet as CSV, or send the whole workbook."
             raise InputError(Problem("not-a-file", str(file), "only whole files can be sent", fix))
         is_named = not isinstance(name, Stem)
         sent.append(FileToPush(file, *((name, "run") if is_named else ())))
+    for source in sources:
+        run, equals, name = source.rpartition("=")
+        sent.append(SourceToFetch(name, *((run, "run") if equals else ())))
     chosen = {
         **options,
         "tags": list(tags),

@@ -17,11 +17,16 @@ def serve(host: str | None, port: int | None) -> None:
     """Start the dashboard and print its address."""
     from recdash.settings import settings
     from recdash.web.dashboard_files import dashboard_folder
-    from recdash.web.startup_checks import refuse_open_access, refuse_unnamed_viewers
+    from recdash.web.startup_checks import (
+        refuse_open_access,
+        refuse_unnamed_viewers,
+        refuse_unusable_sources,
+    )
 
     address = host or settings().host
     refuse_open_access(address, settings())
     refuse_unnamed_viewers(settings())
+    refuse_unusable_sources(settings())
     app = dashboard_folder() / "app.py"
     where = ["--server.address", address, "--server.port", str(port or settings().port)]
     command = [sys.executable, "-m", "streamlit", "run", str(app), *where]

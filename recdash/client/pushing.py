@@ -28,10 +28,19 @@ class FileToPush:
     kind: str | None = None
 
 
+@dataclass(frozen=True)
+class SourceToFetch:
+    """A table that the server fetches, by the name an admin gave it; ``run``: see ``FileToPush``."""
+
+    name: str
+    run: str | None = None
+    kind: str | None = None
+
+
 def push(
     server: Server,
     experiment: str,
-    files: Sequence[FileToPush],
+    files: Sequence[FileToPush | SourceToFetch],
     options: Mapping[str, Any],
     tell: Progress = lambda _: None,
 ) -> dict[str, Any]:
@@ -42,8 +51,7 @@ def push(
     """
     sent = [
         {
-            "upload": upload(server, file.path, tell),
-            "name": file.path.name,
+            **_content(server, file, tell),
             **({"run": file.run} if file.run else {}),
             **({"kind": file.kind} if file.kind else {}),
         }
@@ -62,6 +70,12 @@ def push(
         raise error_of(422, json.dumps({"problems": addition["problems"]}).encode())
     stored: dict[str, Any] = addition["result"]
     return stored
+
+
+def _content(server: Server, file: FileToPush | SourceToFetch, tell: Progress) -> dict[str, str]:
+    if isinstance(file, SourceToFetch):
+        return {"source": file.name}
+    return {"upload": upload(server, file.path, tell), "name": file.path.name}
 
 
 def upload(server: Server, file: Path, tell: Progress = lambda _: None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recdash.client.connection import Server, in_path
-from recdash.client.pushing import FileToPush, push
+from recdash.client.pushing import FileToPush, SourceToFetch, push
 from recdash.domain.results import WHOLE, Scope
 from recdash.errors import InputError, NotFound, Problem, no_experiment
 
@@ -267,14 +267,16 @@ class RemoteWorkspace:
     def push(
         self,
         experiment: str,
-        files: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]],
+        files: Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]] = (),
         *,
+        sources: Sequence[str] | Mapping[str, str] = (),
         tell: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> dict[str, Any]:
         """Stores files in the experiment of this name, and returns what was stored.
 
-        ``files`` are recognised; a mapping is {name of the candidate: its file}. ``options`` are those of
+        ``files`` are recognised; a mapping is {name of the candidate: its file}. ``sources``, in the same
+        forms, are tables that the server fetches: see ``sources``. ``options`` are those of
         ``POST /additions``: baseline, tags, depth, control and so on. Raises InputError with the problems of
         the files; nothing is stored then.
         """
@@ -282,7 +284,15 @@ class RemoteWorkspace:
             sent = [FileToPush(Path(file), run=name, kind="run") for name, file in files.items()]
         else:
             sent = [FileToPush(Path(file)) for file in files]
-        return push(self._server, experiment, sent, options, tell)
+        if isinstance(sources, Mapping):
+            fetched = [SourceToFetch(source, run=name, kind="run") for name, source in sources.items()]
+        else:
+            fetched = [SourceToFetch(source) for source in sources]
+        return push(self._server, experiment, [*sent, *fetched], options, tell)
+
+    def sources(self) -> list[str]:
+        """Returns the names of the tables elsewhere that the server can fetch."""
+        return list(self._server.ask("/sources")["sources"])
 
 
 def _experiment(facts: Mapping[str, Any]) -> RemoteExperiment:

@@ -20,6 +20,7 @@ from recdash.service.catalog.intake import Intake
 from recdash.service.catalog.overview import ExperimentCards
 from recdash.service.catalog.purge import Purge
 from recdash.service.catalog.runs import Runs
+from recdash.service.catalog.sources import NamedSources
 from recdash.service.context import ServiceContext, local_person, now_in_utc
 from recdash.service.decisions.decisions import Decisions
 from recdash.service.decisions.gates import Gates
@@ -169,6 +170,7 @@ class Workspace:
         self.intake = Intake(
             context, self.experiments, self.runs, self.online_tests, self.additions, self.interleaving
         )
+        self.sources = NamedSources(context)
         self.purge = Purge(
             context, self._data, self.experiments, self.runs, self.online_tests, self.interleaving
         )

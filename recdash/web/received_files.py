@@ -142,6 +142,17 @@ class ReceivedFiles:
             self._files.setdefault(session, {})[file.id] = file
             return file
 
+    def take(self, session: str, owner: str, zone: str, path: Path, rules: Settings) -> ReceivedFile:
+        """Returns a complete file with the content of ``path``, which is moved there.
+
+        Raises Refused if it would exceed a limit.
+        """
+        size = path.stat().st_size
+        file = self.begin(session, owner, zone, path.name, size, rules)
+        path.replace(file.path)
+        file.received = size
+        return file
+
     def find(self, session: str, file_id: str) -> ReceivedFile:
         """Returns a file of this session. Raises Refused if there is none of this id."""
         file = self._files.get(session, {}).get(file_id)

@@ -45,6 +45,14 @@ def refuse_unnamed_viewers(rules: Settings) -> None:
         )
 
 
+def refuse_unusable_sources(rules: Settings) -> None:
+    """Raises InputError if the file of named sources cannot be used."""
+    if rules.sources is not None:
+        from recdash.ingest.sources.named import named_sources  # slow to import
+
+        named_sources(rules.sources)
+
+
 def refuse_base_path(path: str) -> None:
     """Raises InputError for a base path, because access is only checked for addresses at the root."""
     if path.strip("/"):

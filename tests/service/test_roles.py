@@ -97,6 +97,7 @@ CHANGES = [
     "runs.prepare_completed", "runs.prepare_references", "runs.prepare", "runs.rename", "runs.unarchive",
     "runs.set_params", "runs.store_prepared", "runs.set_tags", "sharing.forget_view", "sharing.revoke",
     "sharing.save_view", "sharing.share", "sharing.links", "sharing.uses",
+    "sources.fetch", "sources.names",
 ]  # fmt: skip
 ADMINS = [
     "audit.altered", "audit.audited", "audit.breaks", "audit.events", "audit.check", "maintenance.back_up",
@@ -226,6 +227,7 @@ GIVEN: dict[str, Any] = {
     "table": INTERLEAVED, "control": "A", "staged": (), "new": None, "run": None, "label": "nightly",
     "token_id": "unknown", "estimate_id": "unknown", "estimates": None,
     "target": "no-folder/backup", "log": BANDIT, "rule_texts": ["ndcg@2 >= -90%"],
+    "name": "unknown", "folder": Path("no-folder"),
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from recdash.web.startup_checks import (
     refuse_base_path,
     refuse_open_access,
     refuse_unnamed_viewers,
+    refuse_unusable_sources,
 )
 
 BAD_INPUT = 2
@@ -39,6 +40,7 @@ def _auth_config(rules: Settings) -> AuthConfig:
     address: str | None = server_option("server.address")
     refuse_open_access(address, rules)
     refuse_unnamed_viewers(rules)
+    refuse_unusable_sources(rules)
     refuse_base_path(server_option("server.baseUrlPath") or "")
     if rules.auth == "oidc":
         oidc.refuse_unready()

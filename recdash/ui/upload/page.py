@@ -20,7 +20,7 @@ from recdash.settings import settings as limits
 from recdash.ui.app import links, state
 from recdash.ui.app.state import workspace
 from recdash.ui.components import file_zone, widgets
-from recdash.ui.upload import examples, rows, settings, words
+from recdash.ui.upload import examples, rows, settings, sources, words
 from recdash.ui.upload.state import UploadState
 from recdash.web.received_files import ReceivedFile, received_files
 
@@ -82,6 +82,7 @@ def _drop_zone(upload: UploadState) -> list[ReceivedFile]:
     with st.container(key="drop-zone"):
         files = file_zone.show(DROP, upload.zone, multiple=True)
         st.caption(_formats())
+    sources.show(upload)
     return files
 
 

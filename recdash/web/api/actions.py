@@ -68,10 +68,11 @@ class Actions:
                 takes_bytes=True,
             ),
             Action("DELETE", upload, "Delete a file that was sent", self.remove, "Nothing.", status=204),
+            Action("GET", "/sources", "Tables that the server can fetch", self.sources, "Their names."),
             Action(
                 "POST",
                 "/additions",
-                "Store uploaded files: runs, test set, further tables, an A/B test",
+                "Store uploaded files and sources: runs, test set, further tables, an A/B test",
                 self.add,
                 "The addition, which is stored meanwhile: all of it, or nothing.",
                 body=NewAddition,
@@ -104,6 +105,9 @@ class Actions:
         file = self._found(request)
         await self._uploads.remove(session_of(request), file.id)
         return Response(status_code=204)
+
+    async def sources(self, request: Request) -> Response:
+        return json_answer({"sources": self._seen(request).sources.names()})
 
     async def add(self, request: Request) -> Response:
         asked = await read_body(NewAddition, request)

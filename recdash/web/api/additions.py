@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from threading import Thread
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from recdash.domain.kinds import Duplicates, TableKind, Users
 from recdash.errors import NotFound, Problem, RecdashError
@@ -33,20 +33,31 @@ MOST_FILES, MOST_RUNNING, MOST_KEPT = 100, 4, 200
 KEPT_SECONDS = 24 * 3600.0
 
 
-class UploadedFile(Parameters):
-    """A file that was uploaded; what it is, is recognised unless ``kind`` says so."""
+class FileToStore(Parameters):
+    """A file that was uploaded, or a table that the server fetches; what it is, is recognised unless ``kind``
+    says so.
+    """
 
-    upload: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="The id of the upload.")]
+    upload: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="The id of the upload.")] | None = (
+        None
+    )
+    source: Name | None = Field(None, description="In place of an upload: the name of a source.")
     name: Annotated[str, Field(min_length=1, max_length=255, description="Its name.")] | None = None
     kind: TableKind | None = Field(None, description="What it is; without it, recognised.")
     run: Name | None = Field(None, description="The name of the candidate; without it, from the file.")
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.upload is None) == (self.source is None):
+            raise ValueError("a file is either an upload or a source")
+        return self
 
 
 class NewAddition(Parameters):
     """Files to store together, and how."""
 
     experiment: Name = Field(description="Name of the experiment; created if it does not exist.")
-    files: list[UploadedFile] = Field(min_length=1, max_length=MOST_FILES)
+    files: list[FileToStore] = Field(min_length=1, max_length=MOST_FILES)
     baseline: Name | None = Field(None, description="Name of the baseline run.")
     tags: list[Name] = Field([], max_length=20, description="Tags for the runs.")
     accept_unknown_ids: bool = Field(False, description="Score runs even if hardly any id is known.")
@@ -121,7 +132,10 @@ class AdditionJobs:
         there, and Refused if too many additions of this token are being stored.
         """
         workspace.person.must_be("editor")
-        files = [self._uploads.usable(session, file.upload) for file in asked.files]
+        files = {
+            file.upload: self._uploads.usable(session, file.upload) for file in asked.files if file.upload
+        }
+        refuse_unknown_sources(workspace, asked)
         own = [job for job in self._jobs.values() if job.owner == session and job.state == "running"]
         if len(own) >= MOST_RUNNING:
             words = f"{MOST_RUNNING} of your additions are being stored"
@@ -146,10 +160,17 @@ class AdditionJobs:
         workspace: Workspace,
         session: str,
         asked: NewAddition,
-        files: list[ReceivedFile],
+        uploads: dict[str, ReceivedFile],
     ) -> None:
+        fetched: dict[str, ReceivedFile] = {}
         try:
             with self._uploads.files.in_use(session), JOBS.taken(partial(_say_waiting, job)):
+                for name in {file.source: None for file in asked.files if file.source}:
+                    job.text = f"Fetching {name}"
+                    fetched[name] = self._uploads.fetch(workspace, session, name)
+                files = [
+                    uploads[file.upload] if file.upload else fetched[str(file.source)] for file in asked.files
+                ]
                 job.result = _stored(workspace, asked, files, job, self._uploads.files.folder)
         except RecdashError as error:
             job.problems, job.state = tuple(problems_of(error, "addition")), "refused"
@@ -160,9 +181,20 @@ class AdditionJobs:
             job.problems = (Problem(code, "addition", "an internal error occurred; nothing was stored", fix),)
             job.state = "refused"
             return
-        for file in files:
+        finally:
+            for file in fetched.values():
+                self._uploads.files.remove(session, file.id)
+        for file in uploads.values():
             self._uploads.files.remove(session, file.id)
         job.fraction, job.state = 1.0, "stored"
+
+
+def refuse_unknown_sources(workspace: Workspace, asked: NewAddition) -> None:
+    """Raises NotFound if an addition names a source that is not in the settings."""
+    wanted = {file.source for file in asked.files if file.source}
+    unknown = wanted.difference(workspace.sources.names()) if wanted else set()
+    if unknown:
+        raise NotFound(f"There is no source '{min(unknown)}'; GET /sources lists them.")
 
 
 def _say_waiting(job: AdditionJob, n_before: int) -> None:
@@ -185,7 +217,7 @@ def _stored(
 
 
 def _files_to_add(asked: NewAddition, files: list[ReceivedFile]) -> FilesToAdd:
-    keys = [f"{number} {file.upload}" for number, file in enumerate(asked.files)]
+    keys = [f"{number} {file.upload or file.source}" for number, file in enumerate(asked.files)]
     given = [
         IntakeFile(key, file.name or stored.name, stored.path)
         for key, file, stored in zip(keys, asked.files, files, strict=True)

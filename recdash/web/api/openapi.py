@@ -45,6 +45,7 @@ OFFSET = {
     "schema": {"type": "integer", "minimum": 0},
     "description": "The number of bytes that were received.",
 }
+OTHER_OFFSET = "The bytes do not follow those received: the state, with the offset of what does."
 
 
 def document(base: str, questions: Iterable[Question], actions: Iterable[Action]) -> dict[str, Any]:
@@ -99,6 +100,8 @@ def _of_action(action: Action) -> dict[str, Any]:
         described["parameters"] = [*described["parameters"], OFFSET]
         binary = {"schema": {"type": "string", "format": "binary"}}
         described["requestBody"] = {"required": True, "content": {"application/octet-stream": binary}}
+        state = {"application/json": {"schema": {"type": "object"}}}
+        described["responses"]["409"] = {"description": OTHER_OFFSET, "content": state}
     if action.body is not None:
         body = {"application/json": {"schema": _schema(action.body)}}
         described["requestBody"] = {"required": True, "content": body}

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from pydantic import Field
@@ -18,6 +20,7 @@ from starlette.requests import Request
 
 from recdash.domain.access import Person
 from recdash.errors import InputError, NotFound, Problem
+from recdash.service import Workspace
 from recdash.settings import Settings
 from recdash.web.api.access import TOKEN
 from recdash.web.api.parameters import Parameters
@@ -121,6 +124,22 @@ class Uploads:
         raise InputError(
             Problem("hash-differs", file.name, "its bytes have another sha256 than announced", fix)
         )
+
+    def fetch(self, workspace: Workspace, session: str, source: str) -> ReceivedFile:
+        """Returns the file of a named source, which the caller removes.
+
+        Raises NotFound, and InputError if the table cannot be read or would exceed a limit.
+        """
+        self._uses.note(session)
+        self.files.start()
+        with TemporaryDirectory(dir=self.files.folder) as folder:
+            path = workspace.sources.fetch(source, Path(folder))
+            try:
+                return self.files.take(session, workspace.person.name, COMPLETE, path, self._rules)
+            except Refused as refusal:
+                raise InputError(
+                    Problem("refused", f"source '{source}'", str(refusal).rstrip("."), "")
+                ) from None
 
     def find(self, session: str, file_id: str) -> ReceivedFile:
         """Returns a file of this token. Raises NotFound."""

@@ -41,6 +41,7 @@ STATUS: dict[tuple[str, str], dict[AccessRole, int]] = {
     ("GET", "/uploads/{upload}"): {**FOR_EDITORS, "editor": 200, "admin": 200},
     ("PATCH", "/uploads/{upload}"): {**FOR_EDITORS, "editor": 200, "admin": 200},
     ("DELETE", "/uploads/{upload}"): {**FOR_EDITORS, "editor": 204, "admin": 204},
+    ("GET", "/sources"): {**FOR_EDITORS, "editor": 200, "admin": 200},
     ("POST", "/additions"): {**FOR_EDITORS, "editor": 202, "admin": 202},
     ("GET", "/additions/{addition}"): {**FOR_EDITORS, "editor": 200, "admin": 200},
 }
