@@ -99,7 +99,7 @@ def _of_action(action: Action) -> dict[str, Any]:
     if action.takes_bytes:
         described["parameters"] = [*described["parameters"], OFFSET]
         binary = {"schema": {"type": "string", "format": "binary"}}
-        described["requestBody"] = {"required": True, "content": {"application/octet-stream": binary}}
+        described["requestBody"] = {"content": {"application/octet-stream": binary}}
         state = {"application/json": {"schema": {"type": "object"}}}
         described["responses"]["409"] = {"description": OTHER_OFFSET, "content": state}
     if action.body is not None:
