@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recdash.cli.options import form_option, open_workspace, tell
+from recdash.cli.input_file import InputFile
+from recdash.cli.options import columns_option, form_option, open_workspace, tell
 from recdash.cli.terminal import say_json, say_lines
 from recdash.errors import InputError, NotFound, Problem, UnknownName
 from recdash.formatting import numbers
 from recdash.formatting.text_table import text_table
-from recdash.formatting.wording import small
+from recdash.formatting.wording import listed, small
 
 if TYPE_CHECKING:
     from recdash.domain.records import Experiment
     from recdash.online.analysis.plan_check import PlanCheck
     from recdash.online.plan import AnalysisPlan, Baseline, PlanHistory, PlanVersion
     from recdash.service import Workspace
+
+
+TYPED = ("rate", "mean", "std_dev", "like")
+"""The options that give a baseline without a file."""
 
 
 @click.command()
@@ -48,6 +53,15 @@ if TYPE_CHECKING:
 @click.option(
     "--like", help="Stored A/B test whose control has the mean, the deviation and the users per day."
 )
+@click.option(
+    "--baseline",
+    "baseline_file",
+    type=InputFile(),
+    metavar="FILE",
+    help="Table of an earlier test or of users, a row per user or session: its primary metric has the mean, "
+    "the deviation and, with times, the users per day.",
+)
+@columns_option
 @click.option("--users-per-day", type=float, help="Users who enter the test on a day, over all variants.")
 @click.option("--users", type=int, help="Sample size, control and variant together (default: computed).")
 @click.option("--days", type=int, help="Duration (default: computed from the users per day, in full weeks).")
@@ -78,7 +92,7 @@ def plan(
     from recdash.online.plan import AnalysisPlan
 
     workspace = open_workspace()
-    has_changes = new or any(value not in (None, ()) for value in options.values())
+    has_changes = new or any(value not in (None, (), {}) for value in options.values())
     wanted = _changed(AnalysisPlan(""), test, options) if has_changes else None
     stored = _experiment(workspace, experiment, wanted)
     if has_changes:
@@ -112,9 +126,9 @@ def _compute(form: str, options: Mapping[str, Any]) -> None:
     """Prints the sample size that follows from the options."""
     from recdash.online.plan import TITLES, AnalysisPlan, with_sample_size
 
-    baseline = _baseline(options)
+    baseline = _baseline(options, (options["primary"] or "").strip())
     if baseline is None:
-        fix = "Give --rate, or --mean and --std-dev; or an experiment."
+        fix = "Give --rate, or --mean and --std-dev, or --baseline; or an experiment."
         raise InputError(Problem("no-baseline", "plan", "nothing to compute a sample size from", fix))
     plan = with_sample_size(_changed(AnalysisPlan(options["primary"] or "primary"), None, options), baseline)
     facts = {"effect": plan.effect, "power": plan.power, "users": plan.users, "days": plan.days}
@@ -139,7 +153,7 @@ def _store(
     known = None if is_new else _named(workspace.plans.all(experiment.id), test)
     begin = known.current.plan if known else AnalysisPlan("")
     changed = _changed(begin, test, options)
-    baseline = _baseline(options)
+    baseline = _baseline(options, changed.primary)
     if options["like"] is not None:
         earlier = workspace.online_tests.named(experiment.id, options["like"])
         baseline = workspace.plans.baseline(earlier.id, changed.primary)
@@ -193,11 +207,18 @@ def _changed(plan: AnalysisPlan, test: str | None, options: Mapping[str, Any]) -
     return replace(plan, **given)
 
 
-def _baseline(options: Mapping[str, Any]) -> Baseline | None:
-    """Returns the baseline that the options give; None without one. Raises InputError for half of one."""
+def _baseline(options: Mapping[str, Any], primary: str) -> Baseline | None:
+    """Returns the baseline that the options give; None without one. Raises InputError for half of one, and
+    for two.
+    """
     from recdash.online.plan import Baseline
     from recdash.online.plan_texts import share_of
 
+    if options["baseline_file"] is not None:
+        return _read_baseline(options, primary)
+    if options["columns"]:
+        fix = "Name the table with these columns: --baseline FILE."
+        raise InputError(Problem("no-baseline", "--columns", "given without --baseline", fix))
     mean, std_dev, pace = (options[name] for name in ("mean", "std_dev", "users_per_day"))
     if options["rate"] is not None:
         return Baseline.of_rate(share_of("--rate", options["rate"]), pace)
@@ -205,6 +226,25 @@ def _baseline(options: Mapping[str, Any]) -> Baseline | None:
         fix = "Give both, or --rate for a share of users."
         raise InputError(Problem("half-baseline", "--mean and --std-dev", "one of them is missing", fix))
     return None if mean is None else Baseline(mean, std_dev, users_per_day=pace)
+
+
+def _read_baseline(options: Mapping[str, Any], primary: str) -> Baseline:
+    """Returns the baseline of the given table, and says what it is."""
+    from recdash.online.plan_baseline import read_baseline
+
+    if typed := [f"--{name.replace('_', '-')}" for name in TYPED if options[name] is not None]:
+        finding, fix = f"given with {listed(typed)}", "Give one of them."
+        raise InputError(Problem("two-baselines", "--baseline", finding, fix))
+    if not primary:
+        fix = "Name the metric of the table: --primary orders."
+        raise InputError(Problem("no-primary", "--baseline", "no primary metric is named", fix))
+    read = read_baseline(options["baseline_file"], primary, options["columns"])
+    baseline = read.baseline
+    values = f"mean {numbers.three(baseline.mean)}, standard deviation {numbers.three(baseline.std_dev)}"
+    finding = f"{primary} of {numbers.users(read.n_users)} ({read.variant}): {values}"
+    tell([*read.notices, Problem("baseline", "baseline", finding, "")])
+    pace = options["users_per_day"]
+    return baseline if pace is None else replace(baseline, users_per_day=pace)
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from terminal import Recdash, as_json
 
+from recdash.online.plan import Baseline, days_needed, users_needed
+
 FILES: dict[str, str] = {}
 PLAN = ("plan", "Shop", "--primary", "orders", "--effect", "10%", "--mean", "1", "--std-dev", "1")
 # (1.95996 + 0.84162)² · 2 / .1² = 1,569.8 users a variant
@@ -112,3 +114,111 @@ def test_one_plan_can_be_shown(run: Recdash) -> None:
     unknown = run("plan", "Shop", "--test", "May")
     assert unknown.exit_code == 2
     assert "no plan of an A/B test 'May'" in unknown.stderr
+
+
+# ── a baseline from a table ──────────────────────────────────────────────────────────────────
+
+
+def write_users(name: str, **columns: object) -> pd.DataFrame:
+    """Writes 200 users, of whom every second one is in the control, and returns them."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"user_id": [f"u{n}" for n in range(200)], "orders": rng.poisson(2.0, 200)})
+    frame["bought"] = (rng.random(200) < 0.25).astype(int)
+    frame = frame.assign(**columns)
+    frame.to_csv(name, index=False)
+    return frame
+
+
+def test_a_table_of_users_gives_mean_and_deviation(run: Recdash) -> None:
+    orders = write_users("users.csv")["orders"]
+    typed = ("--mean", str(orders.mean()), "--std-dev", str(orders.std()))
+    read = as_json(run, "plan", "--primary", "orders", "--effect", "5%", "--baseline", "users.csv")
+    assert read == as_json(run, "plan", "--primary", "orders", "--effect", "5%", *typed)
+    told = run("plan", "--primary", "orders", "--effect", "5%", "--baseline", "users.csv").stderr
+    assert f"orders of 200 users (all users): mean {orders.mean():.2f}" in told
+
+
+def test_a_table_of_an_earlier_test_gives_those_of_its_control(run: Recdash) -> None:
+    frame = write_users("test.csv", variant=["control", "new"] * 100)
+    orders = frame["orders"][frame["variant"] == "control"]
+    typed = ("--mean", str(orders.mean()), "--std-dev", str(orders.std()))
+    asked = ("plan", "--primary", "orders", "--effect", "5%")
+    assert as_json(run, *asked, "--baseline", "test.csv") == as_json(run, *asked, *typed)
+    assert "orders of 100 users (control)" in run(*asked, "--baseline", "test.csv").stderr
+
+
+def test_a_table_gives_a_rate_and_the_users_per_day(run: Recdash) -> None:
+    days = [f"2026-03-{1 + n % 7:02d}" for n in range(200)]  # 200 users in the last 7 days
+    bought = write_users("users.csv", start_ts=days)["bought"]
+    asked = ("plan", "--primary", "bought", "--effect", "20%")
+    read = as_json(run, *asked, "--baseline", "users.csv")
+    baseline = Baseline(bought.mean(), bought.std(), is_rate=True)
+    assert read["users"] == users_needed(baseline, 0.2)
+    assert read["days"] == days_needed(read["users"], 200 / 7)
+    faster = as_json(run, *asked, "--baseline", "users.csv", "--users-per-day", "100000")
+    assert faster["days"] == 7
+
+
+def test_columns_of_the_table_can_be_named(run: Recdash) -> None:
+    frame = write_users("users.csv").rename(columns={"user_id": "who"})
+    frame.to_csv("named.csv", index=False)
+    asked = ("plan", "--primary", "orders", "--effect", "5%")
+    named = as_json(run, *asked, "--baseline", "named.csv", "--columns", "unit_id=who")
+    assert named == as_json(run, *asked, "--baseline", "users.csv")
+
+
+def test_a_plan_is_stored_with_the_sample_size_of_a_table(run: Recdash) -> None:
+    write_users("users.csv")
+    asked = ("--primary", "orders", "--effect", "5%", "--baseline", "users.csv")
+    (plan,) = as_json(run, "plan", "Shop", *asked)["plans"]
+    assert plan["plan"]["users"] == as_json(run, "plan", *asked)["users"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--primary", "orders", "--baseline", "users.csv", "--mean", "2"), "given with --mean"),
+        (("--primary", "orders", "--baseline", "users.csv", "--rate", "2%"), "given with --rate"),
+        (("--baseline", "users.csv"), "no primary metric is named"),
+        (("--primary", "sales", "--baseline", "users.csv"), "No online metric is called 'sales'"),
+        (("--primary", "orders", "--baseline", "none.csv"), "No such file"),
+        (("--rate", "2%", "--columns", "unit_id=who"), "given without --baseline"),
+    ],
+)
+def test_a_baseline_that_cannot_be_read_is_refused(
+    run: Recdash, options: tuple[str, ...], message: str
+) -> None:
+    write_users("users.csv")
+    result = run("plan", "--effect", "5%", *options)
+    assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
+
+
+# ── the covariate ────────────────────────────────────────────────────────────────────────────
+
+
+def deviations_of(run: Recdash, *, planned: str, used: str) -> list[str]:
+    """Returns what differs in a test whose plan names one covariate, and whose lift another adjusts."""
+    rng, is_new = np.random.default_rng(2), np.arange(2000) % 2 == 1
+    before = rng.poisson(4.0, 2000)
+    write = {"user_id": range(2000), "variant": np.where(is_new, "new", "control")}
+    write |= {"orders": before + rng.poisson(1.0, 2000), "pre_orders": before, "age": 2 * before}
+    pd.DataFrame(write).to_csv("test.csv", index=False)
+    assert run("plan", "Shop", "--primary", "orders", "--covariate", planned).exit_code == 0
+    added = run(
+        *("online", "--sessions", "test.csv", "--experiment", "Shop", "--test", "March"),
+        *("--covariate", f"orders={used}"),
+    )
+    assert added.exit_code == 0, added.stderr
+    (plan,) = as_json(run, "plan", "Shop")["plans"]
+    return [row["text"] for row in plan["tests"][0]["deviations"] if row["code"] == "covariates"]
+
+
+@pytest.mark.parametrize("planned", ["age", "pre_age"])
+def test_the_planned_covariate_is_no_deviation(run: Recdash, planned: str) -> None:
+    assert deviations_of(run, planned=planned, used="age") == []
+
+
+def test_another_covariate_than_the_planned_one_is_told(run: Recdash) -> None:
+    text = "The lift in orders is adjusted by age; the plan adjusts it by pre_orders."
+    assert deviations_of(run, planned="pre_orders", used="age") == [text]
+    assert text in run("online", "--experiment", "Shop", "--test", "March").stdout

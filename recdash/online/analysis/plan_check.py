@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.formatting import numbers
 from recdash.formatting.result_table import of_values
 from recdash.formatting.wording import capital, day, listed, lowered, many
+from recdash.ingest.moment_columns import EARLIER
 from recdash.online import times
 from recdash.online.analysis.results import OnlineResults, OnlineRow
 from recdash.online.analysis.sample import SampleSummary
@@ -39,7 +40,8 @@ class PlannedTest:
     """A test as its plan is compared with it.
 
     ``sample`` is None for aggregated data. ``stored`` is when the first data of the plan were stored, and
-    ``look`` which of its uploads this one is, from 1.
+    ``look`` which of its uploads this one is, from 1. ``covariates`` are {metric: the value before the test
+    by which its lift is adjusted, if it is}.
     """
 
     results: OnlineResults
@@ -47,6 +49,7 @@ class PlannedTest:
     sample: SampleSummary | None
     stored: datetime
     look: int = 1
+    covariates: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def begin(self) -> datetime:
@@ -145,7 +148,7 @@ def _deviations(
     yield from _metrics(version.plan, test.results)
     yield from _size(version.plan, test)
     yield from _split(version.plan, test)
-    yield from _covariates(version.plan, test.results)
+    yield from _covariates(version.plan, test)
     if test.look > version.plan.looks:
         planned = many(version.plan.looks, "look")
         yield Deviation("looks", f"These data are look {test.look}; the plan has {planned}.")
@@ -246,8 +249,8 @@ def _shares(split: Mapping[str, float], variants: tuple[str, ...]) -> dict[str, 
     return {variant: amount / total for variant, amount in amounts.items()}
 
 
-def _covariates(plan: AnalysisPlan, results: OnlineResults) -> Iterator[Deviation]:
-    rows = [row for row in results.rows if row.metric == plan.primary and row.lift is not None]
+def _covariates(plan: AnalysisPlan, test: PlannedTest) -> Iterator[Deviation]:
+    rows = [row for row in test.results.rows if row.metric == plan.primary and row.lift is not None]
     if not rows:
         return
     title = lowered(rows[0].title)
@@ -259,6 +262,11 @@ def _covariates(plan: AnalysisPlan, results: OnlineResults) -> Iterator[Deviatio
         text = (
             f"The lift in {title} is adjusted by values before the test (CUPED); the plan has no covariates."
         )
+        yield Deviation("covariates", text)
+    used = test.covariates.get(plan.primary)
+    planned = {name.removeprefix(EARLIER) for name in plan.covariates}
+    if is_adjusted and planned and used is not None and used.removeprefix(EARLIER) not in planned:
+        text = f"The lift in {title} is adjusted by {used}; the plan adjusts it by {plan.text('covariates')}."
         yield Deviation("covariates", text)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import datetime
 
 from recdash.domain.journal import Entry
-from recdash.domain.records import OnlineTest
-from recdash.errors import InputError, NotFound, Problem, UnknownName
-from recdash.online import counts
+from recdash.errors import InputError, NotFound, Problem
+from recdash.ingest.moment_columns import EARLIER
 from recdash.online.analysis.plan_check import PlanCheck
+from recdash.online.analysis.sample import SampleSummary
 from recdash.online.plan import AnalysisPlan, Baseline, PlanHistory
+from recdash.online.plan_baseline import baseline_of
 from recdash.service.context import ServiceContext
 from recdash.service.decisions.journal import Journal, prose
 from recdash.service.online.analysis import OnlineAnalysis
@@ -112,23 +112,8 @@ class Plans:
         Raises UnknownName for an unknown metric.
         """
         test = self._context.ab_test(test_id)
-        measured = self._analysis.results(test_id).source.measured
-        if metric not in measured:
-            raise UnknownName("online metric", metric, list(measured))
-        definition, arms = measured[metric]
-        arm = arms[test.control]
-        return Baseline(
-            mean=arm.mean(definition.numerator) / arm.mean(definition.denominator),
-            std_dev=math.sqrt(arm.ratio_var(definition.numerator, definition.denominator)),
-            is_rate=counts.counted(definition, arm) is not None,
-            users_per_day=self._pace(test),
-        )
-
-    def _pace(self, test: OnlineTest) -> float | None:
-        sample = None if test.kind == "aggregates" else self._online_tests.sample(test.id)
-        if sample is None or not sample.days:
-            return None
-        return sum(sample.recent.values()) / sample.recent_days or None
+        sample = None if test.kind == "aggregates" else self._online_tests.sample(test_id)
+        return baseline_of(self._analysis.results(test_id), metric, sample)
 
     # ── tests and their plans ────────────────────────────────────────────────────────────────
 
@@ -146,4 +131,19 @@ class Plans:
         if known is None:
             return None
         sample = None if test.kind == "aggregates" else self._online_tests.sample(test_id)
-        return known.check(self._online_tests.results(test_id), self._online_tests.rules(test_id), sample)
+        results, rules = self._online_tests.results(test_id), self._online_tests.rules(test_id)
+        return known.check(results, rules, sample, self._covariates(test_id, sample))
+
+    def _covariates(self, test_id: str, sample: SampleSummary | None) -> dict[str, str]:
+        """Returns {metric: the column before the test that adjusts its lift}.
+
+        Earlier sessions, which have no column, are left out: a plan may call them as it likes.
+        """
+        # a derived metric's numerator has another name
+        own = {metric.name: metric for metric in self._analysis.own_metrics(test_id)}
+        metrics = {**self._analysis.definitions(test_id), **own}
+        if sample is not None and sample.has_sessions:
+            return {
+                name: metric.covariate for name, metric in metrics.items() if metric.covariate is not None
+            }
+        return {name: metric.covariate or f"{EARLIER}{metric.numerator}" for name, metric in metrics.items()}

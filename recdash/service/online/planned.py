@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -45,9 +45,18 @@ class PlanOfTest:
     def key(self) -> PlanKey:
         return PlanKey(tuple(version.id for version in self.history.versions), self.look, self.stored)
 
-    def check(self, results: OnlineResults, rules: OnlineRules, sample: SampleSummary | None) -> PlanCheck:
-        """Returns the test, given its results, compared with the plan."""
-        return check_plan(self.history, PlannedTest(results, rules, sample, self.stored, self.look))
+    def check(
+        self,
+        results: OnlineResults,
+        rules: OnlineRules,
+        sample: SampleSummary | None,
+        covariates: Mapping[str, str] | None = None,
+    ) -> PlanCheck:
+        """Returns the test, given its results, compared with the plan; ``covariates`` as in
+        ``PlannedTest``.
+        """
+        test = PlannedTest(results, rules, sample, self.stored, self.look, covariates or {})
+        return check_plan(self.history, test)
 
 
 def histories(entries: Sequence[Entry]) -> list[PlanHistory]:
