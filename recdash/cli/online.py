@@ -238,6 +238,10 @@ def _lines(results: OnlineResults) -> Iterator[str]:
         split = numbers.p_equals(health.srm_p)
         split += f" {health.unchecked}" if health.unchecked else ""
     yield f"Split of users: {split}. Multiple exposures, excluded: {health.crossover:,}."
+    for population in health.smaller_populations:
+        users = ", ".join(f"{name} {count:,}" for name, count in population.users.items())
+        p = "" if population.srm_p is None else f"; split {numbers.p_equals(population.srm_p)}"
+        yield f"Users of {', '.join(population.metrics)}: {users}{p}."
     if health.activated_srm_p is not None:
         yield f"Split of activated users: {numbers.p_equals(health.activated_srm_p)}."
     for part in results.removed:

@@ -24,7 +24,7 @@ class Named:
     name: str
 
 
-NEWER: Mapping[str, Any] = {"variant": None, "novelty": None, "is_always_valid": False}
+NEWER: Mapping[str, Any] = {"variant": None, "novelty": None, "is_always_valid": False, "planned_n": None}
 """{field that older entries lack: its value if it says nothing}."""
 
 
@@ -312,7 +312,8 @@ class OfflineOnlineSnapshot:
 class Online:
     """The results of one A/B test for the subject. ``srm_p`` is the p of the SRM test; None if unknown.
 
-    ``novelty`` is None if the subject is a run.
+    ``novelty`` is None if the subject is a run. ``planned_n`` is the number of users, control and variant
+    together, that count towards a planned sample size, if these are not all users of the two.
     """
 
     subject: Subject
@@ -329,6 +330,7 @@ class Online:
     definitions: tuple[OnlineDefinition, ...] = ()
     rules: Mapping[str, Any] = field(default_factory=dict)
     novelty: Novelty | None = None
+    planned_n: int | None = None
 
     @property
     def split(self) -> str:
@@ -343,7 +345,8 @@ class Online:
         """Returns the number of users that a planned sample size counts; where the numbers of users are
         unknown, those with the metric of the lift.
         """
-        return users_of_pair(self.users, self.control, self.variant) or lift.n + lift.control_n
+        everyone = users_of_pair(self.users, self.control, self.variant)
+        return self.planned_n or everyone or lift.n + lift.control_n
 
     def of_role(self, role: str) -> list[Lift]:
         return [lift for lift in self.lifts if lift.role == role]

@@ -21,7 +21,7 @@ FORMAT, FIRST_FORMAT = 2, 1
 
 Reports of the first open with the offline verdict, and are shown and checked as they were then.
 """
-WORDING = 15
+WORDING = 16
 """The version of the sentences in reports; an older report keeps the sentences of its version."""
 VERDICT_WORDING = 2
 """The last wording in which the section *What would change it* is about the offline verdict rather than the
@@ -131,6 +131,11 @@ ROLES_WORDING = 13
 NOVELTY_WORDING = 14
 """The last wording in which a novelty effect, or a change in sessions, is a cause if its 95 % interval
 excludes 0, not its 99 % one.
+"""
+
+POPULATIONS_WORDING = 15
+"""The last wording in which reports do not tell the split of each population if the metrics of aggregated
+data count different users.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

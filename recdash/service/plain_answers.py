@@ -231,6 +231,7 @@ def results_facts(results: OnlineResults) -> dict[str, Any]:
         "health": {
             "srm_p": health.srm_p,
             **({} if health.activated_srm_p is None else {"activated_srm_p": health.activated_srm_p}),
+            **({"populations": [asdict(p) for p in health.populations]} if health.populations else {}),
             "crossover": health.crossover,
             "blocked": health.blocked,
             "warnings": [f"{warning.code}: {warning}" for warning in health.warnings],

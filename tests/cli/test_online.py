@@ -208,6 +208,14 @@ def test_uneven_splits_that_were_planned_are_no_mismatch(run: Recdash, tmp_path:
     assert result["health"]["srm_p"] > 0.9
 
 
+def test_metrics_of_fewer_users_have_their_own_split(run: Recdash) -> None:
+    rows = "control,signups,9000,1,1\nnew,signups,9100,1,1\ncontrol,revenue,4000,5,9\nnew,revenue,4100,5,9\n"
+    Path("sums.csv").write_text(f"variant,metric,n,mean,variance\n{rows}")
+    text = run("online", "--aggregates", "sums.csv").stdout
+    assert "Users: control 9,000, new 9,100." in text
+    assert "Users of revenue: control 4,000, new 4,100; split p = 0.267." in text  # chi-square of the two
+
+
 # ── kept in an experiment ────────────────────────────────────────────────────────────────────
 
 

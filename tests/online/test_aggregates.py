@@ -184,6 +184,48 @@ def test_the_least_likely_split_of_several_metrics_decides() -> None:
     )  # fmt: skip
     assert result.health.blocked
     assert "B 1,300" in str(result.health.warnings[0])
+    # the users of the test are the most that a metric counts: 2,300 of bought, 2,010 of spend
+    assert dict(result.users) == {"A": 1000, "B": 1300}
+
+
+AFTER_ACTIVATION = summary(
+    ("A", "spend", 9000, 1.0, 1.0), ("B", "spend", 9100, 1.1, 1.0),
+    ("A", "bought", 4000, 1.0, 1.0), ("B", "bought", 4100, 1.1, 1.0),
+)  # fmt: skip
+
+
+def test_users_are_those_of_the_largest_population_and_each_metric_has_its_own() -> None:
+    result = results_of_upload(AFTER_ACTIVATION)
+    assert dict(result.users) == {"A": 9000, "B": 9100}
+    assert result.users_of_pair("B") == result.users_of_pair("B", "spend") == 18100
+    assert result.users_of_pair("B", "bought") == 8100
+    splits = [(population.metrics, population.srm_p) for population in result.health.populations]
+    assert splits == [
+        (("spend",), pytest.approx(float(stats.chisquare([9000, 9100]).pvalue))),
+        (("bought",), pytest.approx(float(stats.chisquare([4000, 4100]).pvalue))),
+    ]
+    assert result.health.srm_p == splits[0][1]
+    assert not result.health.blocked
+
+
+def test_a_smaller_population_that_is_split_unevenly_blocks_and_is_named() -> None:
+    result = results_of_upload(
+        summary(("A", "spend", 9000, 1.0, 1.0), ("B", "spend", 9010, 1.0, 1.0),
+                ("A", "bought", 4000, 1.0, 1.0), ("B", "bought", 4500, 1.0, 1.0))
+    )  # fmt: skip
+    assert result.health.srm_p == pytest.approx(float(stats.chisquare([9000, 9010]).pvalue))
+    assert result.health.blocked
+    (warning,) = result.health.warnings
+    assert warning.place == "users per variant of bought"
+    assert "B 4,500" in warning.found
+
+
+def test_metrics_of_the_same_users_are_one_population() -> None:
+    result = results_of_upload(
+        summary(("A", "spend", 900, 1.0, 1.0), ("B", "spend", 910, 1.0, 1.0),
+                ("A", "bought", 900, 1.0, 1.0), ("B", "bought", 910, 1.0, 1.0))
+    )  # fmt: skip
+    assert result.health.populations == ()
 
 
 def test_more_trials_than_users_are_not_independent_and_no_lift_is_judged() -> None:

@@ -28,7 +28,7 @@ from recdash.report.reports import Reports
 from recdash.report.reproduce.reproduce import reproduction
 
 OLDER = Path(__file__).parent / "wordings"
-"""Written by older releases of recdash: reports of wordings 7 to 14, and one of the first format."""
+"""Written by older releases of recdash: reports of wordings 7 to 15, and one of the first format."""
 NEAR_ZERO = {
     **CANDIDATES,
     "popular": lists(lambda number: 0 if number else 4),
@@ -150,3 +150,22 @@ def test_one_with_a_novelty_effect_that_is_no_cause_today_is_confirmed(tmp_path:
     assert cause in file.read_text("utf-8")
     today = Reports(space).content(asked(space, made), ["online"])
     assert not any(cause in str(part) for section in today.sections for part in section.parts)
+
+
+def test_one_that_tells_one_split_of_several_populations_is_confirmed(tmp_path: Path) -> None:
+    space, file = opened(tmp_path), OLDER / "wording-15-populations.json"
+    rows = [
+        ("control", "signups", 9000, 1.0, 1.0), ("new", "signups", 9100, 1.1, 1.0),
+        ("control", "revenue", 4000, 5.0, 9.0), ("new", "revenue", 4000, 5.05, 9.0),
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
+    experiment = space.experiments.create("Shop").id
+    space.online_tests.add(experiment, "checkout", {"aggregates": table})
+    found = reproduction(space, file)
+    assert found.holds, found.text
+    assert found.checked.reworded == 0
+    reports = Reports(space)
+    today = reports.content(reports.question(experiment), ["online"])
+    told = "Fewer users count for revenue"
+    assert told not in file.read_text("utf-8")
+    assert any(told in str(part) for section in today.sections for part in section.parts)

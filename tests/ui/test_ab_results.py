@@ -765,6 +765,27 @@ def test_a_test_says_what_differs_from_its_plan(shown: Open, made_once: MadeOnce
     assert "44 % of the planned 900 users per comparison" in page
 
 
+def add_activated(workspace: Workspace) -> OnlineTest:
+    """Aggregates of 18,100 users, of whom the planned primary metric counts 8,100."""
+    experiment = workspace.experiments.create("Shop").id
+    workspace.plans.add(experiment, AnalysisPlan("revenue", users=15_000))
+    rows = [
+        ("control", "signups", 9000, 1.0, 1.0), ("new", "signups", 9100, 1.01, 1.0),
+        ("control", "revenue", 4000, 5.0, 9.0), ("new", "revenue", 4100, 5.05, 9.0),
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["variant", "metric", "n", "mean", "variance"])
+    return workspace.online_tests.add(experiment, "checkout", {"aggregates": table})
+
+
+def test_the_planned_metric_counts_its_own_users(shown: Open, made_once: MadeOnce) -> None:
+    test = made_once(add_activated)
+    page = said(passed(shown(e=test.experiment, t=test.id)))
+    assert "18,100 users" in page
+    assert "54 % of the planned 15,000 users per comparison" in page  # 8,100 of them
+    assert "8,100 of 15,000" in page
+    assert "Split (SRM) of revenue" in page
+
+
 def test_a_test_without_a_plan_shows_none(shown: Open, won_and_lost: OnlineTest) -> None:
     assert "Analysis plan" not in said(passed(shown(t=won_and_lost.id)))
 

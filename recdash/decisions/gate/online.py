@@ -64,15 +64,16 @@ def judge_online(results: AnalysedTest, variant: str, rule: GateRule, level: flo
     return judged(replace(result, low=estimate.low, high=estimate.high))
 
 
-def unfinished(results: AnalysedTest, variant: str) -> Sequence[Problem]:
+def unfinished(results: AnalysedTest, variant: str, users: int | None = None) -> Sequence[Problem]:
     """Returns a notice if control and variant have fewer users than planned: under continuous monitoring a
-    candidate passes more often than the intervals say.
+    candidate passes more often than the intervals say. ``users`` are those of the planned primary metric, by
+    default of the first goal.
     """
-    planned, exposed = results.source.rules.planned_users, results.users_of_pair(variant)
+    planned, exposed = results.source.rules.planned_users, users or results.users_of_pair(variant)
     if planned is None or not exposed or exposed >= planned:
         return ()
-    users = f"{exposed:,} of {planned:,} planned users, control and variant together"
-    finding = f"{users}; the intervals are valid for one look at the end"
+    reached = f"{exposed:,} of {planned:,} planned users, control and variant together"
+    finding = f"{reached}; the intervals are valid for one look at the end"
     return (Problem("unfinished-test", "A/B test", finding, "Judge it when it is complete."),)
 
 

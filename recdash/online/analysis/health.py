@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recdash.domain.kinds import Floats, Ints
 from recdash.errors import InputError, Problem, UnknownName
-from recdash.formatting.wording import small
+from recdash.formatting.wording import listed, small
 from recdash.online import times
 from recdash.online.analysis import novelty_effect
 from recdash.online.analysis.novelty_effect import NoveltyEffect
@@ -34,6 +34,22 @@ GUESSED_CONTROL = "guessed-control"
 
 
 @dataclass(frozen=True)
+class Population:
+    """The users of each variant that some metrics of aggregated data count, with the p-value of their planned
+    split; None below two variants.
+    """
+
+    metrics: tuple[str, ...]
+    users: Mapping[str, int]
+    srm_p: float | None
+
+    @property
+    def is_mismatched(self) -> bool:
+        """Returns True if the observed split is too unlikely for any verdict."""
+        return self.srm_p is not None and self.srm_p < MISMATCH_BELOW
+
+
+@dataclass(frozen=True)
 class Health:
     """The result of the checks that show whether an A/B test can be trusted.
 
@@ -41,6 +57,8 @@ class Health:
     unavailable. ``unchecked`` says why it is, or what was counted instead of users. ``crossover`` is the
     number of users with multiple exposures. ``warnings`` say what makes the results doubtful.
     ``activated_srm_p`` is the p-value of the split of the activated users, None if all users count.
+    ``populations`` are those of aggregated metrics that count different users, the largest first; ``srm_p``
+    is that of the largest. Empty if all metrics count the same users.
     """
 
     srm_p: float | None
@@ -48,11 +66,23 @@ class Health:
     warnings: tuple[Problem, ...] = ()
     unchecked: str = ""
     activated_srm_p: float | None = None
+    populations: tuple[Population, ...] = ()
 
     @property
     def blocked(self) -> bool:
-        """Returns True if the observed split is so unlikely that no metric may be judged."""
-        return self.srm_p is not None and self.srm_p < MISMATCH_BELOW
+        """Returns True if an observed split is so unlikely that no metric may be judged."""
+        own = self.srm_p is not None and self.srm_p < MISMATCH_BELOW
+        return own or any(population.is_mismatched for population in self.populations)
+
+    @property
+    def smaller_populations(self) -> tuple[Population, ...]:
+        """Returns the populations of metrics that do not count all users of the test."""
+        return self.populations[1:]
+
+    def users_of(self, metric: str, everyone: Mapping[str, int]) -> Mapping[str, int]:
+        """Returns the users of each variant that a metric counts; ``everyone`` if it counts all of them."""
+        own = (population.users for population in self.smaller_populations if metric in population.metrics)
+        return next(own, everyone)
 
 
 def control_among(
@@ -155,18 +185,48 @@ def of_summary(
 ) -> tuple[Health, Mapping[str, int]]:
     """Returns the health of an aggregated test, and its number of users per variant.
 
-    ``counts`` maps metric → variant → users. Metrics may count different users; the least likely split is
-    used. Raises InputError if ``split`` does not give each variant a share above 0.
+    ``counts`` maps metric → variant → users. Metrics may count different users, such as those after an
+    activation: the users of the test are then the most that a metric counts, and each split is checked.
+    Raises InputError if ``split`` does not give each variant a share above 0.
     """
     if not counts:
         return Health(None, 0, unchecked=ONLY_TRIALS), {}
-    tested = [(users, *sample_ratio(users, split)) for users in counts.values()]
-    users, p, mismatch = min(tested, key=lambda test: 1.0 if test[1] is None else test[1])
-    if p is not None:
-        return Health(p, 0, mismatch), users
+    populations = populations_of(counts, split)
+    largest, *others = populations
+    warnings = tuple(
+        _of_population(mismatch, population) if others else mismatch
+        for population in populations
+        for mismatch in sample_ratio(population.users, split)[1]
+    )
+    different = populations if others else ()
+    if largest.srm_p is not None:
+        return Health(largest.srm_p, 0, warnings, populations=different), largest.users
     single = len(variants) < 2
     reason = "there is one variant" if single else "no metric counts the users of two variants"
-    return Health(None, 0, mismatch, unchecked=reason), users
+    return Health(None, 0, warnings, unchecked=reason, populations=different), largest.users
+
+
+def populations_of(
+    counts: Mapping[str, Mapping[str, int]], split: Mapping[str, float]
+) -> tuple[Population, ...]:
+    """Returns the different populations in ``counts`` (metric → variant → users), the largest first."""
+    metrics: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for metric, users in counts.items():
+        metrics.setdefault(tuple(sorted(users.items())), []).append(metric)
+    populations = [
+        Population(tuple(names), counts[names[0]], sample_ratio(counts[names[0]], split)[0])
+        for names in metrics.values()
+    ]
+    return tuple(sorted(populations, key=lambda population: -sum(population.users.values())))
+
+
+def least_likely(populations: Sequence[Population]) -> Population:
+    """Returns the population whose split is the least likely."""
+    return min(populations, key=lambda population: 1.0 if population.srm_p is None else population.srm_p)
+
+
+def _of_population(mismatch: Problem, population: Population) -> Problem:
+    return replace(mismatch, place=f"users per variant of {listed(list(population.metrics))}")
 
 
 def of_trials(trials: Mapping[str, Mapping[str, int]], split: Mapping[str, float]) -> Health:

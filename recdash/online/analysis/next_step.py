@@ -219,7 +219,7 @@ def size_of(results: OnlineResults, lift: OnlineRow) -> int:
     """Returns the number of users that a planned sample size counts; where the numbers of users are unknown,
     those with the metric of the lift.
     """
-    return results.users_of_pair(lift.variant) or _users_with_metric(results, lift)
+    return results.users_of_pair(lift.variant, lift.metric) or _users_with_metric(results, lift)
 
 
 def _users_with_metric(results: OnlineResults, lift: OnlineRow) -> int:

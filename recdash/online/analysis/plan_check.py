@@ -209,12 +209,14 @@ def _size(plan: AnalysisPlan, test: PlannedTest) -> Iterator[Deviation]:
         )
         yield Deviation(UNDATED, text)
     if plan.users is not None:
-        yield from _fewer_users(plan.users, test.results)
+        yield from _fewer_users(plan, plan.users, test.results)
 
 
-def _fewer_users(planned: int, results: OnlineResults) -> Iterator[Deviation]:
-    """Yields that variants have, together with the control, fewer users than planned."""
-    pairs = {variant: results.users_of_pair(variant) for variant in results.variants}
+def _fewer_users(plan: AnalysisPlan, planned: int, results: OnlineResults) -> Iterator[Deviation]:
+    """Yields that variants have, together with the control, fewer users of the primary metric than
+    planned.
+    """
+    pairs = {variant: results.users_of_pair(variant, plan.primary) for variant in results.variants}
     few = {variant: n for variant, n in pairs.items() if n is not None and n < planned}
     if not few:
         return

@@ -145,9 +145,9 @@ class OnlineResults:
     """The results of an A/B test.
 
     ``variants`` begin with the control; ``rows`` are sorted by metric, then in the order of the variants.
-    ``users`` is the number of counted users per variant, empty if unknown. ``removed`` says what the rules
-    excluded. ``value_notices`` are about metrics that few users carry or distort; unlike ``notices`` they are
-    not stored with the test.
+    ``users`` is the number of counted users per variant, empty if unknown; metrics of aggregated data may
+    count fewer (``health.populations``). ``removed`` says what the rules excluded. ``value_notices`` are
+    about metrics that few users carry or distort; unlike ``notices`` they are not stored with the test.
     """
 
     control: str
@@ -164,9 +164,17 @@ class OnlineResults:
         excluded = (removed.notice(self.variants) for removed in self.removed)
         return [*self.notices, *self.value_notices, *excluded]
 
-    def users_of_pair(self, variant: str) -> int | None:
-        """Returns the users of the control and of another variant together: see ``rules.users_of_pair``."""
-        return users_of_pair(self.users, self.control, variant)
+    def users_of_pair(self, variant: str, metric: str | None = None) -> int | None:
+        """Returns the users of the control and of another variant together that a metric of aggregated data
+        counts, by default the first goal: see ``rules.users_of_pair``.
+        """
+        named = self.first_goal if metric is None else metric
+        return users_of_pair(self.health.users_of(named, self.users), self.control, variant)
+
+    @property
+    def first_goal(self) -> str:
+        """Returns the metric that decides first; empty without a goal."""
+        return next((row.metric for row in self.rows if row.role == "goal"), "")
 
     def judged_rows(self) -> list[OnlineRow]:
         """Returns the rows of the variants other than the control, goals and guardrails first."""

@@ -22,13 +22,23 @@ from recdash.formatting.tables import (
     number_columns,
     single,
 )
-from recdash.formatting.wording import long_day, lowered, many
+from recdash.formatting.wording import listed, long_day, lowered, many
 from recdash.online.analysis.caveats import caveats
+from recdash.online.analysis.health import Population
 from recdash.online.analysis.next_step import STEP_LOOKS, NextStep, leading_step
 from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
-from recdash.report.document import ROLES_WORDING, TIES_WORDING, Decided, Lead, Paragraph, Part, Section
+from recdash.report.document import (
+    POPULATIONS_WORDING,
+    ROLES_WORDING,
+    TIES_WORDING,
+    Decided,
+    Lead,
+    Paragraph,
+    Part,
+    Section,
+)
 from recdash.report.sections.caveats import notes
 from recdash.report.sections.online import adjusted, all_lifts, broken_split, planned, validity
 
@@ -179,9 +189,20 @@ def _checked(context: ReportContext, test: OnlineTest, results: OnlineResults) -
         return f"The split of users was not checked: {results.health.unchecked or 'it is unknown'}."
     against = "the planned split" if test.rules.get("split") else "an even split; no planned split is given"
     is_former = p < 0.001 and not context.tells_equal_users
-    return (
+    text = (
         f"Sample ratio mismatch (SRM): {'p <0.001' if is_former else numbers.p_equals(p)} against {against}."
     )
+    smaller = results.health.smaller_populations if context.wording > POPULATIONS_WORDING else ()
+    titles = {row.metric: lowered(row.title) for row in results.rows}
+    return " ".join([text, *(_population(population, titles) for population in smaller)])
+
+
+def _population(population: Population, titles: Mapping[str, str]) -> str:
+    """Returns a sentence on the users of metrics that count fewer than the largest one."""
+    users = numbers.users(sum(population.users.values()))
+    metrics = listed([titles.get(name, name) for name in population.metrics])
+    split = "" if population.srm_p is None else f", SRM {numbers.p_equals(population.srm_p)}"
+    return f"Fewer users count for {metrics}: {users}{split}."
 
 
 def _size(context: ReportContext, test: OnlineTest, results: OnlineResults) -> str:

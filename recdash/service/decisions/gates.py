@@ -23,6 +23,7 @@ from recdash.online.agreement.track_record import track_record
 from recdash.service.context import ServiceContext
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.analysis import OnlineAnalysis
+from recdash.service.online.planned import planned_pair_users
 from recdash.service.online.tests import OnlineTests
 from recdash.service.online.track_record import TrackRecords
 from recdash.service.run_data import RunData
@@ -152,7 +153,8 @@ class Gates:
         own = variant_of(results, pair.source.names[pair.candidate], own)
         steps = [partial(judge_online, results, own, rule, level) for rule in rules]
         judged = dict(zip(rules, all_or_problems(steps), strict=True))
-        return judged, [*results.noticed(), *unfinished(results, own)]
+        users = planned_pair_users(self._context.store, test, results, own)
+        return judged, [*results.noticed(), *unfinished(results, own, users)]
 
     def _expected(
         self, experiment_id: str, pair: GatePair, offline: Sequence[OfflineRule], online: Sequence[GateRule]

@@ -41,6 +41,7 @@ from recdash.service.context import ServiceContext
 from recdash.service.diagnosis.explain import Diagnosis
 from recdash.service.offline.comparisons import Comparisons
 from recdash.service.online.analysis import OnlineAnalysis
+from recdash.service.online.planned import planned_pair_users
 from recdash.service.online.tests import OnlineTests
 from recdash.service.rules import rules_of
 
@@ -146,6 +147,7 @@ class Snapshots:
             definitions=tuple(self._online_definitions(test, own_rows)),
             rules=dict(test.rules),
             novelty=self._novelty(test, variant, results) if subject.variant else None,
+            planned_n=planned_pair_users(self._context.store, test, results, variant),
         )
 
     def _novelty(self, test: OnlineTest, variant: str, results: OnlineResults) -> Novelty:

@@ -67,10 +67,11 @@ class OnlineEvidence:
         planned = case.test.rules.get("split") or {}
         if case.test.kind == "aggregates":
             user_counts = self._online_tests.aggregate_table(case.test.id).user_counts()
-            summary, counts = health.of_summary(user_counts, {case.variant}, planned)
-            if summary.srm_p is None:
+            populations = health.populations_of(user_counts, planned)
+            doubtful = health.least_likely(populations) if populations else None
+            if doubtful is None or doubtful.srm_p is None:
                 return Missing("the number of users by variant (column 'n')")
-            return SplitEvidence(summary.srm_p, counts, None, None)
+            return SplitEvidence(doubtful.srm_p, doubtful.users, None, None)
         users = self._online_tests.users(case.test.id)
         bots = next((removed.by_variant for removed in users.removed if removed.rule == "bots"), {})
         p = health.sample_ratio(users.assigned, planned)[0]

@@ -127,6 +127,19 @@ def planned_users(store: Store, test: OnlineTest, sample: SampleSummary | None) 
     return binding.plan.users if binding else None
 
 
+def planned_pair_users(store: Store, test: OnlineTest, results: OnlineResults, variant: str) -> int | None:
+    """Returns the users, control and variant together, that count towards a planned sample size: those of the
+    primary metric of the test's plan, else of the first goal. None if the metrics of the test do not count
+    different users.
+    """
+    if not results.health.populations:
+        return None
+    known = plan_of_test(store, test)
+    binding = binding_version(known.history, begin_of(None, known.stored)) if known else None
+    version = binding or (known.history.first if known else None)
+    return results.users_of_pair(variant, version.plan.primary if version else None)
+
+
 def _id_of(plan: PlanHistory | None) -> str | None:
     return None if plan is None else plan.id
 

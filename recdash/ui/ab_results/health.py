@@ -12,7 +12,7 @@ from recdash.formatting import numbers
 from recdash.formatting.html import Html, html, join, markdown
 from recdash.formatting.signs import OPEN
 from recdash.formatting.tables import Cell, count, number_columns, text_columns
-from recdash.formatting.wording import capital, cut, cut_inside, many, span
+from recdash.formatting.wording import capital, cut, cut_inside, listed, many, span
 from recdash.online import OnlineRules
 from recdash.online.agreement.join import SPLIT_BROKEN, SRM_BLOCKS, split_counts
 from recdash.online.analysis.health import MISMATCH_BELOW, sample_ratio
@@ -99,7 +99,7 @@ def checks(ab_test: AbTest) -> list[HealthCheck]:
         others = [HealthCheck(title, "unknown", "not known", AGGREGATED) for title in of_users]
     else:
         others = [check(title, ab_test, ab_test.sample) for title, check in of_users.items()]
-    return [_split(ab_test), *_activated(ab_test), *others]
+    return [_split(ab_test), *_of_populations(ab_test), *_activated(ab_test), *others]
 
 
 # ── one check each ───────────────────────────────────────────────────────────────────────────
@@ -114,6 +114,16 @@ def _split(ab_test: AbTest) -> HealthCheck:
     of_trials = ", assuming that trials are users" if ab_test.results.health.unchecked else ""
     number = f"{numbers.p_equals(p)}{of_trials}; {expected(ab_test)}"
     return HealthCheck(SPLIT, *_state_of_split(ab_test, p), number)
+
+
+def _of_populations(ab_test: AbTest) -> Iterator[HealthCheck]:
+    """Yields the check of the users of each metric that counts fewer than the largest one."""
+    for population in ab_test.results.health.smaller_populations:
+        title = f"{SPLIT} of {listed([ab_test.titles.get(name, name) for name in population.metrics])}"
+        users = numbers.users(sum(population.users.values()))
+        if population.srm_p is not None:
+            number = f"{numbers.p_equals(population.srm_p)}; {users}"
+            yield HealthCheck(title, *_state_of_split(ab_test, population.srm_p), number)
 
 
 def _activated(ab_test: AbTest) -> Iterator[HealthCheck]:

@@ -45,7 +45,7 @@ def show(ab_test: AbTest, metric: str) -> None:
     st.html(join([html('<p class="rd-lead">{text}</p>', text=text) for text in texts if text]))
     now, least = "Users now,\ncontrol included", "Minimum\ndetectable effect"
     columns = [*text_columns("Variant"), *number_columns(now, least, *more)]
-    users = ab_test.results.users
+    users = ab_test.results.health.users_of(metric, ab_test.results.users)
     rows = []
     for variant in ab_test.challengers:
         lift, n_now = smallest.get(variant), users[variant] + users[ab_test.control]

@@ -54,10 +54,12 @@ def _users(ab_test: AbTest) -> list[str]:
     if not counts:
         return []
     users = many(sum(counts.values()), "user")
-    planned = (ab_test.plan.plan.users if ab_test.plan else None) or ab_test.rules.planned_users
+    plan = ab_test.plan.plan if ab_test.plan else None
+    planned = (plan.users if plan else None) or ab_test.rules.planned_users
     if not planned:
         return [f"{users}, no planned sample size"]
-    pairs = [ab_test.results.users_of_pair(name) or 0 for name in ab_test.challengers]
+    primary = plan.primary if plan else None
+    pairs = [ab_test.results.users_of_pair(name, primary) or 0 for name in ab_test.challengers]
     reached = min(pairs, default=0)
     share = min(100, 100 * reached // planned)
     return [users, f"{share} % of the planned {numbers.count(planned)} users per comparison"]
