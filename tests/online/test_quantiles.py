@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import optimize, stats
 import recdash
 from recdash.errors import InputError
 from recdash.online import OnlineMetric, OnlineResults, OnlineRow, OnlineRules
+from recdash.online.analysis.quantile_groups import by_cell
 from recdash.online.analysis.quantiles import FEWEST_BEYOND, QuantileComparison, QuantileSide
 
 N = 700
@@ -311,3 +313,37 @@ def test_sums_of_a_warehouse_have_no_quantile() -> None:
     table = b"variant,n,x_sum,x_sum_squares\nA,100,500,3000\nB,100,510,3000\n"
     with pytest.raises(InputError, match="a quantile needs rows, not sums"):
         recdash.ab_test(aggregates=table, metrics=[metric(0.9, "x")])
+
+
+@pytest.mark.parametrize("n_others", [0, 10, 100_000])
+def test_users_without_rows_do_not_change_the_design_effect(n_others: int) -> None:
+    """The rows of one segment are of some of the users only, here of every ``n_others``-th one."""
+    control, _ = sides(loads(), 0.9)
+    among = QuantileSide(control.values, control.user * (1 + n_others), control.n_users, 0.9)
+    rows, below = (np.bincount(control.user, weights) for weights in (None, control.values <= control.value))
+    share = below.sum() / rows.sum()
+    variance = (below - share * rows).var(ddof=1) * len(rows)
+    expected = variance / (rows.sum() * share * (1 - share))
+    assert control.design_effect == pytest.approx(expected, rel=1e-12)
+    assert among.design_effect == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_few_rows_among_many_users_take_no_counts_of_all() -> None:
+    side = QuantileSide(np.arange(40.0), np.repeat(np.arange(20), 2) * 10**12, 20, 0.5)
+    assert side.design_effect > 0  # counts of all users would take terabytes
+
+
+def test_each_cell_has_the_design_effect_of_its_users() -> None:
+    """Cells number their users anew; the numbers of all users give the same."""
+    table = loads()
+    user = pd.factorize(table.user_id)[0]
+    cell = np.random.default_rng(2).integers(0, 5, int(user.max()) + 1)
+    rows = SimpleNamespace(user=user, value=table.load_ms.to_numpy(float))
+    users: Any = SimpleNamespace(values={"load_ms": rows})
+    found = by_cell(users, metric(), cell, 5)
+    assert sum(side.n_users for side in found) == len(cell)
+    for code, side in enumerate(found):
+        part = cell[user] == code
+        plain = QuantileSide(rows.value[part], user[part], int((cell == code).sum()), 0.9)
+        assert side.design_effect == pytest.approx(plain.design_effect, rel=1e-12)
+        assert side.interval(0.95) == plain.interval(0.95)

@@ -15,12 +15,27 @@ from recdash.online.users import OnlineUsers
 
 def by_cell(users: OnlineUsers, metric: OnlineMetric, cell: Ints, n_cells: int) -> list[QuantileSide]:
     """Returns the rows of the users of each cell; ``cell`` [U] is that of each user."""
-    rows, n = users.values[metric.numerator], np.bincount(cell, minlength=n_cells).tolist()
-    of_row = cell[rows.user]
+    rows, n = users.values[metric.numerator], np.bincount(cell, minlength=n_cells)
+    of_row, number = cell[rows.user], _number_in_cell(cell, n)[rows.user]
     order = np.argsort(of_row, kind="stable")
     ends = np.cumsum(np.bincount(of_row, minlength=n_cells)).tolist()
     parts = [order[first:end] for first, end in zip([0, *ends], ends, strict=False)]
-    return [_side(users, metric, part, n_users) for part, n_users in zip(parts, n, strict=True)]
+    quantile = metric.quantile or 0.0
+    return [
+        QuantileSide(rows.value[part], number[part], n_users, quantile)
+        for part, n_users in zip(parts, n.tolist(), strict=True)
+    ]
+
+
+def _number_in_cell(cell: Ints, n: Ints) -> Ints:
+    """Returns [U] which user of its cell each one is, from 0, so that no cell counts the users of all others.
+    ``n`` is the number of users of each cell.
+    """
+    number = np.empty(len(cell), dtype=np.int64)
+    first = np.cumsum(n) - n
+    order = np.argsort(cell, kind="stable")
+    number[order] = np.arange(len(cell)) - np.repeat(first, n)
+    return number
 
 
 def by_day(

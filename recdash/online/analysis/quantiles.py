@@ -31,6 +31,8 @@ WIDEST = 30.0
 TOO_FEW = "too few rows lie beyond the quantile for an interval"
 BESIDE = 2
 """Places beside the two quantiles between which the common value may lie."""
+FEW_OF = 4
+"""Users are renumbered if there are so many times more of them than rows."""
 STEPS = 60
 """The number of halvings with which the end of an interval is found."""
 
@@ -85,11 +87,12 @@ class QuantileSide:
         """Returns the variance of the share of rows up to the quantile, by users, as a multiple of that of
         as many independent rows; 1 if each row is of another user.
         """
-        rows = np.bincount(self.user)
+        user = self._user_of_few
+        rows = np.bincount(user)
         if not (rows > 1).any():
             return 1.0
         cut = math.inf if self.value is None else self.value
-        below = np.bincount(self.user, self.values <= cut, minlength=len(rows))
+        below = np.bincount(user, self.values <= cut, minlength=len(rows))
         rest = below - below.sum() / rows.sum() * rows
         share = float(below.sum() / rows.sum())
         independent = len(self.values) * share * (1 - share)
@@ -97,6 +100,15 @@ class QuantileSide:
         if not independent > 0 or n_users < 2:
             return 1.0
         return max(float(rest @ rest) * n_users / (n_users - 1) / independent, 1e-9)
+
+    @property
+    def _user_of_few(self) -> Ints:
+        """Returns [n] the user of each row, renumbered if the rows are of few of the users up to the largest
+        index: so counting costs as much as there are rows, also for each of many segments and days.
+        """
+        if int(self.user.max(initial=-1)) < FEW_OF * len(self.user):
+            return self.user
+        return np.unique(self.user, return_inverse=True)[1]
 
     @cached_property
     def squared_error(self) -> float:
