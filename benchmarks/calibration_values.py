@@ -23,7 +23,7 @@ from recdash.online.metrics import OnlineMetric
 from recdash.online.users import OnlineUsers
 
 TITLE = "Values of one variant"
-USERS, TRIES = (10, 30, 100, 200, 1_000, 2_000, 10_000), 1_000
+USERS, TRIES = (10, 30, 100, 200, 1_000, 2_000, 10_000), 4_000
 SPLITS = {"50/50": 0.5, "90/10": 0.9}
 MEAN = OnlineMetric("watch_min", "Watch time", "min", "", "watch_min")
 RATIO = OnlineMetric("per_session", "Watch time per session", "min", "", "session_min", "sessions")
@@ -52,9 +52,10 @@ alike. *Misses*: the share of the intervals shown that are *too low* or *too hig
 or failures have the exact interval, which misses less often.
 
 *By t* and *corrected*: the share of all tests that would be missed by Student's interval, and by the one with
-the skewness of the mean removed, if none were withheld. Means of few users are therefore *withheld*: below
-200 users of a variant, below 1,000 if the users are skewed, and beyond if they are very skewed. Which tests
-of 1,000 users of a variant are withheld depends on luck: those shown have fewer large values.
+the skewness of the mean removed, if none were withheld. The skewness is that of all users, or that of the
+variant's own if it is larger. Means of few users are *withheld*: below 200 users of a variant, below 1,000 if
+the users are skewed, and beyond if few of them carry the metric. *Of sums*, one or two of 4,000 tests of few
+users are shown: their moments are by chance those of zeros and ones.
 
 {table}
 """

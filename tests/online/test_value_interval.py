@@ -90,10 +90,10 @@ def test_amounts_whose_moments_could_be_those_of_a_rate_are_no_rate() -> None:
 
 @pytest.mark.parametrize(
     ("skewness", "users"),
-    [(0, 200), (1.4, 200), (2, 400), (-2, 400), (10**0.5, 1_000), (5, 1_000), (10, 1_000), (20, 4_000)],
+    [(0, 200), (1.4, 200), (2, 400), (-2, 400), (10**0.5, 1_000), (5, 1_000), (18, 1_000), (40, 4_800)],
 )
 def test_a_mean_needs_more_users_the_more_skewed_they_are(skewness: float, users: int) -> None:
-    """100 by squared skewness up to 1,000 users, and 10 from there on: 10 · 20² = 4,000."""
+    """100 by squared skewness up to 1,000 users, and 3 from there on: 3 · 18² = 972, 3 · 40² = 4,800."""
     assert users_needed(skewness) == pytest.approx(users, abs=1)
 
 
@@ -103,8 +103,20 @@ def test_skewness_is_that_of_scipy() -> None:
     known = distribution(SPEND, users(table))
     means = table.groupby("variant").spend.transform("mean")
     assert known.skewness == pytest.approx(stats.skew(table.spend - means))
-    own = table.spend[table.variant == "B"]
-    assert known.skewness_of_mean["B"] == pytest.approx(stats.skew(own) / math.sqrt(len(own)))
+    own = {variant: stats.skew(table.spend[table.variant == variant]) for variant in "AB"}
+    assert min(own.values()) < known.skewness < max(own.values())
+    # 450 users each: one variant has its own skewness, the other, whose own is smaller, that of all
+    expected = {variant: max(skew, known.skewness) / math.sqrt(450) for variant, skew in own.items()}
+    assert known.skewness_of_mean == pytest.approx(expected)
+
+
+def test_one_user_who_carries_the_metric_leaves_no_interval() -> None:
+    """The skewness of n users of whom one has a value is about √n: a variant needs 3 n of n / 2."""
+    table = shop(4_000).assign(spend=0.0)
+    table.loc[1, "spend"] = 1000.0
+    found = row(recdash.ab_test(sessions=csv(table), control="A"), "spend")
+    assert (found.ci_low, found.ci_high) == (None, None)
+    assert found.value_note.startswith("2,000 users: a valid interval needs about 12,")
 
 
 def test_the_skewness_of_a_ratio_is_that_of_its_residuals() -> None:

@@ -3,8 +3,10 @@
 A rate has Wilson's interval, or the exact one for few users, successes or failures. A mean or a ratio has
 Student's, from which the skewness of the mean is removed (``recdash.stats.skewed``). In few users of a
 heavy-tailed metric the largest values are missing: mean, variance and skewness are then too small together,
-and no correction by the users themselves helps. So there is no interval until there are enough users for the
-skewness of the users of all variants together, which depends less on the luck of one variant than its own.
+and the interval lies too low. So the skewness is that of the users of all variants together, which depends
+less on the luck of one variant, unless the variant's own is larger. Even that is too small for few users,
+so there is no interval until there are enough for it. From ``SURE`` users on, hardly any test is withheld:
+those with little skewness would be the ones that lack the largest values, and miss more often than all do.
 ``benchmarks.calibration_values`` measures from how many users on the interval holds.
 
 Of sums, the skewness is unknown; the interval is Student's, and needs many users and a small error.
@@ -38,8 +40,11 @@ FEWEST, SURE = 200, 1_000
 """A mean needs the first number of users at least, as the skewness of fewer is uncertain; fewer than the
 second, if they seem to be skewed, need more of them.
 """
-OF_FEW, OF_MANY = 100, 10
-"""Users needed by squared skewness: below ``SURE`` users, and from there on."""
+OF_FEW, OF_MANY = 100, 3
+"""Users needed by squared skewness: below ``SURE`` users, and from there on.
+
+The latter leaves out values that hardly come from more than one user: the skewness of n users is at most √n.
+"""
 OF_SUMS = Bound(users=5_000, relative_error=0.05)
 """What the interval of a mean requires whose skewness is unknown."""
 UNKNOWN_SKEWNESS = "since sums do not tell how skewed the users' values are"
@@ -55,7 +60,7 @@ class Distribution:
 
     ``is_rate``: all are 0 or 1. ``skewness`` is that of what users have above the metric of their variant, of
     all variants together; ``skewness_of_mean`` maps each variant to that of its mean, which is the skewness
-    of its users divided by √n.
+    of its own users, or of all if that is larger, divided by the √n of its users.
     """
 
     is_rate: bool
@@ -87,10 +92,12 @@ def distribution(metric: OnlineMetric, users: OnlineUsers) -> Distribution:
         squares += np.bincount(code[block], power, minlength=n_variants)
         power *= above
         cubes += np.bincount(code[block], power, minlength=n_variants)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_means = np.nan_to_num(cubes / squares**1.5)
     total = float(squares.sum())
     skewness = float(cubes.sum()) / total**1.5 * math.sqrt(len(numerator)) if total > 0 else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.nan_to_num(cubes / squares**1.5)
+        of_all = np.nan_to_num(skewness / np.sqrt(np.bincount(code, minlength=n_variants)))
+    of_means = np.where(np.abs(of_all) > np.abs(own), of_all, own)
     return Distribution(False, skewness, dict(zip(users.variants, of_means.tolist(), strict=True)))
 
 
