@@ -15,7 +15,7 @@ Finding = Literal["supports", "rules out", "can't tell"]
 Strength = Literal[0, 1, 2, 3]
 Part = TypeVar("Part")
 MOST_TIMES = 10
-FORMER = ("former_cause", "mismatch_cause", "former_verdict", "former_answer")
+FORMER = ("former_cause", "mismatch_cause", "former_verdict", "former_answer", "signed_answer")
 """What only older reports read."""
 NO_GAIN = "There is no significant offline gain to explain."
 
@@ -31,8 +31,8 @@ class CheckAnswer:
     inconclusive check lacks. ``former_cause`` is the cause in the words of reports
     of wording 7 and older, ``mismatch_cause`` in those of 8 to 11 if they named a label mismatch, and
     ``former_verdict`` the verdict of those up to 10 if it was another. ``former_answer`` is the answer of
-    those up to 14 if its verdict was another. ``threshold`` is the relevance threshold with which offline
-    counts as online, None if that is not the advice.
+    those up to 14 if it was another, and ``signed_answer`` that of 15. ``threshold`` is the relevance
+    threshold with which offline counts as online, None if that is not the advice.
     """
 
     check: str
@@ -47,13 +47,20 @@ class CheckAnswer:
     mismatch_cause: str = ""
     former_verdict: Finding | None = None
     former_answer: CheckAnswer | None = None
+    signed_answer: CheckAnswer | None = None
     threshold: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Returns JSON-ready values."""
         picture = self.picture.as_dict() if self.picture else None
-        values = {**asdict(replace(self, picture=None, former_answer=None)), "picture": picture}
+        bare = replace(self, picture=None, former_answer=None, signed_answer=None)
+        values = {**asdict(bare), "picture": picture}
         return {name: value for name, value in values.items() if name not in FORMER}
+
+    def unless_same(self, answer: CheckAnswer) -> CheckAnswer | None:
+        """Returns the answer; None if it would be told as this one is."""
+        told = ((each.verdict, each.strength, each.cause) for each in (self, answer))
+        return None if len(set(told)) == 1 else answer
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,13 @@ from recdash.diagnosis.answer import (
     lift_texts,
     need,
 )
-from recdash.diagnosis.evidence import Evidence, NoveltyEvidence, OnlineChange, SegmentEvidence
+from recdash.diagnosis.evidence import (
+    SMALLEST_SHARE,
+    Evidence,
+    NoveltyEvidence,
+    OnlineChange,
+    SegmentEvidence,
+)
 from recdash.formatting import numbers
 from recdash.formatting.wording import small
 from recdash.online.analysis.health import FADES_BELOW
@@ -55,16 +61,35 @@ def novelty(evidence: Evidence) -> CheckAnswer:
     whole lift. *Can't tell*: it contains both.
     """
     effect, lift = need(evidence.novelty), need(evidence.lift)
-    answer = _novelty_at(1 - CAUSE_BELOW, effect, lift)
-    former = _novelty_at(FORMER_CONFIDENCE, effect, lift)
-    return answer if answer.verdict == former.verdict else replace(answer, former_answer=former)
+    answer = _novelty_at(1 - CAUSE_BELOW, effect, lift, -lift.log_gain)
+    signed, former = (
+        _novelty_at(confidence, effect, lift, -_former_log(lift))
+        for confidence in (1 - CAUSE_BELOW, FORMER_CONFIDENCE)
+    )
+    return _with_former(answer, former, signed)
 
 
-def _novelty_at(confidence: float, effect: NoveltyEvidence, lift: OnlineChange) -> CheckAnswer:
-    """Returns the answer of the check by the change's interval with this confidence."""
+def _with_former(answer: CheckAnswer, former: CheckAnswer, signed: CheckAnswer) -> CheckAnswer:
+    """Returns the answer with those of reports up to wording 14, and of 15, where they differ."""
+    return replace(answer, former_answer=answer.unless_same(former), signed_answer=answer.unless_same(signed))
+
+
+def _former_log(lift: OnlineChange) -> float:
+    """Returns the logarithm of a lift as reports of wording 15 and older took it, after the sign."""
+    return math.log1p(max(lift.value, SMALLEST_SHARE))
+
+
+def _novelty_at(
+    confidence: float, effect: NoveltyEvidence, lift: OnlineChange, cancelling: float
+) -> CheckAnswer:
+    """Returns the answer of the check by the change's interval with this confidence; ``cancelling`` is the
+    change that would cancel the lift.
+    """
     early, late = change(effect.early), change(effect.late)
     low, high = effect.interval(confidence)
-    interval = f"{between(math.expm1(low), math.expm1(high))} ({100 * confidence:.0f} % CI)"
+    sign = -1 if lift.lower_is_better else 1
+    shares = (sign * math.expm1(sign * end) for end in (low, high))  # negated as the lifts are
+    interval = f"{between(*shares)} ({100 * confidence:.0f} % CI)"
     sides = (("Early", effect.early), ("Late", effect.late))
     bars = tuple(Bar(label, 100 * share, side="run") for label, share in sides)
     picture = Picture("Lift by days since a user's first exposure", bars, "%", sign=True)
@@ -77,19 +102,12 @@ def _novelty_at(confidence: float, effect: NoveltyEvidence, lift: OnlineChange) 
             f"The lift {word} from {early} in a user's first days to {late} later: the test's mean "
             "does not predict the long-term effect.",
         )
-    if _could_cancel(low, high, lift):
+    if low <= cancelling <= high:
         return result.too_little(
             "The test has too few days or users to detect even a complete novelty effect.",
             "more days or more users",
         )
     return result.rules_out("The lift in a user's first days is about the same as later.")
-
-
-def _could_cancel(low: float, high: float, lift: OnlineChange) -> bool:
-    """Returns whether an interval of a change (a difference of logarithms) contains the change that would
-    cancel the lift.
-    """
-    return low <= -math.log1p(max(lift.value, -0.999)) <= high
 
 
 # ── 11 sessions per user ─────────────────────────────────────────────────────────────────────
@@ -106,12 +124,16 @@ def sessions(evidence: Evidence) -> CheckAnswer:
     cancel the metric's lift. *Can't tell*: the interval contains both, or p is larger although the interval
     excludes 0, or sessions are not counted.
     """
-    answer, former = _sessions_below(CAUSE_BELOW, evidence), _sessions_below(1.0, evidence)
-    return answer if answer.verdict == former.verdict else replace(answer, former_answer=former)
+    answer = _sessions_below(CAUSE_BELOW, evidence)
+    signed, former = (_sessions_below(level, evidence, is_signed=True) for level in (CAUSE_BELOW, 1.0))
+    return _with_former(answer, former, signed)
 
 
-def _sessions_below(level: float, evidence: Evidence) -> CheckAnswer:
-    """Returns the answer of the check if a change with a larger p than ``level`` is no cause."""
+def _sessions_below(level: float, evidence: Evidence, *, is_signed: bool = False) -> CheckAnswer:
+    """Returns the answer of the check if a change with a larger p than ``level`` is no cause. ``is_signed``:
+    a lift of which less is better is negated before it is multiplied with the sessions, as in reports of
+    wording 15 and older.
+    """
     about = evidence.about
     if about.per is None:
         result = Result("sessions", f"{about.online} is counted per user")
@@ -126,7 +148,12 @@ def _sessions_below(level: float, evidence: Evidence) -> CheckAnswer:
     amount, interval = lift_texts(visits)
     statistic = f"sessions per user {amount} ({interval})"
     result = Result("sessions", statistic, picture)
-    per_user_change = (1 + visits.value) * (1 + lift.value) - 1 if about.per == "sessions" else lift.value
+    lift_log, sign = lift.log_ratio, -1 if lift.lower_is_better else 1
+    if is_signed:
+        lift_log, sign = _former_log(lift), 1
+    per_user_change = lift.value
+    if about.per == "sessions":  # of the metric itself, then signed as its lift
+        per_user_change = sign * ((1 + visits.value) * (1 + sign * lift.value) - 1)
     turns = per_user_change * lift.value < 0
     has_changed = visits.sign and (abs(visits.value) >= MATTERS or turns)
     if has_changed and visits.p is not None and visits.p >= level:
@@ -144,7 +171,8 @@ def _sessions_below(level: float, evidence: Evidence) -> CheckAnswer:
             f"Users come {'more' if visits.sign > 0 else 'less'} often, so {title} is measured over "
             f"other {about.per}{per_user}.",
         )
-    if not visits.sign and _could_cancel(math.log1p(max(visits.low, -0.999)), math.log1p(visits.high), lift):
+    low, high = (math.log1p(max(end, SMALLEST_SHARE)) for end in (visits.low, visits.high))
+    if not visits.sign and low <= -lift_log <= high:
         return result.too_little(
             "A change in sessions as large as the lift itself would not be detected.", "more users"
         )

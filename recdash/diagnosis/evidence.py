@@ -66,18 +66,41 @@ class Gain:
         return self.mean / abs(self.base) if self.base else None
 
 
+SMALLEST_SHARE = -0.999
+"""A change by −100 % counts as this one, which has a logarithm."""
+
+
 @dataclass(frozen=True)
 class OnlineChange:
-    """An online change as a share of control's value, with its 95 % interval and p; None if there is none."""
+    """An online change as a share of control's value, with its 95 % interval and p; None if there is none.
+
+    Above 0 is better: if less of the metric is better (``lower_is_better``), the change is negated.
+    """
 
     value: float
     low: float | None = None
     high: float | None = None
     p: float | None = None
+    lower_is_better: bool = False
 
     @property
     def sign(self) -> int:
         return sign_of(self.low, self.high)
+
+    @property
+    def share(self) -> float:
+        """Returns the change of the metric itself, which is below 0 if it fell."""
+        return -self.value if self.lower_is_better else self.value
+
+    @property
+    def log_ratio(self) -> float:
+        """Returns the logarithm of the metric's value as a multiple of control's."""
+        return math.log1p(max(self.share, SMALLEST_SHARE))
+
+    @property
+    def log_gain(self) -> float:
+        """Returns the logarithm of the ratio, above 0 if it is better."""
+        return -self.log_ratio if self.lower_is_better else self.log_ratio
 
 
 def sign_of(low: float | None, high: float | None) -> int:

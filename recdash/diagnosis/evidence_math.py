@@ -68,7 +68,7 @@ def negated(lift: OnlineChange) -> OnlineChange:
     """Returns the change negated, for a metric of which less is better."""
     low = None if lift.high is None else -lift.high
     high = None if lift.low is None else -lift.low
-    return OnlineChange(-lift.value, low, high, lift.p)
+    return OnlineChange(-lift.value, low, high, lift.p, lower_is_better=True)
 
 
 def enough(gain: Gain | None, least: int) -> Gain | None:

@@ -28,14 +28,17 @@ def summary(
     mismatch: bool = False,
     former_verdicts: bool = False,
     former_answers: bool = False,
+    signed_answers: bool = False,
 ) -> str:
     """Returns all answers as text: ``Most likely: …; also …. Ruled out: …. Inconclusive: ….``
 
     ``agreed`` is True if offline and online have the same result: then nothing has a cause, and what the
     checks find are reasons for doubt. ``former`` writes the causes as reports of wording 7 and older do,
     ``mismatch`` names a label mismatch as those up to 11 do, ``former_verdicts`` takes the verdicts of those
-    up to 10, and ``former_answers`` the answers of those up to 14.
+    up to 10, ``former_answers`` the answers of those up to 14, and ``signed_answers`` those of 15.
     """
+    if signed_answers:
+        answers = [answer.signed_answer or answer for answer in answers]
     if former_answers:
         answers = [answer.former_answer or answer for answer in answers]
     if former_verdicts:

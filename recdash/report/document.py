@@ -133,9 +133,11 @@ NOVELTY_WORDING = 14
 excludes 0, not its 99 % one.
 """
 
-POPULATIONS_WORDING = 15
-"""The last wording in which reports do not tell the split of each population if the metrics of aggregated
-data count different users.
+SIGNED_WORDING = 15
+"""The last wording of these differences:
+
+- Aggregates whose metrics count different users: reports do not tell the split of each population.
+- *Why*: the logarithm of a lift of which less is better is that of the negated lift.
 """
 
 # ── the contents of a section ────────────────────────────────────────────────────────────────

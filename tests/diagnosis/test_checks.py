@@ -490,6 +490,59 @@ def test_novelty_cannot_be_told_where_the_whole_lift_may_have_come_and_gone() ->
     assert ask("novelty").verdict == "can't tell"
 
 
+LESS_IS_BETTER = OnlineChange(0.5, 0.45, 0.55, lower_is_better=True)
+"""Half of control's value: a lift of −50 %, which is better."""
+
+
+def test_the_logarithm_of_half_is_taken_before_the_sign() -> None:
+    assert LESS_IS_BETTER.share == -0.5
+    assert LESS_IS_BETTER.log_ratio == pytest.approx(np.log(0.5))
+    assert LESS_IS_BETTER.log_gain == pytest.approx(np.log(2))
+
+
+def test_what_cancels_a_lift_of_which_less_is_better_doubles_the_metric() -> None:
+    """log 2 = .69 would cancel half the value; 1.5, the negated lift, has the logarithm .41.
+
+    The 99 % interval of −.19 ± 2.576 · .1 is −.45 to .07: it contains −.41, but not −.69.
+    """
+    result = ask("novelty", lift=LESS_IS_BETTER, novelty=NoveltyEvidence(0.5, 0.4, -0.19, 0.1))
+    assert result.verdict == "rules out"
+    assert result.signed_answer is not None
+    assert result.signed_answer.verdict == "can't tell"
+    assert result.former_answer is None  # the 95 % interval, to −.39, contains neither
+    # exp(.19 + .2576) = 1.5646, exp(.19 − .2576) = .9347: the metric rose by 56 % or fell by 7 %
+    assert "change −56.5 to +6.5 %" in result.statistic
+
+
+def test_sessions_that_cancel_a_lift_of_which_less_is_better_are_twice_as_many() -> None:
+    sessions = OnlineChange(0.3, -0.1, 1.1)  # it contains +100 %, but not the −33 % of 1 / 1.5
+    result = ask("sessions", lift=LESS_IS_BETTER, sessions=sessions)
+    assert result.verdict == "can't tell"
+    assert result.signed_answer is not None
+    assert result.former_answer is not None
+    assert {result.signed_answer.verdict, result.former_answer.verdict} == {"rules out"}
+
+
+def test_more_sessions_reverse_a_lift_of_which_less_is_better() -> None:
+    """1.6 · .7 = 1.12: 12 % more per user, which is worse. Negated first, it was 1.6 · 1.3 = +108 %."""
+    lift, sessions = (
+        replace(LESS_IS_BETTER, value=0.3, low=0.25, high=0.35),
+        OnlineChange(0.6, 0.5, 0.7, 1e-9),
+    )
+    result = ask("sessions", lift=lift, sessions=sessions)
+    assert (result.verdict, result.strength) == ("supports", 2)
+    assert "per user the change is −12.0 %" in result.sentence
+    assert result.signed_answer is not None
+    assert result.signed_answer.strength == 1
+
+
+def test_older_summaries_have_the_answers_of_their_wording() -> None:
+    result = ask("novelty", lift=LESS_IS_BETTER, novelty=NoveltyEvidence(0.5, 0.4, -0.19, 0.1))
+    assert "Ruled out: " in summary([result])
+    assert "Inconclusive: " in summary([result], signed_answers=True)
+    assert "signed_answer" not in result.as_dict()
+
+
 def test_novelty_between_5_and_1_percent_is_supported_in_older_reports_only() -> None:
     """2.5 standard errors: p = .012. Results warns of a novelty effect below .01."""
     result = ask("novelty", novelty=NoveltyEvidence(0.10, 0.01, -0.085, 0.085 / 2.5))

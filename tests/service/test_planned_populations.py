@@ -14,7 +14,7 @@ from recdash.decisions.gate.online import unfinished
 from recdash.domain.access import Person
 from recdash.domain.records import OnlineTest
 from recdash.online.plan import AnalysisPlan
-from recdash.report.document import POPULATIONS_WORDING, Document, Paragraph
+from recdash.report.document import SIGNED_WORDING, Document, Paragraph
 from recdash.report.reports import Reports
 from recdash.service import Workspace
 from recdash.service.online.planned import planned_pair_users
@@ -101,5 +101,5 @@ def test_a_report_tells_each_population(space: Workspace) -> None:
     test, reports = planned_test(space, "revenue"), Reports(space)
     told = texts_of(reports.content(reports.question(test.experiment)))
     assert "Fewer users count for revenue: 8,100 users, SRM p = " in told
-    former = texts_of(reports.content(reports.question(test.experiment), wording=POPULATIONS_WORDING))
+    former = texts_of(reports.content(reports.question(test.experiment), wording=SIGNED_WORDING))
     assert "Fewer users" not in former

@@ -30,8 +30,8 @@ from recdash.online.analysis.results import OnlineResults
 from recdash.online.analysis.sample import SampleSummary
 from recdash.report.context import ReportContext
 from recdash.report.document import (
-    POPULATIONS_WORDING,
     ROLES_WORDING,
+    SIGNED_WORDING,
     TIES_WORDING,
     Decided,
     Lead,
@@ -192,7 +192,7 @@ def _checked(context: ReportContext, test: OnlineTest, results: OnlineResults) -
     text = (
         f"Sample ratio mismatch (SRM): {'p <0.001' if is_former else numbers.p_equals(p)} against {against}."
     )
-    smaller = results.health.smaller_populations if context.wording > POPULATIONS_WORDING else ()
+    smaller = results.health.smaller_populations if context.wording > SIGNED_WORDING else ()
     titles = {row.metric: lowered(row.title) for row in results.rows}
     return " ".join([text, *(_population(population, titles) for population in smaller)])
 

@@ -54,6 +54,7 @@ from recdash.report.document import (
     AGREEMENT_WORDING,
     NOVELTY_WORDING,
     RISKS_WORDING,
+    SIGNED_WORDING,
     THRESHOLD_WORDING,
     TIES_WORDING,
     Figure,
@@ -362,6 +363,7 @@ def _explained(context: ReportContext, test: OnlineTest, variant: str) -> Paragr
         mismatch=context.wording <= TIES_WORDING,
         former_verdicts=context.wording <= RISKS_WORDING,
         former_answers=context.wording <= NOVELTY_WORDING,
+        signed_answers=context.wording == SIGNED_WORDING,
     )
     return Paragraph(f"{answer.question} {causes}")
 
