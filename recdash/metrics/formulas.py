@@ -173,9 +173,7 @@ class RatioFormula(Additive):
         )
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        cut = self.seen(sample).up_to(k)
-        total: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
-        return share(total, self.norm_of(sample, k))
+        return share(self.seen(sample).credit_up_to(self.credit, k), self.norm_of(sample, k))
 
     def norm_of(self, sample: RelevantHits, k: int) -> Floats:
         """Returns [n] the denominator of each user's value at k."""
@@ -291,6 +289,17 @@ def sum_and_squares(value: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class DiscountedGain:
+    """The gain of each hit divided by the discount at its rank: the credit of DCG."""
+
+    gain: Callable[[Floats], Floats]
+    discount: Callable[[Ints], Floats]
+
+    def __call__(self, sample: RelevantHits) -> Floats:
+        return self.gain(sample.gain) / self.discount(sample.rank)
+
+
+@dataclass(frozen=True)
 class GradedNdcg(Additive):
     """nDCG with graded gains, whose denominator differs between users and changes with k as long as k ≤ m."""
 
@@ -301,7 +310,7 @@ class GradedNdcg(Additive):
 
     def credit(self, sample: RelevantHits) -> Floats:
         """Returns [H] the discounted gain of each hit."""
-        return self.gain(sample.gain) / self.discount(sample.rank)
+        return DiscountedGain(self.gain, self.discount)(sample)
 
     def sums(self, part: RelevantHits) -> Floats:
         """Returns [depth, 2] sums of values and squares.
@@ -364,8 +373,7 @@ class GradedNdcg(Additive):
         return place[sample.user[hit]], self.credit(sample)[hit], np.cumsum(often).tolist()
 
     def values(self, sample: RelevantHits, k: int) -> Floats:
-        cut = sample.up_to(k)
-        gained: Any = np.bincount(cut.user, weights=self.credit(cut), minlength=sample.n_users)
+        gained = sample.credit_up_to(DiscountedGain(self.gain, self.discount), k)
         return share(gained, sample.ideals.get((self, k), lambda: self.ideal_at(sample, k)))
 
     own = values

@@ -21,6 +21,7 @@ from recdash.domain.kinds import Floats, Ints
 from recdash.metrics.formulas import (
     Additive,
     Credit,
+    DiscountedGain,
     GradedNdcg,
     HarmonicMean,
     ListAuc,
@@ -273,7 +274,7 @@ class Ndcg:
         if self.gain != "binary" and not sample.binary:
             return GradedNdcg(GAINS[self.gain], discount, self.ideal)
         places: Norm = {"cut": relevant_up_to_k, "full": cutoff, "all": relevant}[self.ideal]
-        return RatioFormula(lambda hits: 1.0 / discount(hits.rank), IdealGain(discount, places))
+        return RatioFormula(DiscountedGain(np.ones_like, discount), IdealGain(discount, places))
 
     def additive(self, sample: RelevantHits) -> Additive:
         seen = self.seen(sample)

@@ -10,11 +10,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from recdash.domain.hits import Hits, PopulationCounts
+from recdash.domain.inputs import Truth
 from recdash.domain.kinds import Floats, Ints, Mask, Numbers, Users
 from recdash.errors import InputError, Problem
 
@@ -25,6 +27,7 @@ _ROWS_OF_A_PART = 1 << 19
 With so few, the group's arrays stay in the processor's cache.
 """
 _IDEALS_KEPT = 4
+_CREDITS_KEPT = 8
 
 Number = Callable[["RelevantHits"], Ints]
 """A function that returns one whole number per user, [n]."""
@@ -120,9 +123,14 @@ class Ideals:
         ideal = self._known.get(key)
         if ideal is None:
             ideal = self._known[key] = compute()
-            for oldest in list(self._known)[:-_IDEALS_KEPT]:
-                self._known.pop(oldest, None)
+            drop_oldest(self._known, _IDEALS_KEPT)
         return ideal
+
+
+def drop_oldest(known: dict[Any, Any], kept: int) -> None:
+    """Removes all but the ``kept`` entries that were stored last; other threads may do so at once."""
+    for oldest in list(known)[:-kept]:
+        known.pop(oldest, None)
 
 
 def _unknown_size(users: Users) -> None:
@@ -284,6 +292,36 @@ class RelevantHits:
             self._up_to[k] = cut
         return cut
 
+    def credit_up_to(self, credit: Callable[[RelevantHits], Floats], k: int) -> Floats:
+        """Returns [n] the sum of each user's credits for hits of rank ≤ k.
+
+        A hit's credit must not depend on hits below it. The hits are in the order of their ranks, so that
+        another k takes no pass over those beyond it and no copy of the others; within a user the order is
+        the same, and so is the sum.
+        """
+        user, order, edges = self._by_rank
+        worth = self._credit_by_rank.get(credit)
+        if worth is None:
+            worth = self._credit_by_rank[credit] = credit(self)[order]
+            drop_oldest(self._credit_by_rank, _CREDITS_KEPT)
+        within = slice(int(edges[min(k, self.depth)]))
+        total = np.bincount(user[within], weights=worth[within], minlength=self.n_users)
+        return total.astype(np.float64, copy=False)  # without a hit they are integers
+
+    @cached_property
+    def _by_rank(self) -> tuple[Ints, Ints, Ints]:
+        """Returns [H] users and [H] indexes of the hits in the order of their ranks, and the number of hits
+        up to each rank 0..depth.
+        """
+        order = order_by_counting(self.rank)
+        edges = np.cumsum(np.bincount(self.rank, minlength=self.depth + 1))
+        return self.user[order].astype(np.int64), order.astype(np.int32), edges
+
+    @cached_property
+    def _credit_by_rank(self) -> dict[Callable[[RelevantHits], Floats], Floats]:
+        """Returns the cache of the latest credits [H] in the order of ranks."""
+        return {}
+
     @cached_property
     def _up_to(self) -> dict[int, RelevantHits]:
         return {}
@@ -404,40 +442,140 @@ def sort_within(values: Numbers, owner: Ints) -> Floats:
     return downwards[packed % len(downwards)]
 
 
+# ── the part of a sample that does not depend on the lists ───────────────────────────────────
+# Runs in which the same users count share it: with 20 runs over 162,000 users, it is most of the time that a
+# new relevance threshold takes.
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows of the truth, marked by ``marked`` [T], of the users who count, marked by ``counted`` [U].
+
+    ``per_user`` [U] is the number of marked rows of each user of the truth.
+    """
+
+    truth: Truth
+    marked: Mask
+    counted: Mask
+    per_user: Ints
+
+    @cached_property
+    def place(self) -> Ints | None:
+        """Returns [U] the index of each user among those who count; None if all do."""
+        return None if self.counted.all() else (np.cumsum(self.counted) - 1).astype(np.int32)
+
+    @cached_property
+    def users(self) -> Ints:
+        """Returns [n] the users who count, as indexes into the truth."""
+        return np.flatnonzero(self.counted)
+
+    @cached_property
+    def n_marked(self) -> Ints:
+        """Returns [n] the number of marked rows of each user who counts."""
+        return self.per_user[self.counted]
+
+    @cached_property
+    def _rows(self) -> Mask | slice:
+        """Returns the marked rows of users who count; a slice if these are all, which copies nothing."""
+        of_counted = (
+            self.marked
+            if self.place is None
+            else self.marked & np.repeat(self.counted, np.diff(self.truth.start))
+        )
+        return slice(None) if of_counted.all() else of_counted
+
+    @cached_property
+    def gain(self) -> Numbers:
+        """Returns [Σm] the gains of the marked rows of users who count."""
+        return self.truth.gain[self._rows]
+
+    @cached_property
+    def item(self) -> Ints:
+        """Returns [Σm] the items of the marked rows of users who count."""
+        return self.truth.item[self._rows]
+
+
+@dataclass(frozen=True)
+class CountedTruth:
+    """The rows of the truth by their use, of the users who count.
+
+    ``n_relevant`` [U] is the number of relevant rows of each user of the truth. ``positive`` are the rows
+    with relevance above 0; None if all of them are relevant. ``judged`` are the rows that were judged,
+    relevant or not; None if none was judged not relevant. ``ideals`` are those of the relevant rows.
+    """
+
+    relevant: CountedRows
+    positive: CountedRows | None
+    judged: CountedRows | None
+    ideals: Ideals = field(default_factory=Ideals, repr=False, compare=False)
+
+    @property
+    def n_relevant(self) -> Ints:
+        return self.relevant.per_user
+
+    def of_users(self, counted: Mask) -> CountedTruth:
+        """Returns the rows with other users who count, [U]."""
+        relevant, positive, judged = (
+            rows and replace(rows, counted=counted) for rows in (self.relevant, self.positive, self.judged)
+        )
+        return CountedTruth(relevant or self.relevant, positive, judged)
+
+
+def counted_truth(truth: Truth, only: Mask | None = None, rows: Mask | None = None) -> CountedTruth:
+    """Returns the rows of the users with a relevant item, restricted by ``only`` and ``rows`` as in
+    ``sample_of``.
+
+    A row with a relevance of 0 or more was judged, a row with a negative relevance was not.
+    """
+    relevant = truth.relevant() if rows is None else truth.relevant() & rows
+    n_relevant = truth.per_user(relevant)
+    counted = n_relevant > 0 if only is None else (n_relevant > 0) & only
+
+    def others_too(marked: Mask) -> CountedRows | None:
+        """Returns these rows; None if they are the relevant ones."""
+        if np.array_equal(marked, relevant):
+            return None
+        return CountedRows(truth, marked, counted, truth.per_user(marked))
+
+    above_zero, from_zero = (
+        mark if rows is None else mark & rows for mark in (truth.gain > 0, truth.gain >= 0)
+    )
+    has_positive = truth.threshold is not None and bool((above_zero & ~relevant).any())
+    positive = others_too(above_zero) if has_positive else None
+    judged = others_too(relevant | from_zero)
+    return CountedTruth(CountedRows(truth, relevant, counted, n_relevant), positive, judged)
+
+
 def sample_of(
     hits: Hits,
     users: Users = "truth",
     only: Mask | None = None,
     rows: Mask | None = None,
     expectedness: ItemExpectedness | None = None,
-    ideals: Ideals | None = None,
+    shared: CountedTruth | None = None,
 ) -> RelevantHits:
     """Returns the users of ``hits`` who count, with their relevant hits.
 
     ``users`` is the population rule (see ``domain.kinds.Users``). ``only`` [U] restricts to some users of the
     truth. ``rows`` [T] restricts to some rows of the truth; a user then counts only with a relevant row among
-    them. ``ideals`` is the cache of another run with the same users and truth.
+    them. ``shared`` is the ``counted_truth`` of the same truth, users and rows, if it is known from another
+    run; it is that of users=truth.
 
     Raises InputError for users=run if the lists of users who are not in the truth were not counted.
     """
     truth = hits.truth
-    relevant = truth.relevant() if rows is None else truth.relevant() & rows
-    n_relevant = truth.per_user(relevant)
-    counted = users_who_count(hits, n_relevant, users, of_rows=rows is not None)
-    if only is not None:
-        counted &= only
-    place = (np.cumsum(counted) - 1).astype(np.int32)
+    rows_by_use = shared or counted_truth(truth, only, rows)
+    if shared is None and users != "truth":
+        counted = users_who_count(hits, rows_by_use.n_relevant, users, of_rows=rows is not None)
+        rows_by_use = rows_by_use.of_users(counted if only is None else counted & only)
     sample = replace(
-        _sample_of_rows(hits, counted, relevant, n_relevant),
-        judged=_judged(hits, relevant, rows, counted, place),
+        _sample_of_rows(hits, rows_by_use.relevant, rows_by_use.ideals),
+        judged=_judged(hits, rows_by_use),
         expectedness=expectedness,
-        population=partial(_population, hits, n_relevant, only, rows is not None),
-        ideals=ideals or Ideals(),
+        population=partial(_population, hits, rows_by_use.n_relevant, only, rows is not None),
     )
-    positive = truth.gain > 0 if rows is None else (truth.gain > 0) & rows
-    if truth.threshold is not None and (positive & ~relevant).any():
-        positives = _sample_of_rows(hits, counted, positive, truth.per_user(positive))
-        sample = replace(sample, positives=positives)
+    if rows_by_use.positive is not None:
+        sample = replace(sample, positives=_sample_of_rows(hits, rows_by_use.positive, Ideals()))
     if users == "run" and only is None and rows is None:
         return _with_unknown_users(sample, hits)
     return sample
@@ -454,29 +592,27 @@ def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, 
     return None if hits.unknown_lengths is None else int(counted.sum()) + len(hits.unknown_lengths)
 
 
-def _sample_of_rows(hits: Hits, counted: Mask, relevant: Mask, n_relevant: Ints) -> RelevantHits:
-    """Returns the users marked by ``counted`` [U] and their hits on the rows marked by ``relevant`` [T]."""
+def _sample_of_rows(hits: Hits, rows: CountedRows, ideals: Ideals) -> RelevantHits:
+    """Returns the users who count and their hits on these rows."""
     truth = hits.truth
-    place = (np.cumsum(counted) - 1).astype(np.int32)
-    marked = relevant[hits.row] & counted[hits.user]
+    marked = rows.marked[hits.row] & rows.counted[hits.user]
     is_hit = slice(None) if marked.all() else marked  # a slice copies nothing
     row = hits.row[is_hit]
-    rows_that_count = relevant if counted.all() else relevant & np.repeat(counted, np.diff(truth.start))
-    all_count = bool(rows_that_count.all())  # a view copies nothing
     return RelevantHits(
         depth=hits.depth,
-        user=hits.user[is_hit] if counted.all() else place[hits.user[is_hit]],
+        user=hits.user[is_hit] if rows.place is None else rows.place[hits.user[is_hit]],
         rank=hits.rank[is_hit],
         gain=truth.gains(row),
-        n_relevant=n_relevant[counted],
-        list_length=hits.list_length[counted],
-        truth_user=np.flatnonzero(counted),
-        relevant_gain=truth.gain if all_count else truth.gain[rows_that_count],
-        relevant_item=truth.item if all_count else truth.item[rows_that_count],
+        n_relevant=rows.n_marked,
+        list_length=hits.list_length if rows.place is None else hits.list_length[rows.counted],
+        truth_user=rows.users,
+        relevant_gain=rows.gain,
+        relevant_item=rows.item,
         item=truth.item[row],
         top_gain=float(truth.gain.max(initial=0.0)),
         cut_lists=hits.ledger.cut_lists,
         may_repeat=hits.duplicates == "keep",
+        ideals=ideals,
     )
 
 
@@ -537,23 +673,16 @@ def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> Rele
     )
 
 
-def _judged(hits: Hits, relevant: Mask, rows: Mask | None, counted: Mask, place: Ints) -> JudgedHits | None:
-    """Returns the hits on judged items; None if no row was judged not relevant.
-
-    A row with a relevance of 0 or more was judged, a row with a negative relevance was not.
-    """
-    if relevant.all():
+def _judged(hits: Hits, rows: CountedTruth) -> JudgedHits | None:
+    """Returns the hits on judged items; None if no row was judged not relevant."""
+    if rows.judged is None:
         return None
-    judged = relevant | (hits.truth.gain >= 0)
-    if rows is not None:
-        judged &= rows
-    negative = judged & ~relevant
-    if not negative.any():
-        return None
-    is_judged = judged[hits.row] & counted[hits.user]
+    relevant, judged = rows.relevant, rows.judged
+    is_judged = judged.marked[hits.row] & relevant.counted[hits.user]
+    user = hits.user[is_judged]
     return JudgedHits(
-        place[hits.user[is_judged]],
+        user if relevant.place is None else relevant.place[user],
         hits.rank[is_judged],
-        relevant[hits.row[is_judged]],
-        hits.truth.per_user(negative)[counted],
+        relevant.marked[hits.row[is_judged]],
+        judged.n_marked - relevant.n_marked,
     )

@@ -15,7 +15,7 @@ from recdash.evaluation.replicate_means import rated_values
 from recdash.metrics import METRICS, Definition, MetricInputs, define
 from recdash.metrics.catalogue import CatalogueInputs, CatalogueMetric
 from recdash.metrics.ratings import RatingMetric
-from recdash.metrics.sample import Ideals, RelevantHits
+from recdash.metrics.sample import CountedTruth, RelevantHits, counted_truth
 from recdash.service.context import ServiceContext
 from recdash.service.run_data import RunData
 
@@ -31,14 +31,16 @@ class MetricValues:
     def __init__(self, context: ServiceContext, data: RunData) -> None:
         self._context, self._data = context, data
         self._store = context.store
-        self._ideals = context.cached(self._make_ideals, most=8)
-        self.user_values = context.sized_cache(self.compute_user_values, least=64)
+        self._counted_truth = context.cached(self._count_truth, most=8)
+        self._user_values = context.sized_cache(self.compute_user_values, least=64)
         self.inputs = context.sized_cache(self.read_inputs, least=64)
         self.is_possible = context.cached(self._check_possible, most=4096)
         self._catalogue_of_all_lists = context.cached(self._read_all_lists, most=16)
 
-    def _make_ideals(self, experiment_id: str, scope: Scope) -> Ideals:  # noqa: ARG002 - for the cache
-        return Ideals()
+    def _count_truth(self, experiment_id: str, scope: Scope) -> CountedTruth:
+        truth = self._data.reference_under(experiment_id, scope.threshold).truth
+        part = self._data.slice(experiment_id, scope) if scope.slice else None
+        return counted_truth(truth) if part is None else counted_truth(truth, part.users, part.rows)
 
     def inputs_for(self, run_id: str, definition: Definition, scope: Scope = WHOLE) -> MetricInputs:
         """Returns the inputs that a metric needs of a run; empty inputs for a run without lists.
@@ -111,6 +113,14 @@ class MetricValues:
             )
         return not definition.why_unavailable(self.sample(run_id))
 
+    def user_values(
+        self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
+    ) -> UserValues | None:
+        """Returns what ``compute_user_values`` does; cached, under the run's own rule once and not twice."""
+        if users is not None and users == self.rule(self._data.cached_run(run_id), None):
+            users = None
+        return self._user_values(run_id, metric, k, users, scope)
+
     def compute_user_values(
         self, run_id: str, metric: str, k: int, users: Users | None = None, scope: Scope = WHOLE
     ) -> UserValues | None:
@@ -134,7 +144,8 @@ class MetricValues:
         if definition.own_rule is None and self.rule(run, users) == "both":
             values = self.user_values(run_id, metric, k, "truth", scope)
             if values is not None:  # a user's value does not depend on which other users count
-                return values.of(self.sample(run_id, "truth", scope).list_length > 0)
+                listed = self.sample(run_id, "truth", scope).list_length > 0
+                return values if listed.all() else values.of(listed)
         return replicate_means.user_values(definition, [self.sample(run_id, users, scope)], k)
 
     def sample(self, run_id: str, users: Users | None = None, scope: Scope = WHOLE) -> RelevantHits:
@@ -158,12 +169,12 @@ class MetricValues:
         rule = self.rule(run, users)
         reference = self._data.reference_under(run.experiment, scope.threshold)
         hits = replace(self._data.hits(run_id), truth=reference.truth)
-        # if the same users count for every run, the gain of their ideal lists is computed once
-        ideals = self._ideals(run.experiment, scope) if rule == "truth" else None
+        # if the same users count for every run, their rows and ideal lists are computed once
+        shared = self._counted_truth(run.experiment, scope) if rule == "truth" else None
         if not scope.slice:
-            return metric_inputs_of(hits, reference, rule, ideals=ideals)
+            return metric_inputs_of(hits, reference, rule, shared=shared)
         part = self._data.slice(run.experiment, scope)
-        return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, ideals=ideals)
+        return metric_inputs_of(hits_in_slice(hits, None), reference, rule, part, shared=shared)
 
     def rule(self, run: Run, users: Users | None) -> Users:
         """Returns the population rule: ``users`` if given, else the one stored with the run, else the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from math import log2, nan, sqrt
 from typing import Any
 
@@ -31,6 +31,7 @@ from recdash.metrics.sample import (
     Ideals,
     JudgedHits,
     RelevantHits,
+    counted_truth,
     item_expectedness,
     positions,
     sample_of,
@@ -821,9 +822,38 @@ def test_what_the_best_lists_gain_is_worked_out_once_for_all_runs() -> None:
     for _ in range(3):
         ideals.get("nDCG@5", answer)
     assert asked == [1]
-    shared = sample_of(HITS, ideals=ideals)
-    assert shared.ideals is ideals
+    shared = counted_truth(HITS.truth)
+    assert sample_of(HITS, shared=shared).ideals is sample_of(HITS, shared=shared).ideals
     assert sample_of(HITS).ideals is not sample_of(HITS).ideals
+
+
+@pytest.mark.parametrize("threshold", [None, 2.0, 3.0])
+def test_a_sample_is_the_same_with_the_rows_of_another_run(threshold: float | None) -> None:
+    truth = replace(HITS.truth, gain=np.resize([1, 3, 2, 0, 5], len(HITS.truth.gain)), threshold=threshold)
+    hits = replace(HITS, truth=truth)
+    only = np.arange(truth.n_users) > 0
+    for restriction in (None, only):
+        shared = counted_truth(truth, restriction)
+        sample_of(hits, only=restriction, shared=shared)
+        again = sample_of(hits, only=restriction, shared=shared)
+        _same_fields(again, sample_of(hits, only=restriction))
+
+
+def _same_fields(one: Any, other: Any) -> None:
+    for part in fields(one):
+        if part.compare and part.name != "population":
+            value, alone = getattr(one, part.name), getattr(other, part.name)
+            if is_dataclass(value):
+                _same_fields(value, alone)
+            else:
+                np.testing.assert_array_equal(value, alone)
+
+
+def test_credits_up_to_k_are_those_of_the_hits_up_to_k() -> None:
+    for k in (1, 2, 3, 4, 9):
+        cut = GRADED.up_to(k)
+        expected = [float(cut.gain[cut.user == user].sum()) for user in range(GRADED.n_users)]
+        assert GRADED.credit_up_to(lambda hits: hits.gain, k).tolist() == pytest.approx(expected)
 
 
 def test_few_answers_of_the_best_lists_are_kept() -> None:
