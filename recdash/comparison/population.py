@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 
 import numpy as np
 
+from recdash.domain.kinds import Ints
 from recdash.domain.results import UserValues, common_bound
 from recdash.formatting import numbers
 from recdash.formatting.wording import listed
@@ -56,10 +57,13 @@ def population_effect(
     users with a relevant item, ``with_lists`` those of its users with recommendations.
     """
     served = [of_run.users for of_run in with_lists.values()]
-    users = reduce(partial(np.intersect1d, assume_unique=True), served)
+    users = reduce(_in_both, served)
     if not len(users):
         return None
-    shared = {run: own.of(np.searchsorted(own.users, users)) for run, own in with_lists.items()}
+    shared = {
+        run: own if np.array_equal(own.users, users) else own.of(np.searchsorted(own.users, users))
+        for run, own in with_lists.items()
+    }
     populations = {"truth": everyone, "both": shared}
     values = {
         rule: {run: float(own.values.mean()) for run, own in of_runs.items()}
@@ -87,6 +91,13 @@ def population_effect(
             f"({numbers.three(values['truth'][second])}, n = {numbers.count(n_users['truth'][second])})."
         )
     return PopulationEffect(truth, both, values, n_users, set(truth) != set(both), sentence)
+
+
+def _in_both(users: Ints, others: Ints) -> Ints:
+    """Returns the users of both; most runs serve the same ones, and to see that takes a tenth of the time."""
+    if np.array_equal(users, others):
+        return users
+    return np.intersect1d(users, others, assume_unique=True)
 
 
 def _is_significant(first: UserValues, second: UserValues) -> bool:

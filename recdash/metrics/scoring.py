@@ -64,7 +64,7 @@ def by_metric(results: Iterable[Curve | Unavailable]) -> tuple[dict[str, Curve],
 def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> Iterator[Curve | Unavailable]:
     """Yields the results of all ranking metrics in the given order; they share intermediate results."""
     ours = [definition for definition in definitions if not METRICS.is_own(definition.metric.name)]
-    reasons = {id(definition): _why_unavailable(definition, sample) for definition in ours}
+    reasons = {id(definition): why_ranking_unavailable(definition, sample) for definition in ours}
     formulas = [definition.formula() for definition in ours if not reasons[id(definition)]]
     moments = iter(curves(formulas, sample) if sample and formulas else ())
     for definition in definitions:
@@ -79,7 +79,7 @@ def _ranked(definitions: Sequence[Definition], sample: RelevantHits | None) -> I
 def _own_curve(definition: Definition, sample: RelevantHits | None) -> Curve | Unavailable:
     """Returns the result of an own metric, computed alone: if it fails, others have their results."""
     try:
-        if (reason := _why_unavailable(definition, sample)) or sample is None:
+        if (reason := why_ranking_unavailable(definition, sample)) or sample is None:
             return Unavailable(str(definition), reason)
         moments = definition.formula().curve(sample)
     except InputError as error:
@@ -100,7 +100,8 @@ def _ranked_curve(definition: Definition, moments: Moments, sample: RelevantHits
     return Curve(str(definition), _NO_CUTOFF, value[-1:], error[-1:], sample.n_users)
 
 
-def _why_unavailable(definition: Definition, sample: RelevantHits | None) -> str:
+def why_ranking_unavailable(definition: Definition, sample: RelevantHits | None) -> str:
+    """Returns why a sample lacks a ranking metric, without computing it; empty if it has it."""
     if sample is None:
         return "needs ranked lists, and only rating predictions were given"
     if sample.n_users == 0:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from recdash.domain.results import WHOLE, Curve, Scope, Unavailable
 from recdash.errors import InputError
 from recdash.evaluation import replicate_means, scoring
-from recdash.metrics import Definition, define, score
+from recdash.metrics import METRICS, Definition, define, score
 from recdash.metrics.catalogue import CatalogueMetric
+from recdash.metrics.ranking import RankingMetric
 from recdash.metrics.ratings import RatingMetric
+from recdash.metrics.scoring import why_ranking_unavailable
 from recdash.service.context import ServiceContext
 from recdash.service.metric_values import MetricValues, absent_for
 from recdash.service.offline.slices import Slices
@@ -40,6 +42,23 @@ class RunCurves:
                 if isinstance(curve, Curve):
                     curves[run.id][metric] = curve
         return curves
+
+    def why_absent(self, run_id: str, metric: str, scope: Scope = WHOLE) -> str:
+        """Returns why the run lacks a metric that is not stored with it; empty if it has it.
+
+        Metrics of single users are not computed for that: under a new threshold, whether they exist would
+        take longer than their values at one k.
+        """
+        definition, run = define(metric), self._data.cached_run(run_id)
+        is_plain = isinstance(definition.metric, RankingMetric) and not METRICS.is_own(definition.metric.name)
+        if is_plain and run.has_lists and not run.is_mean:
+            try:
+                inputs = self._values.inputs_for(run_id, definition, scope)
+            except InputError as error:
+                return absent_for(metric, error).reason
+            return why_ranking_unavailable(definition, inputs.sample)
+        curve = self.curve(run_id, metric, scope)
+        return curve.reason if isinstance(curve, Unavailable) else ""
 
     def _compute_curve(self, run_id: str, metric: str, scope: Scope = WHOLE) -> Curve | Unavailable:
         definition = define(metric)

@@ -116,10 +116,11 @@ class Scores:
         stored = self._store.curves.of_runs(run_ids, [metric]) if scope == WHOLE else {}
         reasons = {}
         for run in self._context.runs_of(run_ids):
-            curve = None
-            if not run.absent.get(metric):
-                curve = stored.get(run.id, {}).get(metric) or self._run_curves.curve(run.id, metric, scope)
-            reason = curve.reason if isinstance(curve, Unavailable) else run.absent.get(metric)
+            reason = run.absent.get(metric)
+            if not reason:
+                curve = stored.get(run.id, {}).get(metric)
+                in_store = curve.reason if isinstance(curve, Unavailable) else ""
+                reason = in_store if curve else self._run_curves.why_absent(run.id, metric, scope)
             if reason:
                 reasons[run.id] = reason
         return reasons
@@ -156,7 +157,7 @@ class Scores:
             {
                 run: own
                 for run, _ in names
-                if (own := self._values.compute_user_values(run, metric, k, rule)) is not None
+                if (own := self._values.user_values(run, metric, k, rule)) is not None
             }
             for rule in rules
         )
