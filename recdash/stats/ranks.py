@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recdash.domain.kinds import Ints, Mask
+from recdash.domain.kinds import Floats, Ints, Mask
 from recdash.stats.all_pairs import mean_differences
 from recdash.stats.family import Correction, significant
 from recdash.stats.groups import Groups
@@ -57,11 +57,23 @@ def rank_runs(
     above = _significantly_above(values, correction, level, bound)
     tail = (1 - level) / 2
     means = -resampled_means(values.merged(GROUPS), DRAWS)
-    # [draws, r] the rank of each run, 1 for the highest mean; runs with equal means share the best.
-    places = np.stack([np.searchsorted(np.sort(row), row) for row in means]) + 1
-    low, high = np.quantile(places, (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
+    low, high = np.quantile(_places(means), (tail, 1 - tail), axis=0, method="nearest").astype(np.int64)
     rank = 1 + above.sum(axis=1)
     return Ranks(rank, np.minimum(low, rank), np.maximum(high, rank), above)
+
+
+def _places(numbers: Floats) -> Ints:
+    """Returns [draws, r] the place of each number in its row [draws, r], 1 for the smallest; equal numbers
+    share the best. All rows are sorted at once: one by one they took a third of the time of ``rank_runs``.
+    """
+    order = np.argsort(numbers, axis=1)
+    ascending = np.take_along_axis(numbers, order, axis=1)
+    begins = np.ones(numbers.shape, dtype=bool)
+    begins[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
+    best = np.maximum.accumulate(np.where(begins, np.arange(1, numbers.shape[1] + 1), 0), axis=1)
+    places = np.empty_like(best)
+    np.put_along_axis(places, order, best, axis=1)
+    return places
 
 
 def _significantly_above(values: Groups, correction: Correction, level: float, bound: float | None) -> Mask:

@@ -8,6 +8,7 @@ from scipy import stats as scipy_stats
 
 from recdash.stats import grouped, holm, rank_runs
 from recdash.stats.groups import MOST_GROUPS
+from recdash.stats.ranks import _places
 from recdash.stats.sparse import sparse_pairs
 
 RNG = np.random.default_rng(3)
@@ -109,3 +110,9 @@ def test_runs_of_yes_or_no_are_seen_as_such_among_many_users(n: int) -> None:
 def test_one_user_ranks_nobody() -> None:
     with pytest.raises(ValueError, match="two users"):
         rank_runs(grouped([np.array([1.0]), np.array([0.0])]))
+
+
+def test_places_of_many_draws_are_those_that_scipy_gives() -> None:
+    numbers = np.random.default_rng(5).integers(0, 4, (50, 6)).astype(np.float64)
+    expected = scipy_stats.rankdata(numbers, method="min", axis=1)
+    np.testing.assert_array_equal(_places(numbers), expected)

@@ -10,6 +10,7 @@ import numpy as np
 
 from recdash.comparison import ComparisonQuery
 from recdash.comparison.pairs import shared
+from recdash.domain.kinds import Mask
 from recdash.domain.results import Scope, UserValues, common_bound
 from recdash.metrics import define
 from recdash.service.context import ServiceContext
@@ -40,6 +41,7 @@ class CutoffComparisons:
     def __init__(self, context: ServiceContext, values: MetricValues) -> None:
         self._context, self._values = context, values
         self._across = context.cached(self._compare_across, most=256)
+        self._unbeaten = context.cached(self._find_unbeaten, most=256)
 
     def delta_curves(self, query: ComparisonQuery) -> pd.DataFrame:
         """Returns each run's paired difference from the baseline at ``cutoffs_within`` the depth:
@@ -67,13 +69,18 @@ class CutoffComparisons:
         Several leaders cannot be separated. A run in which no user counts never leads. Raises InputError for
         a metric without a value per user.
         """
-        place, pairs_by_k = self._across(tuple(sorted(query.shown)), query.metric, query.scope)
-        first = leaders(list(pairs_by_k.values()))
+        place, unbeaten_at = self._unbeaten(tuple(sorted(query.shown)), query.metric, query.scope)
         known = [run for run in query.shown if run in place]
-        return {
-            k: tuple(run for run in known if unbeaten[place[run]])
-            for k, unbeaten in zip(pairs_by_k, first, strict=True)
-        }
+        return {k: tuple(run for run in known if unbeaten[place[run]]) for k, unbeaten in unbeaten_at.items()}
+
+    def _find_unbeaten(
+        self, run_ids: tuple[str, ...], metric: str, scope: Scope
+    ) -> tuple[Mapping[str, int], Mapping[int, Mask]]:
+        """Returns {run id: index} and {k: mask of the leading runs}. The query's k has no part in it, so that
+        another k does not test all pairs again.
+        """
+        place, pairs_by_k = self._across(run_ids, metric, scope)
+        return place, dict(zip(pairs_by_k, leaders(list(pairs_by_k.values())), strict=True))
 
     def _compare_across(
         self, run_ids: tuple[str, ...], metric: str, scope: Scope
