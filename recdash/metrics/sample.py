@@ -174,10 +174,11 @@ class RelevantHits:
     """[Σm] index of the truth item of each relevant row; None if the sample was not made from hits."""
     n_unknown: int = 0
     """Number of users who are not in the truth. They are the last ones."""
-    positives: RelevantHits | None = None
-    """The same users with hits on every row with relevance above 0.
+    with_every_grade: Callable[[], RelevantHits] | None = field(default=None, repr=False, compare=False)
+    """Returns the same users with hits on every row with relevance above 0.
 
-    None if the threshold excludes no such row.
+    None if the threshold excludes no such row. Few metrics ask, and collecting them takes as long as the
+    sample itself.
     """
     population: Callable[[Users], int | None] = field(default=_unknown_size, repr=False, compare=False)
     """Returns how many users of the whole run count under a population rule; None if that is unknown."""
@@ -187,6 +188,13 @@ class RelevantHits:
     @property
     def n_users(self) -> int:
         return len(self.n_relevant)
+
+    @cached_property
+    def positives(self) -> RelevantHits | None:
+        """Returns the same users with hits on every row with relevance above 0; None if the threshold
+        excludes no such row.
+        """
+        return self.with_every_grade and self.with_every_grade()
 
     def best_users(self, k: int) -> Iterator[RelevantHits]:
         """Yields one-user samples that reach the highest possible value at k.
@@ -350,7 +358,7 @@ class RelevantHits:
             relevant_gain=self.relevant_gain[rows],
             relevant_item=None if self.relevant_item is None else self.relevant_item[rows],
             judged=self.judged and self.judged.of_users(first, last),
-            positives=self.positives and self.positives.of_users(first, last),
+            with_every_grade=self.with_every_grade and (lambda: self.of_every_grade.of_users(first, last)),
             n_unknown=max(last - max(first, self.n_users - self.n_unknown), 0),
             ideals=Ideals(),
         )
@@ -475,14 +483,21 @@ class CountedRows:
         return self.per_user[self.counted]
 
     @cached_property
+    def of_counted(self) -> Mask:
+        """Returns [T] the marked rows of users who count."""
+        if self.place is None:
+            return self.marked
+        return self.marked & np.repeat(self.counted, np.diff(self.truth.start))
+
+    @cached_property
     def _rows(self) -> Mask | slice:
         """Returns the marked rows of users who count; a slice if these are all, which copies nothing."""
-        of_counted = (
-            self.marked
-            if self.place is None
-            else self.marked & np.repeat(self.counted, np.diff(self.truth.start))
-        )
-        return slice(None) if of_counted.all() else of_counted
+        return slice(None) if self.of_counted.all() else self.of_counted
+
+    @cached_property
+    def top_gain(self) -> float:
+        """Returns the largest gain in the truth, also of users who do not count."""
+        return float(self.truth.gain.max(initial=0.0))
 
     @cached_property
     def gain(self) -> Numbers:
@@ -575,7 +590,8 @@ def sample_of(
         population=partial(_population, hits, rows_by_use.n_relevant, only, rows is not None),
     )
     if rows_by_use.positive is not None:
-        sample = replace(sample, positives=_sample_of_rows(hits, rows_by_use.positive, Ideals()))
+        every_grade = partial(_sample_of_rows, hits, rows_by_use.positive, Ideals())
+        sample = replace(sample, with_every_grade=every_grade)
     if users == "run" and only is None and rows is None:
         return _with_unknown_users(sample, hits)
     return sample
@@ -595,7 +611,7 @@ def _population(hits: Hits, n_relevant: Ints, only: Mask | None, of_rows: bool, 
 def _sample_of_rows(hits: Hits, rows: CountedRows, ideals: Ideals) -> RelevantHits:
     """Returns the users who count and their hits on these rows."""
     truth = hits.truth
-    marked = rows.marked[hits.row] & rows.counted[hits.user]
+    marked = rows.of_counted[hits.row]
     is_hit = slice(None) if marked.all() else marked  # a slice copies nothing
     row = hits.row[is_hit]
     return RelevantHits(
@@ -609,7 +625,7 @@ def _sample_of_rows(hits: Hits, rows: CountedRows, ideals: Ideals) -> RelevantHi
         relevant_gain=rows.gain,
         relevant_item=rows.item,
         item=truth.item[row],
-        top_gain=float(truth.gain.max(initial=0.0)),
+        top_gain=rows.top_gain,
         cut_lists=hits.ledger.cut_lists,
         may_repeat=hits.duplicates == "keep",
         ideals=ideals,
@@ -669,7 +685,8 @@ def _lengthened(sample: RelevantHits, n_truth_users: int, lengths: Ints) -> Rele
         truth_user=np.concatenate((sample.truth_user, n_truth_users + np.arange(len(lengths)))),
         judged=judged,
         n_unknown=len(lengths),
-        positives=sample.positives and _lengthened(sample.positives, n_truth_users, lengths),
+        with_every_grade=sample.with_every_grade
+        and (lambda: _lengthened(sample.of_every_grade, n_truth_users, lengths)),
     )
 
 
@@ -678,7 +695,7 @@ def _judged(hits: Hits, rows: CountedTruth) -> JudgedHits | None:
     if rows.judged is None:
         return None
     relevant, judged = rows.relevant, rows.judged
-    is_judged = judged.marked[hits.row] & relevant.counted[hits.user]
+    is_judged = judged.of_counted[hits.row]
     user = hits.user[is_judged]
     return JudgedHits(
         user if relevant.place is None else relevant.place[user],

@@ -836,7 +836,10 @@ def test_a_sample_is_the_same_with_the_rows_of_another_run(threshold: float | No
         shared = counted_truth(truth, restriction)
         sample_of(hits, only=restriction, shared=shared)
         again = sample_of(hits, only=restriction, shared=shared)
-        _same_fields(again, sample_of(hits, only=restriction))
+        alone = sample_of(hits, only=restriction)
+        _same_fields(again, alone)
+        assert (alone.positives is None) == (threshold is None)
+        _same_fields(again.of_every_grade, alone.of_every_grade)
 
 
 def _same_fields(one: Any, other: Any) -> None:
