@@ -105,6 +105,49 @@ def test_few_users_have_no_verdict_but_a_reason(
     assert "no verdict, 12 users with a credited request; at least 20 are needed" in plain(said(shown()))
 
 
+def test_a_test_without_links_asks_for_the_runs_of_its_rankings(
+    workspace: Workspace, runs: dict[str, str], shown: Open
+) -> None:
+    frame = team_draft(lean=0.5)
+    test = workspace.interleaving.add(runs["films"], "May", frame, control="popular")
+    app = passed(shown())
+    assert app.info[0].value.startswith("No ranking of this test is linked to a run")
+    passed(press(app, "Save links"))
+    links = {name: runs[name] for name in ("popular", "als")}
+    assert workspace.interleaving.named(runs["films"], test.name).links == links
+    assert not shown().info
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_the_decision_tells_what_users_prefer(
+    workspace: Workspace, runs: dict[str, str], open_page: Open, is_linked: bool
+) -> None:
+    if is_linked:
+        add_interleaving(workspace, runs)
+    else:
+        workspace.interleaving.add(runs["films"], "May", team_draft(lean=0.5), control="popular")
+    text = plain(said(passed(open_page("overview"))))
+    share = next(row["share"] for row in workspace.interleaving.all(runs["films"])[0].results[1:2])
+    assert f"interleaved, users prefer als to popular; als won {100 * share:.1f} % of the credited" in text
+    assert ("Link its rankings to runs on Results." in text) is not is_linked
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        team_draft(n_users=12),
+        team_draft(lean=0.0),
+        team_draft(lean=1.0).assign(team=lambda rows: np.where(rows["rank"] % 2 == 1, "als", "popular")),
+    ],
+    ids=["few users", "no preference", "uneven teams"],
+)
+def test_the_decision_is_silent_without_a_verdict(
+    workspace: Workspace, runs: dict[str, str], open_page: Open, frame: pd.DataFrame
+) -> None:
+    add_interleaving(workspace, runs, frame)
+    assert "interleaved, users prefer" not in plain(said(passed(open_page("overview"))))
+
+
 def test_names_of_rankings_are_escaped(workspace: Workspace, runs: dict[str, str], shown: Open) -> None:
     frame = team_draft(lean=0.5).replace({"team": {"als": "<b>als</b>"}})
     workspace.interleaving.add(runs["films"], "<i>May</i>", frame, control="popular")

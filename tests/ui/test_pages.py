@@ -859,4 +859,4 @@ def test_pairs_in_both_train_and_test_set_are_noted_with_the_recommendation(
 ) -> None:
     store(workspace, {"third": lists(3), "first": lists(1)}, train=TRUTH)
     text = said(open_page("overview", k="5"))
-    assert "(user, item) pairs are in both train and truth" in text
+    assert "(user, item) pairs are in both training data and test set" in text

@@ -15,6 +15,8 @@ from recdash.errors import Problem
 from recdash.online.interleaving.credits import RequestCredits
 from recdash.stats.sign_flips import p_value
 
+UNEVEN = ("uneven-first-picks", "uneven-team-slots")
+"""Codes of the warnings about teams so uneven that no preference may be judged."""
 MISMATCH_BELOW = 0.0005
 """The p-value of each of the two checks; fair coins fail one of them in at most one of 1,000 tests."""
 LEAST_USERS = 11
@@ -61,11 +63,11 @@ def split_warnings(split: TeamSplit, a: str, b: str) -> tuple[Problem, ...]:
     warnings = []
     if split.first is not None and _is_uneven(split.first_p):
         message = f"'{a}' came first in {split.first[0]:,} requests and '{b}' in {split.first[1]:,}{UNFAIR}"
-        warnings.append(Problem("uneven-first-picks", "teams", message, FIX))
+        warnings.append(Problem(UNEVEN[0], "teams", message, FIX))
     if split.more_slots is not None and _is_uneven(split.slots_p):
         sides = split.more_slots
         message = f"'{a}' had more slots in {sides[0]:,} requests and '{b}' in {sides[1]:,}{UNFAIR}"
-        warnings.append(Problem("uneven-team-slots", "teams", message, FIX))
+        warnings.append(Problem(UNEVEN[1], "teams", message, FIX))
     return tuple(warnings)
 
 

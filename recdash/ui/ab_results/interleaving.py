@@ -28,6 +28,10 @@ from recdash.ui.components.notice_words import of_stored
 from recdash.ui.components.variant_links import link_form
 
 GUIDE = ("interleaving", "interleaving tests")
+NOT_LINKED = (
+    "No ranking of this test is linked to a run, so Offline vs online does not show it beside the runs. "
+    "Choose the run of each ranking."
+)
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ def _show(test: InterleavingTest, number: int) -> None:
     columns, rows = wording.measure_columns(test.b), wording.measure_rows(test.results)
     st.html(widgets.stacked_table_html(columns, rows, label=f"Preference in {test.test.name}"))
     widgets.note(wording.reading(test.results, test.b))
+    if not test.test.links:
+        _link(test.test)
     if test.lifts:
         widgets.section(
             "Users needed: interleaved or A/B", "To find what each test has seen, with a power of 80 %."
@@ -112,6 +118,17 @@ def parts(results: InterleavingResults) -> dict[str, ResultTable]:
     return tables if labels.day is None else {**tables, "days": results.days("daily")}
 
 
+def _link(test: OnlineTest) -> None:
+    """Draws the boxes that link the rankings to runs, and what for; nothing without runs, or for people who
+    may not.
+    """
+    workspace = state.workspace()
+    runs = workspace.runs.all(test.experiment, archived=True)
+    if runs and workspace.person.may("editor"):
+        st.info(NOT_LINKED)
+        link_form(workspace, test, runs)
+
+
 def _change(test: InterleavingTest) -> None:
     """Draws the forms with which editors link the rankings to runs and choose the control."""
     workspace = state.workspace()
@@ -119,7 +136,7 @@ def _change(test: InterleavingTest) -> None:
     if not workspace.person.may("editor"):
         return
     with st.expander("Change this interleaving test"):
-        if runs:
+        if runs and test.test.links:
             link_form(workspace, test.test, runs)
         other = test.results.b
         label = f"Compare with {markdown(other)} instead"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-REMARKS = ("crossovers", "columns-guessed", "metrics-proposed", "overlap")
+REMARKS = ("crossovers", "columns-guessed", "metrics-proposed", "overlap", "interleaved")
 """The codes of notices that state a fact and are no problem, so they have no warning sign."""
 MOST_TABLE_ROWS = 10_000
 """The maximum number of rows in a table, which is sent to the browser in one message (1 MB for eight

@@ -390,17 +390,20 @@ def notes(view: View) -> Html:
     Notices on how files were read are left out; the pages Add data and Runs show them.
     """
     ids = set(view.verdict_query.shown)
-    of_runs = without_formats(notice for run in view.runs if run.id in ids for notice in run.notices)
+    of_runs = of_stored(
+        without_formats(notice for run in view.runs if run.id in ids for notice in run.notices)
+    )
     broken, others = online_tests.notices_of_tests(view)
     notices = [
         *broken,
         *online_tests.disagreements(view),
+        *online_tests.interleaved(view),
         *without_formats(others),
-        *without_formats(notices_of(view.experiment.settings)),
+        *of_stored(without_formats(notices_of(view.experiment.settings))),
         *replicate_spread.notices(view),
         *headlines.merge_problems(of_runs, partial(headlines.named_places, of=len(ids))),
     ]
-    list_html = notices_html(of_stored(notices[:MOST_NOTES]), nothing=_nothing(view))
+    list_html = notices_html(notices[:MOST_NOTES], nothing=_nothing(view))
     more = len(notices) - MOST_NOTES
     rest = html('<p class="rd-muted">and {more} more, listed on the Runs page</p>', more=more)
     return join([list_html, rest]) if more > 0 else list_html
