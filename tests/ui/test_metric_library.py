@@ -50,7 +50,7 @@ def test_a_metric_is_added_changed_and_deleted_and_comes_back(workspace: Workspa
     app = shown()
     field(app, "Name").set_value("Order value")
     field(app, "Column").set_value("revenue")
-    field(app, "At most, per user").set_value(500.0)
+    field(app, "Cap per user").set_value(500.0)
     press(app, "Save metric")
     (added,) = workspace.metric_library.all()
     assert (added.name, added.title, added.numerator, added.cap) == (
@@ -61,7 +61,7 @@ def test_a_metric_is_added_changed_and_deleted_and_comes_back(workspace: Workspa
     )
 
     passed(field(app, "Metric").set_value("order_value").run())
-    field(app, "At most, per user").set_value(250.0)
+    field(app, "Cap per user").set_value(250.0)
     field(app, "Role").set_value("guardrail")
     press(app, "Save metric")
     (changed,) = workspace.metric_library.all()

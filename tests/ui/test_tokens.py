@@ -39,6 +39,17 @@ def test_a_token_is_created_shown_once_and_revoked(workspace: Workspace, shown: 
     assert "No token in use by programs" in said(shown())
 
 
+def test_tokens_in_use_come_before_those_revoked(workspace: Workspace, shown: Open) -> None:
+    first, second = (workspace.tokens.create(label, "viewer").token for label in ("first", "second"))
+    workspace.tokens.revoke(second.id)
+    text = said(shown())
+    assert text.index("first") < text.index("second")
+    workspace.tokens.revoke(first.id)
+    third = workspace.tokens.create("third", "viewer").token
+    text = said(shown())
+    assert text.index(third.label) < min(text.index("first"), text.index("second"))
+
+
 def test_a_token_without_a_name_is_refused(workspace: Workspace, shown: Open) -> None:
     app = press(shown(), "Create token")
     assert any("Name the program that will use it" in str(error.value) for error in app.error)

@@ -57,7 +57,7 @@ that has their columns is also counted by them; stored tests keep theirs. *Add d
 |---|---|---|
 | Rate or mean per user | the sum of a column, per user; also capped, or within hours of exposure | orders |
 | Ratio | the sum of one column divided by that of another | revenue / orders |
-| Back on a day | share of users who did anything on that day after their exposure | back after a week |
+| Retention | share of users who did anything on that day after their exposure | back after a week |
 | Quantile | a quantile of a column over the rows that have a value | p95 of load times |
 
 A **quantile** is compared by the share of rows up to a common value, with users as the unit: rows of one user

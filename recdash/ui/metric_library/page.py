@@ -24,7 +24,7 @@ Kind = Literal["mean", "ratio", "retention", "quantile"]
 KINDS: Mapping[Kind, str] = {
     "mean": "Rate or mean per user",
     "ratio": "Ratio of two columns",
-    "retention": "Back on a day",
+    "retention": "Retention",
     "quantile": "Quantile of rows",
 }
 MEANINGS: Mapping[Kind, str] = {
@@ -146,8 +146,10 @@ def _numbers(stored: OnlineMetric | None, kind: Kind, key: str) -> dict[str, Any
         return {}
     how = {"min_value": 0.0, "format": "%g", "placeholder": "none"}
     return {
-        "cap": number("cap", "At most, per user", stored.cap if stored else None, **how),
-        "within_hours": number("hours", "Within hours", stored.within_hours if stored else None, **how),
+        "cap": number("cap", "Cap per user", stored.cap if stored else None, **how),
+        "within_hours": number(
+            "hours", "Hours after exposure", stored.within_hours if stored else None, **how
+        ),
     }
 
 

@@ -26,6 +26,8 @@ ROLES: Mapping[AccessRole, str] = {
 }
 SUBTITLE = "Programs send a token instead of signing in. The audit log says who created and revoked which."
 WIDTH, NARROW = 300, 190
+ROW_WIDTH = 520
+"""The width of a token's words in px, so that its button stands near them in a wide window, too."""
 
 
 @dataclass
@@ -56,7 +58,7 @@ def show() -> None:
     if tokens:
         widgets.section("Tokens")
         uses = workspace().tokens.last_uses()
-        for token in tokens:
+        for token in sorted(tokens, key=lambda token: token not in active):
             _row(token, uses.get(token.id))
 
 
@@ -110,8 +112,7 @@ def _put_away(form: TokenForm) -> None:
 
 def _row(token: ApiToken, used: datetime | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(_words(token, used))
-        st.space("stretch")
+        st.html(_words(token, used), width=ROW_WIDTH)
         if workspace().tokens.state(token) == "active" and st.button(
             "Revoke", key=f"revoke-token-{token.id}", type="tertiary"
         ):
@@ -121,7 +122,7 @@ def _row(token: ApiToken, used: datetime | None) -> None:
 
 def _words(token: ApiToken, used: datetime | None) -> Html:
     last = f"used {day(used)}" if used else "never used"
-    return widgets.named(token.label, f"{token.role} · {token.author} · {_state(token)} · {last}")
+    return widgets.named(token.label, f"{token.role} · made by {token.author} · {_state(token)} · {last}")
 
 
 def _state(token: ApiToken) -> str:
