@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from recdash.decisions.gate.gate import gate
     from recdash.evaluation import Evaluation, evaluate
     from recdash.evaluation.inspection import inspect
+    from recdash.evaluation.spark import Spark
     from recdash.online.ab_test import ab_test
     from recdash.online.interleaving.interleaving import interleaving
     from recdash.online.off_policy.ope import ope
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Evaluation",
+    "Spark",
     "Workspace",
     "__version__",
     "ab_test",
@@ -61,6 +63,7 @@ def connect(url: str, token: str) -> RemoteWorkspace:
 
 _MODULES = {
     "Evaluation": "recdash.evaluation",
+    "Spark": "recdash.evaluation.spark",
     "Workspace": "recdash.service",
     "ab_test": "recdash.online.ab_test",
     "evaluate": "recdash.evaluation",

@@ -18,6 +18,8 @@ from recdash.cli.options import (
     NamedFile,
     check_names,
     columns_option,
+    engine_given,
+    engine_options,
     how_to_count,
     tell,
     uploads,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--truth", required=True, type=InputFile(), help="Test set: user, item, and a relevance or rating."
 )
+@engine_options
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=PREDICTIONS_HELP)
@@ -79,6 +82,8 @@ def evaluate(
     predictions: Sequence[tuple[str, Path | Sheet]],
     *,
     tie_band: bool,
+    engine: str | None,
+    master: str | None,
     shown_by: str | None,
     shown_by_k: int | None,
     form: str,
@@ -99,7 +104,9 @@ def evaluate(
         fix = "Use --format table or json."
         raise InputError(Problem("no-room-in-csv", option, "with --format csv", fix))
     check_names("--predictions", predictions)
-    evaluation = score(uploads(runs), predictions=dict(predictions), **question)
+    evaluation = score(
+        uploads(runs), predictions=dict(predictions), engine=engine_given(engine, master), **question
+    )
     tell(evaluation.notices())
     bands = list(evaluation.tie_bands()) if tie_band else None
     places = shown_by_k or default_k(evaluation.rules.depth)

@@ -20,6 +20,8 @@ from recdash.cli.options import (
     NamedFile,
     check_names,
     columns_option,
+    engine_given,
+    engine_options,
     experiment_option,
     form_option,
     open_experiment,
@@ -55,6 +57,7 @@ ADDED_PREDICTIONS_HELP = "Predicted ratings of a candidate; without --run, the c
 @click.argument("sorted_files", nargs=-1, type=InputFile(), metavar="[FILE]...")
 @click.option("--experiment", required=True, help="Name of the experiment; created if it does not exist.")
 @click.option("--truth", type=InputFile(), help="Test set; required for a new experiment with runs.")
+@engine_options
 @click.option("--run", "runs", multiple=True, type=NamedFile(), help=RUN_HELP)
 @click.option("--replicates", type=click.Choice(["seeds", "folds"]), help=REPLICATES_HELP)
 @click.option("--predictions", multiple=True, type=NamedFile(), help=ADDED_PREDICTIONS_HELP)
@@ -236,6 +239,7 @@ def _prepared(
     choice: ColumnChoice,
 ) -> list[PreparedRun]:
     prepared: list[PreparedRun] = []
+    engine = engine_given(more["engine"], more["master"])
     for name, files in uploads.items():
         prepared += workspace.runs.prepare(
             target,
@@ -246,6 +250,7 @@ def _prepared(
             predictions_mapping=choice.of("predictions", name),
             replicates=more["replicates"],
             accept_unknown_ids=more["accept_unknown_ids"],
+            engine=engine,
         )
     if more["references"]:
         prepared += workspace.runs.prepare_references(target, more["references"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OF_FILES = (
     "truth", "runs", "predictions", "train", "catalogue", "user_attributes", "item_vectors",
-    "item_similarity", "columns", "sessions", "aggregates", "interleaving",
+    "item_similarity", "columns", "engine", "master", "sessions", "aggregates", "interleaving",
 )  # fmt: skip
 """Options that say what a file is. They cannot be combined with FILE arguments, whose kind is recognised."""
 

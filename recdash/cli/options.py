@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recdash.comparison import Terms
     from recdash.comparison.rules import DecisionRules
     from recdash.domain.records import Experiment
+    from recdash.evaluation.spark import Spark
     from recdash.ingest import Sheet
     from recdash.service import Workspace
     from recdash.stats import Correction
@@ -41,6 +42,8 @@ class NamedFile(click.ParamType["tuple[str, Path | Sheet]"]):
     def convert(
         self, value: str, _parameter: object = None, context: click.Context | None = None
     ) -> tuple[str, Path | Sheet]:
+        if context is not None and _parameter_name(_parameter) == "runs" and context.params.get("engine"):
+            return _of_cluster(value)
         if value == STDIN:
             return Stem(NAME), readable(value, context)
         if (address := address_of(value)) is not None:
@@ -85,6 +88,47 @@ def _is_address(text: str) -> bool:
 def _is_file(text: str) -> bool:
     sheet = sheet_named(text)
     return exists(Path(text) if sheet is None else sheet.file)
+
+
+def _parameter_name(parameter: object) -> str | None:
+    return parameter.name if isinstance(parameter, click.Parameter) else None
+
+
+def _of_cluster(value: str) -> tuple[str, Any]:
+    """Returns the name of a candidate, and its path or table as text: only the cluster reads it."""
+    name, equals, place = value.partition("=")
+    if not equals or "/" in name or exists(Path(value)):
+        return Stem(value.rstrip("/").rpartition("/")[2].split(".")[0]), value
+    if not name.strip() or not place:
+        raise InputError(
+            Problem("bad-name", f"'{value}'", "the name or the file is missing", "Write NAME=FILE.")
+        )
+    return name.strip(), place
+
+
+ENGINE_HELP = (
+    "Read and match the runs with Spark, which needs recdash[spark]: FILE is Parquet, CSV or table:NAME."
+)
+MASTER_HELP = "Spark's cluster: local[*], spark://HOST:7077, yarn, sc://HOST. Default: Spark's own."
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the command with options for the engine that reads and matches runs."""
+    # before the runs, whose files another engine reads
+    engine = click.option("--engine", type=click.Choice(["spark"]), is_eager=True, help=ENGINE_HELP)
+    master = click.option("--master", help=MASTER_HELP)
+    return engine(master(command))
+
+
+def engine_given(engine: str | None, master: str | None) -> Spark | None:
+    """Returns the engine for runs; None for this process. Raises InputError for --master without it."""
+    if engine is None:
+        if master is not None:
+            raise InputError(Problem("no-engine", "--master", "given without --engine spark", "Add it."))
+        return None
+    from recdash.evaluation.spark import Spark
+
+    return Spark(master)
 
 
 experiment_option = click.option("--experiment", required=True, help="Name of the experiment.")

@@ -36,6 +36,9 @@ class Recommendations:
     the run whose lists popular items complete; both are None for an upload. If the candidate has several
     uploads, ``replicate`` is the label of this one, and ``noun`` the word for one (fold, seed); else None and
     "".
+
+    ``matched_elsewhere`` matches the lists where they are, such as on a cluster, and returns what ``match``
+    returns for the same arguments; None for lists that are streamed through this process.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Recommendations:
     fallback: Mapping[str, Any] | None = None
     replicate: str | None = None
     noun: str = ""
+    matched_elsewhere: Callable[..., Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 from recdash.engines.buffers import GrowingColumn
-from recdash.engines.list_means import Begin
+from recdash.engines.list_means import Begin, Moments
 
 _DENSE_CELLS = 1 << 26
 """Up to this many (rank, item) cells, counts are kept in a table (256 MiB at most); above, rows are sorted
@@ -25,6 +26,16 @@ def no_lists(items: Sequence[str], depth: int) -> Exposure:
     """Returns the exposure of a run without lists."""
     nothing = RankCounts(np.zeros(depth + 1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int32))
     return Exposure(items, nothing, nothing, 0)
+
+
+@dataclass(frozen=True)
+class AudienceSums:
+    """The counts of ``Audience`` by rank and item, and {canonical spec: sums} of its metrics over lists."""
+
+    shown: RankCounts
+    ended: RankCounts
+    n_lists: int
+    moments: Mapping[str, Moments]
 
 
 class Audience:
@@ -61,6 +72,19 @@ class Audience:
             self.ended.add(_by_length(block.only_lists(short)), n_items)
         for metric in self.list_metrics.values():
             metric.see(block)
+
+    def sums(self) -> AudienceSums:
+        """Returns the sums of all lists that were counted, which can be added; frees the counts' memory."""
+        moments = {spec: metric.moments for spec, metric in self.list_metrics.items()}
+        return AudienceSums(self.shown.counts(), self.ended.counts(), self.n_lists, moments)
+
+    def add(self, sums: AudienceSums, item: Ints, n_items: int) -> None:
+        """Adds the sums of other lists; ``item`` has the code here of each item code of theirs."""
+        self.n_lists += sums.n_lists
+        self.shown.add_counts(sums.shown, item, n_items)
+        self.ended.add_counts(sums.ended, item, n_items)
+        for spec, moments in sums.moments.items():
+            self.list_metrics[spec].moments.add_all(moments)
 
     def exposure(self, items: Sequence[str]) -> Exposure:
         """Returns the exposure of all lists that were counted, and frees their memory."""
@@ -100,6 +124,17 @@ class _Cells:
             self.n_held += len(items)
         if self.n_held >= self.most_held:
             self._count_held()
+
+    def add_counts(self, counts: RankCounts, item: Ints, n_items: int) -> None:
+        """Adds counts of other lists; ``item`` has the code here of each item code of theirs."""
+        self.n_items = n_items
+        self._count_held()
+        for row, (begin, end) in enumerate(zip(counts.start[:-1], counts.start[1:], strict=True)):
+            items, count = item[counts.item[begin:end]], counts.count[begin:end]
+            if len(self.table[row]) == n_items:
+                np.add.at(self.table[row], items, count)
+            elif len(items):
+                self.sparse[row].append((items, count))
 
     def _count_held(self) -> None:
         dense = self.depth * self.n_items <= self.dense_cells

@@ -227,13 +227,21 @@ class ItemWatch:
         self.users = users
         self.places: Ints = np.zeros(n_known, dtype=np.int64)
 
+    def add(self, places: Ints, item: Ints) -> None:
+        """Adds the positions of other lists; ``item`` has the code here of each item code of theirs."""
+        self._make_room(int(item.max(initial=UNKNOWN)) + 1)
+        # places may have room for more items than there are
+        np.add.at(self.places, item, np.pad(places, (0, max(len(item) - len(places), 0)))[: len(item)])
+
+    def _make_room(self, size: int) -> None:
+        if size > len(self.places):
+            self.places = np.pad(self.places, (0, max(size, len(self.places) * 9 // 8) - len(self.places)))
+
     def see(self, block: Block) -> None:
         """Counts the items of a block, whose lists must already be cut at the depth."""
         of_counted = self.users[block.user]
         item = block.item if of_counted.all() else block.only_lists(of_counted).item
-        size = int(item.max(initial=UNKNOWN)) + 1
-        if size > len(self.places):
-            self.places = np.pad(self.places, (0, max(size, len(self.places) * 9 // 8) - len(self.places)))
+        self._make_room(int(item.max(initial=UNKNOWN)) + 1)
         np.add.at(self.places, item, 1)
 
 

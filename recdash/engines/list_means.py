@@ -15,8 +15,10 @@ from recdash.metrics.formulas import standard_error
 
 class ListMetric(Protocol):
     """Computes the mean of a metric over lists: it is shown every block of the counted users' lists, in order
-    and cut at the depth.
+    and cut at the depth. Its ``moments`` of several passes over different lists can be added.
     """
+
+    moments: Moments
 
     def see(self, block: Block) -> None: ...
 
@@ -39,6 +41,12 @@ class Moments:
         self.total[k - 1] += values.sum()
         self.squares[k - 1] += values @ values
         self.lists[k - 1] += len(values)
+
+    def add_all(self, others: Moments) -> None:
+        """Adds the sums of other lists."""
+        self.total += others.total
+        self.squares += others.squares
+        self.lists += others.lists
 
     def mean(self) -> ListMean:
         mean = np.divide(self.total, self.lists, out=np.full(len(self.total), np.nan), where=self.lists > 0)

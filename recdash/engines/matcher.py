@@ -35,7 +35,7 @@ _NAMED = 2_000
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """The assumptions under which a pass reads the rows of a run: their order, and how whole lists are
     formed.
     """
@@ -51,7 +51,7 @@ class _Plan:
 
 
 @dataclass(frozen=True)
-class _Watch:
+class Watch:
     """What a pass observes in the lists besides hits: exposure, metrics over lists, and both for groups of
     users.
     """
@@ -64,7 +64,7 @@ class _Watch:
 class _Replan(Exception):
     """Raised if the rows are not as the plan assumed; ``plan`` is the one with which to read them again."""
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
 
 
@@ -88,20 +88,31 @@ def match(
     and unknown users. Raises InputError if no user of the run is in the truth, or if the run lacks the column
     to order by.
     """
-    plan, watch = _first_plan(run, order, ties, duplicates), _Watch(exposure, list_metrics or {}, shown_to)
+    if run.matched_elsewhere is not None:
+        how = {"depth": depth, "order": order, "ties": ties, "duplicates": duplicates, "exposure": exposure}
+        return run.matched_elsewhere(run, reference, list_metrics=list_metrics, shown_to=shown_to, **how)  # type: ignore[no-any-return]
+    plan, watch = first_plan(run, order, ties, duplicates), Watch(exposure, list_metrics or {}, shown_to)
+    done = read_lists(run, reference, depth, plan, watch)
+    outcome = done.outcome()
+    release_freed_memory()
+    return outcome
+
+
+def read_lists(run: Recommendations, reference: Reference, depth: int, plan: Plan, watch: Watch) -> Pass:
+    """Returns the pass that has read the run's lists, under the first plan that fits its rows."""
     while True:
         try:
-            outcome = _Pass(run, reference, depth, plan, watch).hits()
+            done = Pass(run, reference, depth, plan, watch)
+            done.read()
         except _Replan as other:
             plan = other.plan
         except NotInPlace:
             plan = replace(plan, rows="sorted")
         else:
-            release_freed_memory()
-            return outcome
+            return done
 
 
-def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicates: Duplicates) -> _Plan:
+def first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicates: Duplicates) -> Plan:
     if order is None:
         order = "rank" if run.has_rank else "score" if run.has_score else "file"
     has = {"rank": run.has_rank, "score": run.has_score, "file": True}
@@ -111,14 +122,14 @@ def _first_plan(run: Recommendations, order: Order | None, ties: Ties, duplicate
         fix = f"Add a {order} column, name it in the mapping, or order by {other}."
         raise InputError(Problem("no-order-column", f"run '{run.name}'", finding, fix))
     by = () if order == "file" else (order,)
-    return _Plan(order, ties, duplicates, ("user_id", "item_id", *by))
+    return Plan(order, ties, duplicates, ("user_id", "item_id", *by))
 
 
-class _Pass:
+class Pass:
     """One pass over a run's lists, which collects hits, exposure and counts under a plan."""
 
     def __init__(
-        self, run: Recommendations, reference: Reference, depth: int, plan: _Plan, watch: _Watch
+        self, run: Recommendations, reference: Reference, depth: int, plan: Plan, watch: Watch
     ) -> None:
         self.run = run
         self.reference = reference
@@ -153,12 +164,19 @@ class _Pass:
         self.ties = TieWatch(depth) if plan.order == "score" else None
         self.trained = None if run.reference else reference.trained
 
+    @property
+    def all_audiences(self) -> list[Audience]:
+        return self.audiences if self.others is None else [*self.audiences, self.others]
+
     # ── the pass ─────────────────────────────────────────────────────────────────────────────
 
-    def hits(self) -> tuple[Hits, list[Problem]]:
+    def read(self) -> None:
         for block in self._blocks():
             self._see(block)
         release_freed_memory()
+
+    def outcome(self) -> tuple[Hits, list[Problem]]:
+        """Returns the hits and notices of all lists that were read or added."""
         if not self.had_list[: self.truth.n_users].any():
             raise InputError(_no_common_user(self.run, self.reference, self.users))
         user, rank, row = (column.whole() for column in self.hit_columns)
@@ -210,14 +228,17 @@ class _Pass:
         if known.all():
             self._see_known(block)
             return
-        n_users = int(block.user.max()) + 1
+        self.make_room(int(block.user.max()) + 1)
+        self._see_unknown(block.only_lists(~known))
+        if known.any():
+            self._see_known(block.only_lists(known))
+
+    def make_room(self, n_users: int) -> None:
+        """Makes room for the marks of this number of users."""
         if n_users > len(self.had_list):
             size = max(n_users, len(self.had_list) * 9 // 8)
             self.had_list.resize(size, refcheck=False)
             self.list_in_block.resize(size, refcheck=False)
-        self._see_unknown(block.only_lists(~known))
-        if known.any():
-            self._see_known(block.only_lists(known))
 
     def _see_known(self, block: Block) -> None:
         """Matches and counts lists of users who are in the truth."""
@@ -244,7 +265,7 @@ class _Pass:
             if len(pairs) and not self.counts.trained_pair:
                 user, item = divmod(int(pairs[0]), self.trained.n_items)
                 self.counts.trained_pair = f"user '{self.users.ids()[user]}', item '{self.items.ids()[item]}'"
-        for audience in self.audiences if self.others is None else [*self.audiences, self.others]:
+        for audience in self.all_audiences:
             audience.see(block, len(self.items))
 
     def _see_unknown(self, block: Block) -> None:

@@ -40,6 +40,12 @@ class PassCounts:
         self.trained_rows += trained
         self.rows_looked_at += looked_at
 
+    def add(self, others: PassCounts) -> None:
+        """Adds the counts of other lists; an example is kept if there is one already."""
+        for name, count in vars(others).items():
+            known = getattr(self, name)
+            setattr(self, name, known or count if isinstance(count, str) else known + count)
+
     @property
     def trained_share(self) -> float:
         return self.trained_rows / self.rows_looked_at if self.rows_looked_at else 0.0

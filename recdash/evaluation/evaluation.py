@@ -40,6 +40,7 @@ from recdash.evaluation.request import (
     with_relevance,
 )
 from recdash.evaluation.scoring import Scored, Scoring, score_predictions
+from recdash.evaluation.uploads import is_spark_frame
 from recdash.formatting.display import Display
 from recdash.formatting.names import name_of_score
 from recdash.formatting.numbers import none_if_nan
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from recdash.comparison import Terms
     from recdash.comparison.result import Compared
     from recdash.domain.results import Slice
+    from recdash.evaluation.spark import Spark
 
 
 def evaluate(
@@ -85,6 +87,7 @@ def evaluate(
     columns: ColumnsGiven | None = None,
     accept_unknown_ids: bool = False,
     refuse: str | Sequence[str] = (),
+    engine: Spark | None = None,
 ) -> Evaluation:
     """Returns the scores of several candidates against one test set (``truth``). Nothing is stored.
 
@@ -113,6 +116,9 @@ def evaluate(
     codes of notices, such as ``"ties"``: a file with one of them is a problem (see
     ``recdash.ingest.notice_rules``).
 
+    ``engine`` is ``recdash.Spark(…)`` to read and match the runs on a Spark cluster; without it, this process
+    does, except for data frames of Spark.
+
     Columns of unknown names are known by their values if their users or items occur in another table; a
     notice says so.
 
@@ -133,9 +139,12 @@ def evaluate(
         choice = read_column_choice(columns, TABLES, [*runs, *predictions])
         reference, computed = _set_up(tables, rules, references, choice)
         scoring = Scoring(reference, requests, rules, _slices(reference, slices) if slices else ())
-        return _scored(runs, predictions, scoring, computed, replicates, choice)
+        return _scored(runs, predictions, scoring, computed, replicates, choice, engine)
 
-    evaluation = _with_columns_by_values(score, columns or {}, tables, runs, predictions)
+    if engine is not None or any(map(is_spark_frame, runs.values())):
+        evaluation = score(columns)  # whose values are not compared: they are elsewhere
+    else:
+        evaluation = _with_columns_by_values(score, columns or {}, tables, runs, predictions)
     check_refused(evaluation.notices(), refused_codes)
     return evaluation
 
@@ -170,6 +179,7 @@ def _scored(
     computed: Sequence[Recommendations],
     replicates: Replication | None,
     choice: ColumnChoice,
+    engine: Spark | None,
 ) -> Evaluation:
     """Returns the scores of the candidates that were given, and of the ``computed`` reference candidates."""
     rules = scoring.rules
@@ -177,7 +187,7 @@ def _scored(
         predictions, lambda name, source: open_predictions(source, choice.of("predictions", name))
     )
     read, refused_lists = _read_each(
-        runs, lambda name, source: list(read_runs(name, source, choice.of("run", name), rules.order))
+        runs, lambda name, source: list(read_runs(name, source, choice.of("run", name), rules.order, engine))
     )
     refused += refused_lists
     if not refused:

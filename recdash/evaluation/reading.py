@@ -20,6 +20,7 @@ from recdash.metrics.ratings import Predictions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from recdash.evaluation.spark import Spark
     from recdash.ingest import Limits
 
 OTHER_TABLES: tuple[TableKind, ...] = ("users", "vectors", "similarity")
@@ -134,15 +135,20 @@ def reference_of(
 
 
 def read_runs(
-    name: str, source: Any, mapping: Mapping[str, str] | None = None, order: Order | None = None
+    name: str,
+    source: Any,
+    mapping: Mapping[str, str] | None = None,
+    order: Order | None = None,
+    engine: Spark | None = None,
 ) -> Iterator[Recommendations]:
     """Yields the candidates in ``source``. ``order`` says by what lists are ordered; with None, by what the
-    table has. A single candidate gets the name ``name``.
+    table has. A single candidate gets the name ``name``. ``engine`` reads tables; with None it is Spark for its
+    data frames, else this process.
     """
     if isinstance(source, Recommendations):
         yield source
         return
-    runs = read_uploads(source, name, mapping, order=order)
+    runs = read_uploads(source, name, mapping, order=order, engine=engine)
     yield from (replace(run, name=name) for run in runs) if len(runs) == 1 else runs
 
 

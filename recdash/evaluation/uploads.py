@@ -14,6 +14,7 @@ from recdash.errors import InputError, Problem
 from recdash.formatting.sanitize import check_name
 
 if TYPE_CHECKING:
+    from recdash.evaluation.spark import Spark
     from recdash.ingest import Limits
 
 
@@ -23,17 +24,17 @@ def read_uploads(
     mapping: Mapping[str, str] | None = None,
     limits: Limits | None = None,
     order: Order | None = None,
+    engine: Spark | None = None,
 ) -> list[Recommendations]:
     """Returns the candidates in ``source``, which is one table or several tables of one candidate (see
-    ``several_of``). ``order`` says by what lists are ordered; with None, by what the table has.
+    ``several_of``). ``order`` says by what lists are ordered; with None, by what the table has. ``engine``
+    reads the tables; with None it is Spark for its data frames, else this process.
 
     Raises InputError for several tables without a name, and for control characters in a name.
     """
-    from recdash import ingest
-
     tables = several_of(source)
     if tables is None:
-        runs = ingest.read_recommendations(source, name=name, mapping=mapping, limits=limits, order=order)
+        runs = _read_table(source, engine, name=name, mapping=mapping, limits=limits, order=order)
         return [_with_checked_names(run) for run in runs]
     if name is None:
         fix = "Give the candidate a common name for all tables."
@@ -41,8 +42,24 @@ def read_uploads(
     return [
         _with_checked_names(replace(run, replicate=_within(label, run.replicate)))
         for label, table in tables.items()
-        for run in ingest.read_recommendations(table, name=name, mapping=mapping, limits=limits, order=order)
+        for run in _read_table(table, engine, name=name, mapping=mapping, limits=limits, order=order)
     ]
+
+
+def _read_table(source: Any, engine: Spark | None, **how: Any) -> list[Recommendations]:
+    if engine is None and not is_spark_frame(source):
+        from recdash import ingest
+
+        return ingest.read_recommendations(source, **how)
+    from recdash.evaluation.spark import Spark
+
+    return (engine or Spark()).read(source, **how)
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Returns whether this is a data frame of Spark; imports nothing of it."""
+    kind = type(source)
+    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 def _with_checked_names(run: Recommendations) -> Recommendations:
@@ -97,7 +114,12 @@ def _is_table(value: Any) -> bool:
     )
     from recdash.ingest import Member, Sheet
 
-    return is_frame or isinstance(value, str | Path | bytes | Member | Sheet) or hasattr(value, "read")
+    return (
+        is_frame
+        or is_spark_frame(value)
+        or isinstance(value, str | Path | bytes | Member | Sheet)
+        or hasattr(value, "read")
+    )
 
 
 def can_be_read_again(source: Any) -> bool:

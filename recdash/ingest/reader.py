@@ -578,7 +578,7 @@ def _raw(kind: TableKind, source: Source, name: str | None, limits: Limits) -> R
 def _is_in_memory(source: Source) -> bool:
     """Returns whether the source is a table in memory or of a database, not a file."""
     is_arrow = hasattr(source, "__arrow_c_stream__") and not isinstance(source, type)
-    return is_arrow or isinstance(source, Mapping) or is_object(source)
+    return is_arrow or isinstance(source, Mapping | Relation) or is_object(source)
 
 
 def _raw_of_file(source: Source, name: str | None, kind: TableKind, limits: Limits) -> tuple[RawTable, int]:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 import recdash
 from recdash.errors import InputError
-from recdash.ingest.formats.relation import Relation
+from recdash.ingest.formats.relation import DuckRelation
 
 N_USERS, LENGTH, N_ITEMS = 6, 5, 9
 # The relevant item of each user is at rank 3 in its list of five.
@@ -154,6 +154,6 @@ def test_a_relation_is_read_by_blocks() -> None:
     truth = pd.DataFrame({"user_id": range(100), "item_id": [(20 * user + 2) % 977 for user in range(100)]})
     evaluation = recdash.evaluate({"als": relation}, truth, metrics=["mrr@10"], accept_unknown_ids=True)
     assert evaluation.table()["value"].iloc[0] == pytest.approx(1 / 3)
-    sizes = [len(batch) for batch in Relation(relation).batches(["score"], 1 << 18)]
+    sizes = [len(batch) for batch in DuckRelation(relation).batches(["score"], 1 << 18)]
     assert sum(sizes) == 2_000_000
     assert max(sizes) <= 1 << 18

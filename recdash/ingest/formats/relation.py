@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -18,8 +19,29 @@ from recdash.ingest.formats.raw_table import (
 )
 
 
-class Relation:
-    """A DuckDB relation, which is asked for each block again and never read whole."""
+class Relation(ABC):
+    """A table of a database or a cluster, which is asked for each block again and never read whole."""
+
+    form: str
+    schema: pa.Schema
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Yields record batches of these columns, of at most so many rows."""
+
+    def first(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yields batches with the first rows."""
+        return self.batches(columns, BLOCK_ROWS)
+
+    def place(self, row: int) -> str:
+        """Returns where the row with this index is."""
+        return row_place(row)
+
+
+class DuckRelation(Relation):
+    """A DuckDB relation."""
+
+    form = "DuckDB relation"
 
     def __init__(self, relation: Any) -> None:
         self._relation = relation
@@ -43,15 +65,21 @@ def read_relation(relation: Relation) -> RawTable:
     paths = column_paths(relation.schema)
 
     def blocks(columns: Sequence[str], _ids: Collection[str]) -> Iterator[pa.RecordBatch]:
-        wanted = list(dict.fromkeys(paths[name][0] for name in columns))
-        for batch in relation.batches(wanted, BLOCK_ROWS):
+        for batch in relation.batches(wanted(columns), BLOCK_ROWS):
             yield project(batch, columns, paths)
 
+    def wanted(columns: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys(paths[name][0] for name in columns))
+
+    def sample() -> list[dict[str, str]]:
+        names = tuple(paths)
+        return first_rows(project(batch, names, paths) for batch in relation.first(wanted(names)))
+
     return RawTable(
-        "DuckDB relation",
+        relation.form,
         tuple(paths),
         blocks,
-        row_place,
-        lambda: first_rows(blocks(tuple(paths), ())),
+        relation.place,
+        sample,
         lists=list_columns(relation.schema, paths),
     )

@@ -41,6 +41,7 @@ from recdash.service.validation import LONGEST_NAME, Progress, check_typed, clea
 from recdash.store import new_id
 
 if TYPE_CHECKING:
+    from recdash.evaluation.spark import Spark
     from recdash.store.artifacts import Artifacts
 
 REFERENCE_TAG = "reference"
@@ -153,6 +154,7 @@ class Runs:
         replicates: Replication | None = None,
         accept_unknown_ids: bool = False,
         columns: ColumnsGiven | None = None,
+        engine: Spark | None = None,
         progress: Progress | None = None,
     ) -> list[AddedRun]:
         """Scores an upload and stores it: one candidate, or several that a column distinguishes.
@@ -162,7 +164,7 @@ class Runs:
         folds or seeds. ``replicates`` says which: "seeds" recommend to the same users, "folds" to different
         ones; None detects it (see ``recdash.evaluation.replicates``). A run whose ids hardly overlap with the
         experiment's is refused unless ``accept_unknown_ids``. ``columns`` maps roles to columns as in
-        ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` do the same for one table.
+        ``recdash.evaluate``, ``engine`` likewise; ``mapping`` and ``predictions_mapping`` do the same for one table.
 
         Raises InputError for an unusable file, NameTaken if another upload has the name; then nothing is
         stored.
@@ -177,6 +179,7 @@ class Runs:
             replicates=replicates,
             accept_unknown_ids=accept_unknown_ids,
             columns=columns,
+            engine=engine,
             progress=progress,
         )
         facts = {"tags": tuple(tags), "note": note, "params": dict(params or {})}
@@ -194,6 +197,7 @@ class Runs:
         replicates: Replication | None = None,
         accept_unknown_ids: bool = False,
         columns: ColumnsGiven | None = None,
+        engine: Spark | None = None,
         progress: Progress | None = None,
     ) -> list[PreparedRun]:
         """Reads and scores an upload for ``where``, an experiment's id or a set-up; stores nothing.
@@ -209,7 +213,8 @@ class Runs:
         if columns:
             mapping = choice.of("run", *names, also=mapping)
             predictions_mapping = choice.of("predictions", *names, also=predictions_mapping)
-        candidates = [] if source is None else group_by_candidate(read_uploads(source, name, mapping, limits))
+        uploads = [] if source is None else read_uploads(source, name, mapping, limits, engine=engine)
+        candidates = group_by_candidate(uploads)
         rated = reading.open_predictions(predictions, predictions_mapping, limits)
         choice.check_used()
         if source is None and (rated is None or not name):
