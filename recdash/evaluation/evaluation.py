@@ -139,7 +139,7 @@ def evaluate(
         choice = read_column_choice(columns, TABLES, [*runs, *predictions])
         reference, computed = _set_up(tables, rules, references, choice)
         scoring = Scoring(reference, requests, rules, _slices(reference, slices) if slices else ())
-        return _scored(runs, predictions, scoring, computed, replicates, choice, engine)
+        return _scored(runs, predictions, scoring, computed, replicates, choice, engine=engine)
 
     if engine is not None or any(map(is_spark_frame, runs.values())):
         evaluation = score(columns)  # whose values are not compared: they are elsewhere
@@ -179,6 +179,7 @@ def _scored(
     computed: Sequence[Recommendations],
     replicates: Replication | None,
     choice: ColumnChoice,
+    *,
     engine: Spark | None,
 ) -> Evaluation:
     """Returns the scores of the candidates that were given, and of the ``computed`` reference candidates."""

@@ -142,8 +142,8 @@ def read_runs(
     engine: Spark | None = None,
 ) -> Iterator[Recommendations]:
     """Yields the candidates in ``source``. ``order`` says by what lists are ordered; with None, by what the
-    table has. A single candidate gets the name ``name``. ``engine`` reads tables; with None it is Spark for its
-    data frames, else this process.
+    table has. A single candidate gets the name ``name``. ``engine`` reads tables; with None it is Spark for
+    its data frames, else this process.
     """
     if isinstance(source, Recommendations):
         yield source

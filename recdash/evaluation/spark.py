@@ -1,8 +1,8 @@
 """Matches lists with the test set on a Spark cluster, by the code that matches them on one machine.
 
-Spark brings all rows of a user into one partition. Each partition is read, checked and matched in its executor
-by the local engine; what it collected adds up in the driver (``recdash.engines.parts``), which computes the
-metrics. PySpark is imported when a session is needed.
+Spark brings all rows of a user into one partition. Each partition is read, checked and matched in its
+executor by the local engine; what it collected adds up in the driver (``recdash.engines.parts``), which
+computes the metrics. PySpark is imported when a session is needed.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def _match(
     parts = [outcome.matched for outcome in outcomes if outcome.matched is not None]
     known = {(notice.code, notice.place) for notice in run.notices}
     found = [own for outcome in outcomes for own in outcome.notices if (own.code, own.place) not in known]
-    run.notices += _together(found)
+    run.notices.extend(_together(found))
     whole = replace(request, reference=reference)
     return add_parts(parts, here, whole, keeps_order=rows.files is not None)
 

@@ -163,8 +163,8 @@ class Runs:
         tables ({label: table} or a list), or a column ``fold`` or ``seed``, make one candidate of several
         folds or seeds. ``replicates`` says which: "seeds" recommend to the same users, "folds" to different
         ones; None detects it (see ``recdash.evaluation.replicates``). A run whose ids hardly overlap with the
-        experiment's is refused unless ``accept_unknown_ids``. ``columns`` maps roles to columns as in
-        ``recdash.evaluate``, ``engine`` likewise; ``mapping`` and ``predictions_mapping`` do the same for one table.
+        experiment's is refused unless ``accept_unknown_ids``. ``columns`` and ``engine`` are as in
+        ``recdash.evaluate``; ``mapping`` and ``predictions_mapping`` map the columns of one table.
 
         Raises InputError for an unusable file, NameTaken if another upload has the name; then nothing is
         stored.
