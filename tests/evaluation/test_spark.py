@@ -1,0 +1,158 @@
+"""Runs that Spark matches have the numbers of the local engine, or are refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import recdash
+from recdash.errors import InputError
+
+pytest.importorskip("pyspark", reason="recdash[spark] is not installed: it has 480 MB")
+# PySpark warns about pandas 3, which is not used for the data
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support:FutureWarning")
+
+N_USERS, LENGTH = 300, 12
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[recdash.Spark]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    engine = recdash.Spark(master="local[2]", settings=SETTINGS)
+    session = engine.session()
+    yield engine
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def lists() -> pa.Table:
+    """Lists with ties, repeated items and text ids; the last users and items are unknown."""
+    random = np.random.default_rng(11)
+    user = np.repeat(np.arange(N_USERS), LENGTH)
+    return pa.table(
+        {
+            "user_id": [f"u{number:04}" for number in user],
+            "item_id": [f"i{number}" for number in random.integers(0, 60, len(user))],
+            "score": -(np.tile(np.arange(LENGTH), N_USERS) // 3).astype(float),
+            "rank": np.tile(np.arange(1, LENGTH + 1), N_USERS),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def truth() -> pd.DataFrame:
+    random = np.random.default_rng(12)
+    rows = pd.DataFrame(
+        {
+            "user_id": [f"u{number:04}" for number in random.integers(0, N_USERS - 20, 2000)],
+            "item_id": [f"i{number}" for number in random.integers(0, 50, 2000)],
+            "relevance": random.integers(0, 4, 2000),
+        }
+    )
+    return rows.drop_duplicates(["user_id", "item_id"])
+
+
+def rows(source: Any, truth: pd.DataFrame, **how: Any) -> dict[tuple[str, int | None], list[float]]:
+    evaluation = recdash.evaluate({"als": source}, truth, train=truth, depth=10, **how)
+    assert not [notice for notice in evaluation.notices() if "partition" in str(notice)]
+    return {(row["metric"], row["k"]): [row["value"], row["std_error"]] for row in evaluation.rows()}
+
+
+def assert_equal(spark: Any, local: Any) -> None:
+    assert spark.keys() == local.keys()
+    assert len(local) > 100  # every metric at every k
+    for metric, values in local.items():
+        expected = [np.nan if value is None else value for value in values]
+        got = [np.nan if value is None else value for value in spark[metric]]
+        assert got == pytest.approx(expected, abs=1e-9, nan_ok=True), metric
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "parts"])
+@pytest.mark.parametrize("order", ["rank", "score"])
+def test_every_metric_is_that_of_the_local_engine(
+    form: str, order: str, lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark, tmp_path: Path
+) -> None:
+    lists = lists.drop_columns(["score" if order == "rank" else "rank"])
+    file = tmp_path / f"als.{form}"
+    if form == "csv":
+        pa_csv.write_csv(lists, file)
+    elif form == "parquet":
+        pq.write_table(lists, file)
+    else:
+        file.mkdir()
+        for number in range(12):  # part-2 comes before part-10
+            part = lists.slice(number * N_USERS, N_USERS)
+            pq.write_table(part, file / f"part-{number}.parquet")
+    assert_equal(rows(file, truth, engine=spark), rows(file, truth))
+
+
+def test_a_data_frame_of_spark_is_read_where_it_is(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark
+) -> None:
+    frame = spark.session().createDataFrame(lists)
+    assert_equal(rows(frame, truth), rows(lists, truth))
+
+
+def test_ties_of_a_table_without_an_order_of_rows_are_refused(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark
+) -> None:
+    lists = lists.drop_columns(["rank"])
+    frame = spark.session().createDataFrame(lists)
+    with pytest.raises(InputError, match="tied scores in the lists of 300 users"):
+        rows(frame, truth)
+    by_item = {"ties": "item_desc"}
+    assert_equal(rows(frame, truth, **by_item), rows(lists, truth, **by_item))
+
+
+def test_an_invalid_rank_far_down_is_refused_as_in_one_process(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark
+) -> None:
+    ranks = lists["rank"].to_numpy().copy()
+    ranks[3_000] = -4
+    lists = lists.set_column(3, "rank", pa.array(ranks))
+    frame = spark.session().createDataFrame(lists)
+    codes = []
+    for source in (lists, frame):
+        with pytest.raises(InputError) as refused:
+            rows(source, truth)
+        codes.append([problem.code for problem in refused.value.problems])
+    assert codes[0] == codes[1]
+
+
+def test_rows_without_ranks_or_scores_are_refused(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark
+) -> None:
+    frame = spark.session().createDataFrame(lists.select(["user_id", "item_id"]))
+    with pytest.raises(InputError, match="Spark does not keep the order of rows"):
+        rows(frame, truth)
+
+
+def test_a_run_is_stored_with_its_lists(
+    lists: pa.Table, truth: pd.DataFrame, spark: recdash.Spark, tmp_path: Path
+) -> None:
+    workspace = recdash.open(f"sqlite:///{tmp_path}/recdash.db", str(tmp_path / "artifacts"))
+    frame = spark.session().createDataFrame(lists)
+    stored = []
+    for name, source in (("elsewhere", frame), ("here", lists)):
+        experiment = workspace.experiments.create(name, truth)
+        (added,) = workspace.runs.add(experiment.id, source, name="als")
+        stored.append(added.run)
+        assert sum(batch.num_rows for batch in workspace.runs._data.lists_of(added.run).batches()) == 3_600
+    assert stored[0].ledger == stored[1].ledger
