@@ -40,7 +40,7 @@ from recdash.evaluation.request import (
     with_relevance,
 )
 from recdash.evaluation.scoring import Scored, Scoring, score_predictions
-from recdash.evaluation.uploads import is_spark_frame
+from recdash.evaluation.spark_frames import is_spark_frame
 from recdash.formatting.display import Display
 from recdash.formatting.names import name_of_score
 from recdash.formatting.numbers import none_if_nan

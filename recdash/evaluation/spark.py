@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from recdash.engines import Reference
 from recdash.engines.matcher import first_plan
 from recdash.engines.parts import MatchedPart, MatchRequest, add_parts, match_part
 from recdash.errors import InputError, Problem, UploadError
-from recdash.evaluation.uploads import is_spark_frame
+from recdash.evaluation.spark_frames import is_spark_frame
 from recdash.ingest.formats.raw_table import SAMPLE_ROWS
 from recdash.ingest.formats.relation import Relation
 from recdash.ingest.parts import in_order
@@ -40,6 +41,8 @@ FILE, BLOCK, ROW, PATH = "recdash_file", "recdash_block", "recdash_row", "recdas
 """Columns that are added to keep the order of rows: number of the file, byte at which a block of it begins,
 number of the row within it.
 """
+_LOCAL = ("^file:/+", "/")
+"""The beginning of local paths, which Spark writes in two ways, and what replaces it."""
 TABLE = "table:"
 CSV = {"csv": ",", "tsv": "\t"}
 _CSV_OPTIONS = {
@@ -227,9 +230,16 @@ class SparkRows(Relation):
         if len(self.files) == 1:
             frame, order = self.frame.select(*names, *place), (BLOCK, ROW)
         else:
-            numbers = pa.table({PATH: list(self.files), FILE: pa.array(range(len(self.files)), pa.int32())})
+            numbers = pa.table(
+                {
+                    PATH: [re.sub(*_LOCAL, file) for file in self.files],
+                    FILE: pa.array(range(len(self.files)), pa.int32()),
+                }
+            )
             known = F.broadcast(self.frame.sparkSession.createDataFrame(numbers))
-            frame = self.frame.select(*names, *place, F.col("_metadata.file_path").alias(PATH))
+            frame = self.frame.select(
+                *names, *place, F.regexp_replace("_metadata.file_path", *_LOCAL).alias(PATH)
+            )
             unknown = F.raise_error(F.lit("a file has no known place among the files")).cast("int")
             number = F.coalesce(F.col(FILE), unknown).alias(FILE)
             frame = frame.join(known, PATH, "left").select(*names, number, BLOCK, ROW)

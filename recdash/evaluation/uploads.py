@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recdash.domain.inputs import Recommendations
 from recdash.domain.kinds import Order
 from recdash.errors import InputError, Problem
+from recdash.evaluation.spark_frames import is_spark_frame
 from recdash.formatting.sanitize import check_name
 
 if TYPE_CHECKING:
@@ -54,12 +55,6 @@ def _read_table(source: Any, engine: Spark | None, **how: Any) -> list[Recommend
     from recdash.evaluation.spark import Spark
 
     return (engine or Spark()).read(source, **how)
-
-
-def is_spark_frame(source: Any) -> bool:
-    """Returns whether this is a data frame of Spark; imports nothing of it."""
-    kind = type(source)
-    return kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame"
 
 
 def _with_checked_names(run: Recommendations) -> Recommendations:
