@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from recdash.domain.hits import Exposure, RankCounts
 from recdash.domain.kinds import Ints
 from recdash.engines.blocks import Block
 from recdash.engines.buffers import GrowingColumn
-from recdash.engines.list_means import Begin, Moments
+from recdash.engines.list_means import AddableMetric, Begin, ListMetric, Moments
 
 _DENSE_CELLS = 1 << 26
 """Up to this many (rank, item) cells, counts are kept in a table (256 MiB at most); above, rows are sorted
@@ -75,7 +76,7 @@ class Audience:
 
     def sums(self) -> AudienceSums:
         """Returns the sums of all lists that were counted, which can be added; frees the counts' memory."""
-        moments = {spec: metric.moments for spec, metric in self.list_metrics.items()}
+        moments = {spec: _moments_of(metric) for spec, metric in self.list_metrics.items()}
         return AudienceSums(self.shown.counts(), self.ended.counts(), self.n_lists, moments)
 
     def add(self, sums: AudienceSums, item: Ints, n_items: int) -> None:
@@ -84,12 +85,16 @@ class Audience:
         self.shown.add_counts(sums.shown, item, n_items)
         self.ended.add_counts(sums.ended, item, n_items)
         for spec, moments in sums.moments.items():
-            self.list_metrics[spec].moments.add_all(moments)
+            _moments_of(self.list_metrics[spec]).add_all(moments)
 
     def exposure(self, items: Sequence[str]) -> Exposure:
         """Returns the exposure of all lists that were counted, and frees their memory."""
         means = {spec: metric.mean() for spec, metric in self.list_metrics.items()}
         return Exposure(items, self.shown.counts(), self.ended.counts(), self.n_lists, means)
+
+
+def _moments_of(metric: ListMetric) -> Moments:
+    return cast("AddableMetric", metric).moments
 
 
 def _by_length(block: Block) -> Iterable[tuple[int, Ints]]:

@@ -15,14 +15,18 @@ from recdash.metrics.formulas import standard_error
 
 class ListMetric(Protocol):
     """Computes the mean of a metric over lists: it is shown every block of the counted users' lists, in order
-    and cut at the depth. Its ``moments`` of several passes over different lists can be added.
+    and cut at the depth.
     """
-
-    moments: Moments
 
     def see(self, block: Block) -> None: ...
 
     def mean(self) -> ListMean: ...
+
+
+class AddableMetric(ListMetric, Protocol):
+    """A metric over lists whose sums over the lists of several passes can be added."""
+
+    moments: Moments
 
 
 Begin = Callable[[], ListMetric]

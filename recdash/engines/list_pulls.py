@@ -60,8 +60,10 @@ def pulls_of(
         str(metric): adder for metric in metrics if (adder := _adder_of(metric, catalogue, known, code, k))
     }
     totals = _Totals(list(adders.values()))
+    # its totals do not add up over parts of the lists: they are streamed through this process
+    run = replace(source.run, matched_elsewhere=None)
     match(
-        source.run, known, depth=k, order=source.order, ties=source.ties, duplicates=source.duplicates,
+        run, known, depth=k, order=source.order, ties=source.ties, duplicates=source.duplicates,
         list_metrics={_NAME: totals.begin},
     )  # fmt: skip
     return {metric: totals.pulls(place) for place, metric in enumerate(adders)}

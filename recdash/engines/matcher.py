@@ -90,7 +90,7 @@ def match(
     """
     if run.matched_elsewhere is not None:
         how = {"depth": depth, "order": order, "ties": ties, "duplicates": duplicates, "exposure": exposure}
-        return run.matched_elsewhere(run, reference, list_metrics=list_metrics, shown_to=shown_to, **how)  # type: ignore[no-any-return]
+        return run.matched_elsewhere(run, reference, list_metrics=list_metrics, shown_to=shown_to, **how)
     plan, watch = first_plan(run, order, ties, duplicates), Watch(exposure, list_metrics or {}, shown_to)
     done = read_lists(run, reference, depth, plan, watch)
     outcome = done.outcome()

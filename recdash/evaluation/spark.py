@@ -228,7 +228,7 @@ class SparkRows(Relation):
             return self.frame.repartition(F.col(user)).sortWithinPartitions(user).select(*names)
         place = [F.col("_metadata.file_block_start").alias(BLOCK), F.monotonically_increasing_id().alias(ROW)]
         if len(self.files) == 1:
-            frame, order = self.frame.select(*names, *place), (BLOCK, ROW)
+            frame, order = self.frame.select(*names, *place), [BLOCK, ROW]
         else:
             numbers = pa.table(
                 {
@@ -243,7 +243,7 @@ class SparkRows(Relation):
             unknown = F.raise_error(F.lit("a file has no known place among the files")).cast("int")
             number = F.coalesce(F.col(FILE), unknown).alias(FILE)
             frame = frame.join(known, PATH, "left").select(*names, number, BLOCK, ROW)
-            order = (FILE, BLOCK, ROW)
+            order = [FILE, BLOCK, ROW]
         return frame.repartition(F.col(user)).sortWithinPartitions(user, *order).select(*names)
 
 
