@@ -304,8 +304,8 @@ def _match(
     _refuse_problems(run, outcomes)
     parts = [outcome.matched for outcome in outcomes if outcome.matched is not None]
     known = {(notice.code, notice.place) for notice in run.notices}
-    found = [own for outcome in outcomes for own in outcome.notices if (own.code, own.place) not in known]
-    run.notices.extend(_together(found))
+    further = [own for outcome in outcomes for own in outcome.notices if (own.code, own.place) not in known]
+    run.notices.extend(_together(further))
     whole = replace(request, reference=reference)
     return add_parts(parts, here, whole, keeps_order=rows.files is not None)
 
@@ -370,8 +370,8 @@ def _together(notices: Sequence[Problem]) -> list[Problem]:
 
 def _sum_of(group: Sequence[Problem]) -> Problem:
     largest, total = max(group, key=lambda notice: notice.count), sum(notice.count for notice in group)
-    found = f"{largest.found} in one of {len(group)} partitions, {total:,} in all"
-    return replace(largest, found=found, count=total)
+    finding = f"{largest.found} in one of {len(group)} partitions, {total:,} in all"
+    return replace(largest, found=finding, count=total)
 
 
 class _told_by_spark:  # noqa: N801 a context manager
