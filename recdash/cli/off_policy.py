@@ -179,8 +179,9 @@ def off_policy_text(result: OffPolicy) -> str:
         title = TITLES[name].format(clip=result.clip, switch=result.switch)
         lines.append([title, *_amounts(estimate, digits)])
     slates = ["", text_table(_slate_rows(result.slates))] if result.slates else []
+    warning = ["Do not use the estimates below."] if result.verdict == "refused" else []
     return "\n".join(
-        [result.sentence, "", text_table(lines), *slates, "", text_table(_evidence_rows(result))]
+        [result.sentence, *warning, "", text_table(lines), *slates, "", text_table(_evidence_rows(result))]
     )
 
 

@@ -45,6 +45,7 @@ def test_a_refusal_is_an_answer_and_says_why(run: Recdash) -> None:
     result = run("ope", "--log", "log.csv")
     assert result.exit_code == 0
     assert result.stdout.startswith("No verdict on uniform over 3 items: 4 rows are worth only 4")
+    assert "\nDo not use the estimates below.\n" in result.stdout
     assert "smallest propensity" in result.stdout
     assert "2 positions: each row counts as a separate slot" in result.stderr
 
